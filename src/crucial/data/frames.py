@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crucial.data.words import shown
+from crucial.data.words import one_line, shown
 from crucial.errors import DataError, DataTypeError
 from crucial.types import FrameLike
 
@@ -49,6 +49,8 @@ def frame_columns(
             raise DataTypeError(
                 f"a frame or a mapping of columns is needed. Got {type(frame).__name__}."
             ) from error
+        except nw.exceptions.DuplicateError as error:
+            raise DataError(f"the frame: column names must differ. {one_line(error)}") from None
         names = data.columns
         wanted = names if needed is None else (*needed, *extra)
         columns = {name: data[name].to_list() for name in wanted if name in names}

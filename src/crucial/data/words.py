@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections import Counter
@@ -21,6 +22,7 @@ __all__ = [
     "finite_number",
     "is_unicode",
     "keys_once",
+    "name_places",
     "nul_error",
     "number_rule",
     "one_line",
@@ -35,7 +37,7 @@ BOM = b"\xef\xbb\xbf"
 # (no digit can match two parts: a long token that is no number must not take long)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = re.compile(r"[+-]?(?:nan|null)", re.IGNORECASE | re.ASCII)
-_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 def to_number(text: str) -> float | None:
@@ -162,10 +164,25 @@ def as_objects(texts: Sequence[str]) -> Objects:
     return array
 
 
+def name_places(names: Sequence[str]) -> Ints:
+    """Return the place of each name among the distinct ones, ascending; equal names share one.
+
+    Python compares the names: an array of text would be as wide as the longest for every name, and
+    would lose NUL at the end of a name.
+
+    Examples
+    --------
+    >>> name_places(["b", "a", "b", "a\\0"]).tolist()
+    [2, 0, 2, 1]
+    """
+    place = {name: at for at, name in enumerate(sorted(set(names)))}
+    return np.fromiter(map(place.__getitem__, names), np.int64, len(names))
+
+
 def as_ids(texts: Sequence[str], lengths: Sequence[int] | Ints | None = None) -> Ids:
     """Return ids of rows: int64 if all are whole numbers as Python writes them, else str.
 
-    ``007`` and ``+7`` are not: they would become another id.
+    ``007`` and ``+7`` are not: they would become another id. Nor are numbers beyond int64.
 
     Parameters
     ----------
@@ -178,10 +195,10 @@ def as_ids(texts: Sequence[str], lengths: Sequence[int] | Ints | None = None) ->
     >>> as_ids(["7", "10"], [2, 1]).tolist(), as_ids(["007", "10"]).tolist()
     ([7, 7, 10], ['007', '10'])
     """
+    ids: Ids = as_objects(texts)
     if all(map(_PLAIN_INTEGER.fullmatch, texts)):
-        ids: Ids = np.array([int(text) for text in texts], np.int64)
-    else:
-        ids = as_objects(texts)
+        with contextlib.suppress(OverflowError):  # (some of 19 digits are beyond int64)
+            ids = np.array([int(text) for text in texts], np.int64)
     return ids if lengths is None else np.repeat(ids, lengths)
 
 

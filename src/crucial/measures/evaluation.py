@@ -244,7 +244,7 @@ def measure_ranking(
         check("evaluate", "intervals", level, between(0, 1, low_open=True, high_open=True))
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**62))
-    chosen = get_measures(measures)
+    chosen = get_measures(measures, required=True)
     # (documents of a run are part of a collection, and no sample of rows)
     by_rows = judged.n_queries == 1 and judged.retrieved is None
     ranking = Ranking(judged, scores, ties)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import as_array, as_reals, check_sum
 from crucial.data.groups import Groups
+from crucial.data.words import name_places
 from crucial.errors import DataError, DataTypeError
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
@@ -103,7 +104,9 @@ class Judged:
                     f"sample_weight must not be negative. Got {weight[row]} in row {row}."
                 )
             check_sum(weight, "sample_weight")
-        names = None if ids is None else np.asarray(ids)
+        # (a list of text as objects: an array of text is as wide as the longest for every row)
+        kind = object if isinstance(ids, list | tuple) else None
+        names = None if ids is None else np.asarray(ids, kind)
         if names is not None and names.shape != (n,):
             raise DataError(f"ids must have one value for each of the {n} rows of y. "
                             f"Got an array of shape {names.shape}.")  # fmt: skip
@@ -151,9 +154,10 @@ class Judged:
         """Cells in the order in which trec_eval lists equal scores: last name first."""
         if self.ids is None:
             return self._plain_tables
-        names = np.unique(self.ids.astype(str), return_inverse=True)[1].ravel()
+        ids = self.ids if self.ids.dtype.kind == "O" else self.ids.astype(str)
+        place = name_places(list(map(str, ids.tolist())))
         order = self.groups.order
-        return self._tables(order[np.lexsort((-names[order], self.codes[order]))])
+        return self._tables(order[np.lexsort((-place[order], self.codes[order]))])
 
     def sort(
         self, keys: Floats, *, depth: int | None = None, keep_hidden: bool = False

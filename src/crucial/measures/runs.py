@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.arrays import is_missing
 from crucial.data.formats.run_inputs import as_qrels, as_run
 from crucial.data.groups import Groups
+from crucial.data.words import as_objects, name_places
 from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, measure_ranking
 from crucial.measures.intervals import RandomState
 from crucial.measures.judged import Judged, as_numbers
 from crucial.measures.names import Measures
 from crucial.parameters import check, one_of
-from crucial.types import Bools, Floats, Ints, VectorLike
+from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 
 __all__ = ["QrelsLike", "RunLike", "evaluate_run", "judge_run"]
 
@@ -160,10 +161,9 @@ def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[Judged, Floats, int, int]
     left[match[found]] = False
     retrieved: Bools = np.repeat([True, False], [int(known.sum()), int(left.sum())])
     names = list(queries)[:n_judged_queries]
-    groups = Groups.from_qid(
-        np.array(names)[np.concatenate((run_query[known], judged_query[left]))], len(retrieved)
-    )
-    ids: NDArray[Any] = np.array(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
+    query = np.concatenate((run_query[known], judged_query[left]))
+    groups = _numbered_groups(name_places(names)[query], as_objects(sorted(names)))
+    ids = as_objects(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
     judged = Judged(
         np.concatenate((np.where(found, label[match], 0.0), label[left])),
         groups,
@@ -176,12 +176,17 @@ def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[Judged, Floats, int, int]
     return judged, scores, n_judged_queries - n_retrieved, len(queries) - n_judged_queries
 
 
+def _numbered_groups(numbers: Ints, names: Ids) -> Groups:
+    """Group rows by the number of their query; ``names`` has the names by number, ascending."""
+    groups = Groups.from_qid(numbers, len(numbers))
+    return replace(groups, ids=names[groups.ids])
+
+
 def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
     """Return the rows to keep."""
     if judged.ids is None or judged.retrieved is None or judged.judged is None:
         raise TypeError("only a judged run can be cut down")
-    labels = judged.groups.ids[judged.codes[keep]]
-    groups = Groups.from_qid(labels, int(keep.sum()))
+    groups = _numbered_groups(judged.codes[keep], judged.groups.ids)
     parts = (judged.ids[keep], judged.retrieved[keep], judged.judged[keep])
     return Judged(judged.y[keep], groups, None, *parts), scores[keep]
 

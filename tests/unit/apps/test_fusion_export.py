@@ -91,12 +91,15 @@ def test_a_query_over_lists_scores_as_the_fusion(dialect, columns, tmp_path):
         assert "identical order, scores equal" in str(done)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-139, 1e149, 1e200])
-def test_very_small_and_large_scores_are_scaled_alike(size, tmp_path):
+@pytest.mark.parametrize(
+    ("size", "base"),
+    [(1e-300, 0.0), (1e-170, 0.0), (1e-139, 0.0), (1e149, 0.0), (1e200, 0.0), (1e-5, 1e8)],
+)
+def test_small_large_and_close_scores_are_scaled_alike(size, base, tmp_path):
     fusion = fusion_of(scores="z-score")
     lists = {
-        "bm25": {"a": 3 * size, "b": 2.5 * size, "c": -size},
-        RUNS[1]: {"b": 0.0, "c": 2 * size, "d": size},
+        "bm25": {"a": base + 3 * size, "b": base + 2.5 * size, "c": base - size},
+        RUNS[1]: {"b": base, "c": base + 2 * size, "d": base + size},
     }
     expected = fusion.rank(lists)
     fusion.export(tmp_path / "x.py", "python")

@@ -131,6 +131,14 @@ class TestRank:
             sorted(zip(again.qid, again.doc, again.score))
         )
 
+    def test_two_files_of_one_tag_are_refused(self, runs, crucial, fusion, tmp_path, error_line):
+        lines = (runs / "top.run").read_text().splitlines(keepends=True)
+        parts = tmp_path / "a.run", tmp_path / "b.run"
+        for path, part in zip(parts, (lines[::2], lines[1::2])):
+            path.write_text("".join(part))
+        said = error_line(crucial("rank", fusion[0], *parts, *files(runs)[:2], "-o", "-"))
+        assert "2 runs have the tag 'top': a, b. Merge them" in said
+
     def test_depth_and_standard_output(self, runs, crucial, fusion):
         done = crucial("rank", fusion[0], *files(runs), "-o", "-", "--depth", 2)
         assert len(done.stdout.splitlines()) == 60
@@ -179,6 +187,8 @@ class TestEvaluate:
 
     def test_what_does_not_go_together(self, runs, crucial, fusion, folder, error_line):
         said = error_line(crucial("evaluate", fusion[0], folder / "test.txt"))
+        assert "fuses runs: give them as DATA, and --qrels" in said
+        said = error_line(crucial("evaluate", fusion[0], *files(runs), "-m", "map"))
         assert "fuses runs: give them as DATA, and --qrels" in said
         qrels = runs / "train.qrels"
         said = error_line(crucial("evaluate", *files(runs), "--qrels", qrels))

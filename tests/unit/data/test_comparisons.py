@@ -68,6 +68,12 @@ def test_frames(make):
         Comparisons.from_frame(frame)
 
 
+def test_columns_of_one_name():
+    frame = pandas.DataFrame([["a", "a", "b"]], columns=["winner", "winner", "loser"])
+    with pytest.raises(DataError, match=r"the frame: column names must differ. .* 'winner' 2"):
+        Comparisons.from_frame(frame)
+
+
 BAD = [
     ("winner,loser\na,a\n", "line 2, column 2: 'a' is compared with itself"),
     ("winner,loser\na,b\n,b\n", "line 3, column 1: the winner is empty"),

@@ -94,6 +94,11 @@ class TestRun:
             ({"tag": "a b"}, "the tag 'a b' of row 0 cannot be written"),
             ({"doc": ["a"]}, r"columns must be of one length. Got \[2, 1, 2\]"),
             ({"tag": ["a"]}, r"columns must be of one length. Got \[2, 1\]"),
+            ({"tag": None}, "the tag must be text, or one text per row. Got None"),
+            ({"tag": 5}, "the tag must be text, or one text per row. Got 5"),
+            ({"score": [1.0, "x"]}, "score must be numbers. Row 1 is 'x'"),
+            ({"score": [[1.0], [2.0]]}, r"score must be one number per row. Got .* \(2, 1\)"),
+            ({"qid": 1}, "a column must be a list or an array. Got 1"),
         ],
     )
     def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
@@ -155,6 +160,11 @@ class TestQrels:
         assert back.relevance.tolist() == [1, -1, 0]
         with pytest.raises(DataError, match=r"relevance must be whole numbers. Got the type float"):
             write_qrels(path, Qrels(["1"], ["a"], np.array([0.5])))
+        for grade in (10**9, -(10**9)):
+            with pytest.raises(DataError, match=f"row 0 is {grade}; `read_qrels` reads at most 9"):
+                write_qrels(path, Qrels(["1"], ["a"], np.array([grade])))
+        write_qrels(path, Qrels(["1", "1"], ["a", "b"], np.array([10**9 - 1, 1 - 10**9])))
+        assert read_qrels(path).relevance.tolist() == [10**9 - 1, 1 - 10**9]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from crucial.data.words import as_ids, decode, place_of, shown, shown_name, to_number
+from crucial.data.words import (
+    as_ids,
+    decode,
+    name_places,
+    place_of,
+    shown,
+    shown_name,
+    to_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +50,19 @@ def test_place_of():
     assert place_of(text, text.index(b"x")) == (2, 2)
 
 
+def test_places_of_names():
+    assert name_places(["q\0", "é", "q", "z", "q"]).tolist() == [1, 3, 0, 2, 0]
+    assert name_places([]).tolist() == []
+
+
 def test_ids():
     assert as_ids(["9" * 18, "-1", "0"]).tolist() == [10**18 - 1, -1, 0]
     assert as_ids(["9" * 19]).tolist() == ["9" * 19]
+    ends = [2**63 - 1, -(2**63)]
+    assert as_ids([str(one) for one in ends]).dtype == np.int64
+    assert as_ids([str(one) for one in ends]).tolist() == ends
+    for beyond in (2**63, -(2**63) - 1):
+        assert as_ids(["1", str(beyond)]).tolist() == ["1", str(beyond)]
     assert as_ids(["-0"]).tolist() == ["-0"]
     assert as_ids(["a", "b"], [2, 0]).tolist() == ["a", "a"]
 

@@ -1,10 +1,12 @@
 import math
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from crucial.errors import DataError, DataWarning, ParameterError
+from crucial.measures.evaluation import evaluate
 from crucial.measures.runs import evaluate_run
 
 
@@ -139,3 +141,30 @@ def test_bad_parameters_are_named() -> None:
         evaluate_run(JUDGED, system, unjudged="relevant")
     with pytest.raises(ParameterError, match="'missing' parameter of evaluate_run"):
         evaluate_run(JUDGED, system, missing="zero")
+    with pytest.raises(ParameterError, match="measures is empty: name at least one"):
+        evaluate_run(JUDGED, system, measures=[])
+
+
+def test_a_long_name_does_not_widen_the_others() -> None:
+    long, docs = "x" * 50_000, [f"d{at}" for at in range(2000)]
+    judged = {"q": {"d1": 1, long: 1}, long: {"d1": 1}}
+    system = {"q": dict.fromkeys([*docs, long], 1.0), long: {"d1": 1.0}}
+    ids = [*docs, long]
+    tracemalloc.start()
+    for unjudged in ("not_relevant", "drop"):
+        evaluate_run(judged, system, "map", ties="trec", unjudged=unjudged)
+    evaluate(np.arange(len(ids)) < 2, np.ones(len(ids)), measures="map", ids=ids, ties="trec")
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 20e6  # (2001 names of 50,000 letters are 400 MB)
+
+
+@pytest.mark.parametrize("unjudged", ["not_relevant", "drop"])
+def test_names_that_end_in_nul_stay_apart(unjudged: str) -> None:
+    judged = {"q": {"a": 1, "b": 0}, "q\0": {"a": 0, "b": 1}}
+    system = {"q": ["a", "b", "c"], "q\0": ["a", "b"]}
+    found = evaluate_run(judged, system, "mrr", unjudged=unjudged)
+    assert found.per_query["qid"].tolist() == ["q", "q\0"]
+    assert found.per_query["mrr"].tolist() == [1.0, 0.5]
+    tied = evaluate_run({"q": {"a\0": 1}}, {"q": {"a": 1.0, "a\0": 1.0}}, "mrr", ties="trec")
+    assert tied["mrr"] == 1.0  # (the later name comes first)

@@ -14,7 +14,9 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import Progress, learn_judged, tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.apps.fusion.options import LearningOptions
+from crucial.apps.fusion.ordering import sorted_by_name
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.data.words import name_places
 from crucial.errors import DataError
 from crucial.measures.base import summarise
 from crucial.measures.names import get_measure
@@ -71,6 +73,7 @@ def compare_judged(
     progress: Progress | None = None,
 ) -> FusionComparison:
     """Compare systems on held-out queries of a pool; parameters as in `compare_fusions`."""
+    judging = sorted_by_name(judging)
     held = hold_out(judging, holdout, options.random_state)
     train = judging.of_queries(judging.judged_queries & ~held)
     test = judging.of_queries(held)
@@ -104,7 +107,7 @@ def hold_out(judging: Judging, holdout: float, seed: int) -> Bools:
     check("compare_fusions", "random_state", seed, at_least(0))
     judged = np.flatnonzero(judging.judged_queries)
     # (by name, so that the order of the runs does not change the split)
-    judged = judged[np.argsort(judging.pool.queries[judged].astype(str), kind="stable")]
+    judged = judged[np.argsort(name_places(judging.pool.queries[judged].tolist()))]
     count = max(2, round(holdout * len(judged)))
     if len(judged) - count < 2:
         raise DataError(

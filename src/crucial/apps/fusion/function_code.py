@@ -27,13 +27,14 @@ def _scaled(values, scale):
     if not 1e-140 <= largest <= 1e150:
         factor = 2.0 ** (-600 if largest > 1 else 600)
         values = [value * factor for value in values]
-    if scale == "z-score":
-        mean = _added(values) / n
-        away = [value - mean for value in values]
-        spread = _sqrt(_added([one * one for one in away]) / n)
-        return [a / spread if spread > 1e-12 * abs(v) else 0.0 for a, v in zip(away, values)]
     spread = values[0] - values[-1]
-    return [(value - values[-1]) / spread if spread > 0 else 0.0 for value in values]
+    shares = [(value - values[-1]) / spread if spread > 0 else 0.0 for value in values]
+    if scale == "min-max" or not spread > 0:
+        return shares
+    mean = _added(shares) / n
+    away = [share - mean for share in shares]
+    spread = _sqrt(_added([one * one for one in away]) / n)
+    return [one / spread for one in away]
 
 
 def _sqrt(value):
@@ -111,13 +112,13 @@ var fuse = (function () {{
     const largest = Math.max(Math.abs(values[0]), Math.abs(values[n - 1]));
     if (largest > 1e150) values = values.map((value) => value * 2 ** -600);
     if (largest < 1e-140) values = values.map((value) => value * 2 ** 600);
-    if (scale === "z-score") {{
-      const mean = added(values) / n;
-      const spread = Math.sqrt(added(values.map((value) => (value - mean) * (value - mean))) / n);
-      return values.map((v) => (spread > 1e-12 * Math.abs(v) ? (v - mean) / spread : 0));
-    }}
-    const low = values[n - 1], spread = values[0] - low;
-    return values.map((value) => (spread > 0 ? (value - low) / spread : 0));
+    const low = values[n - 1], range = values[0] - low;
+    const shares = values.map((value) => (range > 0 ? (value - low) / range : 0));
+    if (scale === "min-max" || !(range > 0)) return shares;
+    const mean = added(shares) / n;
+    const away = shares.map((share) => share - mean);
+    const spread = Math.sqrt(added(away.map((one) => one * one)) / n);
+    return away.map((one) => one / spread);
   }}
   return function (lists) {{
     const rows = new Map(), votes = new Map(), n = RUNS.length;

@@ -15,6 +15,7 @@ from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.options import LearningOptions
+from crucial.apps.fusion.ordering import sorted_by_name
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.data.dealing import deal_at_random
@@ -133,7 +134,7 @@ def learn_judged(
     judging: Judging, options: LearningOptions, progress: Progress | None = None
 ) -> FusionRanker:
     """Choose a setting, and learn with it from the judged queries of a pool."""
-    judging = judging.only_judged()
+    judging = sorted_by_name(judging.only_judged())
     _check_learnable(judging)
     trials = _try_settings(_sample(judging, options), options, progress)
     best = max(trials, key=lambda one: -math.inf if one.bound is None else one.bound)
@@ -145,7 +146,7 @@ def learn_judged(
 def relearn(judging: Judging, options: LearningOptions, fusion: FusionRanker) -> FusionRanker:
     """Learn from the judged queries of another pool, with the settings of a learned fusion."""
     assert fusion.choice is not None
-    judging = judging.only_judged()
+    judging = sorted_by_name(judging.only_judged())
     return _learn(judging, options, fusion.choice.setting, fusion.choice.trials)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Pool
+from crucial.apps.fusion.row_sums import Adder, sum_exactly
 from crucial.data.runs import Run
 from crucial.kernels.votes import NOT_RETURNED, sort_by_majority
-from crucial.parameters import at_least, between, check, lookup, none_or
+from crucial.parameters import at_least, between, check, instance_of, lookup, none_or
 from crucial.types import Floats
 
 __all__ = ["DEPTH", "METHODS", "Fusion", "fuse"]
@@ -58,9 +59,12 @@ class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         value = {"": "", "k": f"({self.k:g})", "normalise": f"({self.normalise})"}[parameter]
         return self.method + value
 
-    def scores(self, pool: Pool) -> Floats:
-        """Return a score for every row of the pool; the higher, the better."""
-        return METHODS[self.method].scores(pool, self)
+    def scores(self, pool: Pool, add: Adder = sum_exactly) -> Floats:
+        """Return a score for every row of the pool; the higher, the better.
+
+        The order of the runs changes nothing, unless ``add`` is `sum_in_order`.
+        """
+        return METHODS[self.method].scores(pool, self, add)
 
 
 def fuse(
@@ -107,36 +111,33 @@ def fuse(
     """
     rule = Fusion(method, k, normalise)
     check("fuse", "depth", depth, none_or(at_least(1)))
+    check("fuse", "tag", tag, none_or(instance_of(str)))
     pool = Pool.of(runs)
     return pool.to_run(rule.scores(pool), depth, rule.method if tag is None else tag)
 
 
-def _reciprocal_ranks(pool: Pool, rule: Fusion) -> Floats:
+def _reciprocal_ranks(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Sum 1 / (k + position) over the runs."""
-    out = np.zeros(pool.n_rows)
-    for one in pool.lists:
-        out[one.rows] += 1.0 / (rule.k + one.position)
-    return out
+    values = [np.asarray(1.0 / (rule.k + one.position), np.float64) for one in pool.lists]
+    return add(pool.n_rows, [(one.rows, own) for one, own in zip(pool.lists, values)])
 
 
-def _sum(pool: Pool, rule: Fusion) -> Floats:
+def _sum(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Sum the normalised scores of the runs that returned the document."""
-    out = np.zeros(pool.n_rows)
-    for one, scores in zip(pool.lists, normalised(pool, rule.normalise)):
-        out[one.rows] += scores
-    return out
+    values = normalised(pool, rule.normalise)
+    return add(pool.n_rows, [(one.rows, own) for one, own in zip(pool.lists, values)])
 
 
-def _sum_times_count(pool: Pool, rule: Fusion) -> Floats:
+def _sum_times_count(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Multiply the sum of normalised scores by the number of runs that returned the document."""
-    return _sum(pool, rule) * pool.n_returned
+    return _sum(pool, rule, add) * pool.n_returned
 
 
-def _borda(pool: Pool, rule: Fusion) -> Floats:
+def _borda(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Sum points: c for the first of c candidates, c - 1 for the second, and so on.
 
     The candidates that a run did not return share its remaining points, as in Aslam & Montague
-    (2001).
+    (2001). Points are halves, whose sums are exact.
     """
     candidates = pool.sizes
     out = np.zeros(pool.n_rows)
@@ -148,7 +149,7 @@ def _borda(pool: Pool, rule: Fusion) -> Floats:
     return out
 
 
-def _median_rank(pool: Pool, rule: Fusion) -> Floats:
+def _median_rank(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Return minus the median of the positions.
 
     For a run that did not return the document, the middle of the places after its list counts,
@@ -167,14 +168,14 @@ def _median_rank(pool: Pool, rule: Fusion) -> Floats:
     return out
 
 
-def _condorcet(pool: Pool, rule: Fusion) -> Floats:
+def _condorcet(pool: Pool, rule: Fusion, add: Adder) -> Floats:
     """Return places by majority: c for the first of c candidates, 1 for the last.
 
     Documents are sorted by "more runs rank it higher", as Montague & Aslam (2002) do; a run that
     returned neither of two documents abstains, and tied votes keep the order of `_borda`. Where
     majorities are cyclic, any order violates one of them.
     """
-    order = pool.best_first(_borda(pool, rule))
+    order = pool.best_first(_borda(pool, rule, add))
     out = np.empty(pool.n_rows)
     for begin, end in pool.blocks():
         table = pool.dense([one.position for one in pool.lists], begin, end)
@@ -194,7 +195,7 @@ def _condorcet(pool: Pool, rule: Fusion) -> Floats:
 class _Method:
     """How a rule scores a pool, the parameter it has, and a summary."""
 
-    scores: Callable[[Pool, Fusion], Floats]
+    scores: Callable[[Pool, Fusion, Adder], Floats]
     parameter: str
     summary: str
 

@@ -73,14 +73,14 @@ def _z_score(one: Listing) -> Floats:
 
     Sums go from the first of a list to the last, so that other programs can add in the same order.
     """
-    scores, sizes = _scores(one), one.sizes
+    # From 0 to 1 first: the mean of large scores that are close to each other would be rounded to
+    # more than their differences. Equal scores are all 0.
+    shares, sizes = _min_max(one), one.sizes
     of_list = np.repeat(np.arange(len(sizes)), sizes)
     n = np.maximum(sizes, 1)
-    mean = np.bincount(of_list, scores, len(sizes)) / n
-    centred = scores - mean[of_list]
+    mean = np.bincount(of_list, shares, len(sizes)) / n
+    centred = shares - mean[of_list]
     spread = np.sqrt(np.bincount(of_list, centred * centred, len(sizes)) / n)[of_list]
-    # The rounding errors of equal scores are no spread.
-    usable = spread > 1e-12 * np.abs(scores)
-    out = np.zeros(len(scores))
-    np.divide(centred, spread, out=out, where=usable)
+    out = np.zeros(len(shares))
+    np.divide(centred, spread, out=out, where=spread > 0)
     return out

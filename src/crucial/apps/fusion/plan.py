@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
@@ -13,6 +14,8 @@ import numpy as np
 from crucial.apps.fusion.methods import Fusion
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Listing, Pool
+from crucial.apps.fusion.row_sums import sum_in_order
+from crucial.data.words import shown_name
 from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.model.text import printable
 from crucial.types import Floats, Singles
@@ -102,7 +105,8 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.scores is not None:
             parts += [one.astype(np.float32) for one in normalised(pool, self.scores)]
         if self.extra is not None:
-            order = pool.best_first(self.extra.scores(pool))
+            # (exported programs add in the order of the runs)
+            order = pool.best_first(self.extra.scores(pool, sum_in_order))
             place = np.empty(pool.n_rows, np.float32)
             place[order] = -1 - pool.place_in_query(order)
             parts.append(place)
@@ -127,16 +131,23 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def align(self, pool: Pool) -> Pool:
         """Put the runs of a pool in the order of the plan; a missing run abstains.
 
-        Runs are matched by name, else by tag, else by their order.
+        Runs are matched by name, else by tag. If no name and no tag is known, they are taken in
+        the order given, with a warning.
 
         Raises
         ------
         DataError
-            Neither names nor tags are known, and the number of runs is not the plan's.
+            Some runs are known and another is not, two runs have the tag of one, or none is known
+            and their number is not the plan's.
         """
-        for found, known in ((pool.names, self.runs), (pool.tags, self.tags)):
-            if all(found) and len(set(known)) == len(known) and set(found) <= set(known):
+        ways = (("name", pool.names, self.runs), ("tag", pool.tags, self.tags))
+        usable = [way for way in ways if len(set(way[2])) == len(way[2])]
+        for word, found, known in usable:
+            if all(found) and set(found) <= set(known):
+                self._refuse_twice(pool, found, word)
                 return self._ordered(pool, dict(zip(found, range(len(found)))), known)
+        for _, found, known in usable:
+            self._refuse_unknown(pool, [one != "" and one in known for one in found])
         if len(pool.names) != len(self.runs):
             raise DataError(
                 f"the model fuses {counted(len(self.runs), 'run')} ({', '.join(self.runs)}). Got "
@@ -151,6 +162,26 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             stacklevel=3,
         )
         return replace(pool, names=self.runs)
+
+    def _refuse_twice(self, pool: Pool, found: tuple[str, ...], word: str) -> None:
+        """Raise an error if two runs have the same name or tag: one would be lost."""
+        twice = next((one for one, count in Counter(found).items() if count > 1), None)
+        if twice is not None:
+            same = [name for name, one in zip(pool.names, found) if one == twice]
+            raise DataError(
+                f"{counted(len(same), 'run')} have the {word} {shown_name(twice)}: "
+                f"{', '.join(same)}. Merge them if they are parts of one run, or name them as the "
+                f"runs of the model: {', '.join(self.runs)}."
+            )
+
+    def _refuse_unknown(self, pool: Pool, known: list[bool]) -> None:
+        """Raise an error if some of the runs are known and another is not."""
+        if any(known) and not all(known):
+            unknown = pool.names[known.index(False)]
+            raise DataError(
+                f"run {shown_name(unknown)} is none of the model's: {', '.join(self.runs)}. Others "
+                "of the runs are. Leave it out, or give it the name or tag that it had in training."
+            )
 
     def _ordered(self, pool: Pool, place: Mapping[str, int], known: tuple[str, ...]) -> Pool:
         """Return the pool with its runs in the order of ``known``; missing ones are empty."""

@@ -17,7 +17,7 @@ from crucial.data.formats.result_lists import result_list
 from crucial.data.formats.run_blocks import CodedRun, Words
 from crucial.data.formats.trec import read_run
 from crucial.data.runs import Run
-from crucial.data.words import as_objects, shown
+from crucial.data.words import as_objects, name_places, shown
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ints, Objects, Singles
 
@@ -341,6 +341,6 @@ def _best_first(
     if tied.any():
         # Names are compared only where scores are equal: that is slow.
         among = order[tied]
-        by_name = np.unique(names(among).astype(str), return_inverse=True)[1].ravel()
+        by_name = name_places(names(among).tolist())
         order[tied] = among[np.lexsort((-by_name, -scores[among], query[among]))]
     return order

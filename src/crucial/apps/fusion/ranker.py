@@ -22,7 +22,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
 from crucial.model.text import printable
-from crucial.parameters import at_least, check, lookup, mapping, none_or, refuse
+from crucial.parameters import at_least, check, instance_of, lookup, mapping, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class FusionRanker:
         ----------
         runs : mapping from name to run, or list of runs
             As in `crucial.apps.fusion.fuse`. They are matched with the runs learned from by
-            name, else by tag, else by order; a missing run abstains.
+            name, else by tag, and if no name or tag is known by order; a missing run abstains.
         depth : int or None
             Number of documents to keep per query; None for all.
         tag : str
@@ -154,6 +154,7 @@ class FusionRanker:
             Threads.
         """
         check("FusionRanker", "depth", depth, none_or(at_least(1)))
+        check("FusionRanker", "tag", tag, instance_of(str))
         pool = Pool.of(runs)
         return pool.to_run(self.scores(pool, n_jobs=n_jobs), depth, tag)
 

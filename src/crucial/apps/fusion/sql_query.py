@@ -91,7 +91,7 @@ class _Parts:
         """Return the subqueries in their order."""
         steps = [self._listed(), self._sized()]
         if self.needs_sums:
-            steps += self._sums("score", "sized", "totals")
+            steps += [self._shared(), *self._sums("share", "shared", "totals")]
             steps += [self._centred(), *self._sums("square", "centred", "squares")]
         steps += [self._scaled(), self._rounded(), self._pooled()]
         if self.plan.extra is not None:
@@ -165,27 +165,39 @@ class _Parts:
             f"AND m.{q('query')} = l.{q('query')}"
         )
 
+    def _min_max(self) -> str:
+        """Return the share of a score of ``sized AS l`` in the range of its list."""
+        q, zero = self.dialect.name, self.dialect.literal(0.0)
+        score, best, worst = (f"l.{q(name)}" for name in ("score", "best", "worst"))
+        share = f"({score} - {worst}) / ({best} - {worst})"
+        return f"CASE WHEN {best} - {worst} > {zero} THEN {share} ELSE {zero} END"
+
+    def _shared(self) -> str:
+        """Return the lists with shares, from which z-scores are computed."""
+        q = self.dialect.name
+        return self._step(
+            "shared", f"SELECT l.*, {self._min_max()} AS {q('share')}\nFROM {q('sized')} AS l"
+        )
+
     def _centred(self) -> str:
         q = self.dialect.name
-        away = f"(l.{q('score')} - m.{q('mean')})"
+        away = f"(l.{q('share')} - m.{q('mean')})"
         return self._step(
             "centred",
             f"SELECT l.*, {away} AS {q('away')}, {away} * {away} AS {q('square')}\n"
-            f"{self._joined('sized', 'totals')}",
+            f"{self._joined('shared', 'totals')}",
         )
 
     def _scaled(self) -> str:
         """Return the values of every document in every list, as doubles."""
         q, number = self.dialect.name, self.dialect.literal
         one, place, n = number(1.0), self._double(f"l.{q('place')}"), self._double(f"l.{q('n')}")
-        score, best, worst = (f"l.{q(name)}" for name in ("score", "best", "worst"))
         spread = f"SQRT(m.{q('mean')})"
         values = {
-            "min-max": f"CASE WHEN {best} - {worst} > {number(0.0)} THEN ({score} - {worst}) / "
-            f"({best} - {worst}) ELSE {number(0.0)} END",
+            "min-max": self._min_max(),
             "rank": f"{one} - ({place} - {one}) / {n}",
-            "z-score": f"CASE WHEN {spread} > {number(1e-12)} * ABS({score}) THEN l.{q('away')} / "
-            f"{spread} ELSE {number(0.0)} END",
+            "z-score": f"CASE WHEN {spread} > {number(0.0)} THEN l.{q('away')} / {spread} "
+            f"ELSE {number(0.0)} END",
         }
         k = number(float(self.plan.k))
         chosen = [f"{one} / ({k} + {place}) AS {q('reciprocal')}"]

@@ -102,8 +102,9 @@ def evaluate_command(options: EvaluateOptions) -> None:
         data = named(options.data)
         found, n_rows = _evaluate_parts(metrics, options)
     elif options.qrels is None:
+        ranker = _load(options)  # (first: a fusion of several files lacks --qrels)
         data = only_file(options.data)
-        found, n_rows = _evaluate_model(data, metrics, options)
+        found, n_rows = _evaluate_model(ranker, data, metrics, options)
     else:
         data = options.qrels
         found, n_rows = _evaluate_run(data, metrics, options)
@@ -117,12 +118,11 @@ def evaluate_command(options: EvaluateOptions) -> None:
 
 
 def _evaluate_model(
-    path: str, metrics: list[str], options: EvaluateOptions
+    model: Model, path: str, metrics: list[str], options: EvaluateOptions
 ) -> tuple[Evaluation, int]:
     """Measure a model on the rows of a file; also return how many rows there are."""
     from crucial.inspection.evaluation import evaluate_model
 
-    model = _load(options)
     data = read_for_model(path, model, options, labels=True, weights=True)
     with in_file(path):
         found = evaluate_model(

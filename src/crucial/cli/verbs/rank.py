@@ -61,7 +61,9 @@ def rank_command(options: RankOptions) -> None:
     row, from 1. DATA is read like the training data (absent features, index base, columns).
 
     A model from 'crucial fuse' takes runs and writes one (trec). Runs are matched with those it
-    learned from by their tags, else by order; a run that is not given abstains.
+    learned from by name (the tag; the file name where tags are missing or equal), else by tag. If
+    no run is known, they are taken in the order given; if only some are, the others are refused. A
+    run that is not given abstains.
     """
     from crucial.apps.fusion.ranker import FusionRanker
     from crucial.model.file import load_model

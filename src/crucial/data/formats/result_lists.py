@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
     ------
     DataError
         A score is no finite number, or a document occurs twice.
+    DataTypeError
+        It is a set, which has no order, or none of these forms.
 
     Examples
     --------
@@ -56,7 +59,7 @@ def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
     plain = set(map(type, ids)) <= {str} and is_unicode("".join(ids))
     names = ids if plain else [_name(one, what) for one in ids]
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise DataError(
             f"{what}: document {shown(twice)} occurs twice; keep the better of the two."
         )
@@ -65,7 +68,9 @@ def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
 
 def judged_list(found: object, what: str) -> tuple[list[str], list[float]]:
     """Return the ids and grades of the judgements of one query; ids alone have the grade 1."""
-    if isinstance(found, set | frozenset | list | tuple) and all(map(_is_id, found)):
+    if isinstance(found, set | frozenset):
+        found = sorted(found, key=str)
+    if isinstance(found, list | tuple) and all(map(_is_id, found)):
         ids, _ = result_list(sorted(found, key=str), what)
         return ids, [1.0] * len(ids)
     return result_list(found, what)
@@ -82,6 +87,11 @@ def _pairs(found: Any, what: str) -> tuple[list[Any], Sequence[Any] | None]:
         return [], []
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise DataTypeError(f"{what} must be {_FORMS}. Got {type(found).__name__}.")
+    if isinstance(found, set | frozenset):
+        raise DataTypeError(
+            f"{what} is a {type(found).__name__}, and a set has no order; pass a list of ids with "
+            "the best first, or {doc: score}."
+        )
     entries = list(found)
     if not entries:
         return [], []

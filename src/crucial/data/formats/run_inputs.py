@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from crucial.data.arrays import as_reals, is_missing
 from crucial.data.formats.result_lists import judged_list, result_list
 from crucial.data.formats.trec import read_qrels, read_run
 from crucial.data.frames import whole_table
 from crucial.data.runs import Qrels, Run
-from crucial.data.words import as_objects
+from crucial.data.words import as_objects, one_line
 from crucial.errors import DataError, DataTypeError
 from crucial.types import Floats, Objects
 
@@ -28,6 +28,9 @@ _QID = ("qid", "q_id", "query_id", "query-id", "query", "topic")
 _DOC = ("doc", "docno", "doc_id", "docid", "document", "corpus_id", "corpus-id")
 _SCORE = ("score",)
 _RELEVANCE = ("relevance", "rel", "label", "score")
+
+#: Whole numbers below this are distinct as floats.
+_WHOLE_LIMIT = 2**53
 
 #: Reads the results of one query.
 _ListReader = Callable[[object, str], tuple[list[str], list[float]]]
@@ -71,8 +74,11 @@ def as_run(table: object, name: str = "run") -> Run:
     tag = getattr(table, "tag", None)
     if tag is None:
         tag = getattr(table, "name", None) if hasattr(table, "to_dict") else None
+    tag = name if tag is None else tag
+    if not isinstance(tag, str) and np.ndim(tag) != 1:
+        raise DataTypeError(f"{what}: the tag must be text, or one text per row. Got {tag!r}.")
     numbers = _scores(score, what)
-    run = Run(_ids(qid, what, "qid"), _ids(doc, what, "doc"), numbers, name if tag is None else tag)
+    run = Run(_ids(qid, what, "qid"), _ids(doc, what, "doc"), numbers, tag)
     _check_lengths(what, qid=run.qid, doc=run.doc, score=run.score)
     return run
 
@@ -104,6 +110,12 @@ def as_qrels(table: object) -> Qrels:
         )
     qid, doc, relevance = found
     grades = _scores(relevance, "the qrels", "relevance")
+    large = np.flatnonzero(np.abs(grades) >= _WHOLE_LIMIT)
+    if len(large):
+        raise DataError(
+            f"the qrels: relevance must be less than 2^53 in size. Got {grades[large[0]]:g} in row "
+            f"{large[0]}. Is it the column of the ids?"
+        )
     whole = (grades == np.round(grades)).all()
     judged = Qrels(
         _ids(qid, "the qrels", "qid"),
@@ -164,6 +176,8 @@ def _as_frame(table: Any, what: str) -> nw.DataFrame[Any]:
         frame: nw.DataFrame[Any] = nw.from_native(whole_table(table), eager_only=True)
     except TypeError as error:
         raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.") from error
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{what}: column names must differ. {one_line(error)}") from None
     return frame
 
 
@@ -181,7 +195,10 @@ def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayL
 
 def _ids(values: ArrayLike, what: str, column: str) -> Objects:
     """Return ids as text: the number 7 and the text 7 are the same query."""
-    ids = np.asarray(values, object).tolist()
+    array = np.asarray(values, object)
+    if array.ndim != 1:
+        raise DataTypeError(f"{what}: {column} must be a column of one id per row. {_got(array)}")
+    ids = array.tolist()
     if all(type(one) is str for one in ids):
         return as_objects(ids)
     for row, one in enumerate(ids):
@@ -194,12 +211,19 @@ def _scores(values: ArrayLike, what: str, column: str = "score") -> Floats:
     """Return scores as finite floats, or raise an error that names the row."""
     plural = "scores" if column == "score" else column
     numbers = as_reals(values, f"{what}: {plural}")
+    if numbers.ndim != 1:
+        raise DataTypeError(f"{what}: {plural} must be one number per row. {_got(numbers)}")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         raise DataError(
             f"{what}: {plural} must be finite. Got {numbers[wrong[0]]} in row {wrong[0]}."
         )
     return numbers
+
+
+def _got(array: NDArray[Any]) -> str:
+    """Return what came in place of a column."""
+    return f"Got {array.item()!r}." if array.ndim == 0 else f"Got an array of shape {array.shape}."
 
 
 def _check_lengths(what: str, **columns: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.data.arrays import as_reals
 from crucial.data.files import atomic_write, open_bytes
 from crucial.data.formats.cells import text_lines
 from crucial.data.formats.other_runs import (
@@ -20,13 +21,14 @@ from crucial.data.formats.other_runs import (
 )
 from crucial.data.runs import Qrels, Run
 from crucial.data.words import as_objects, decode, finite_number, is_unicode, shown
-from crucial.errors import DataError, DataWarning, FileError
+from crucial.errors import DataError, DataTypeError, DataWarning, FileError
 from crucial.types import Floats, Ints, PathLike
 
 __all__ = ["read_qrels", "read_run", "run_lines", "warn_reversed", "write_qrels", "write_run"]
 
 _FIELD = re.compile(rb"\S+")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+_LARGEST = 10**9 - 1  # the largest relevance of 9 digits
 #: What lines of so many fields are, where the other kind is expected.
 _KINDS = {4: "judgements (qid 0 doc relevance)", 6: "a run (qid Q0 doc rank score tag)"}
 _FEWEST_STEPS = 5  # from one document of a list to the next, before scores look reversed
@@ -216,8 +218,15 @@ def write_run(path: PathLike, run: Run) -> None:
 
 def run_lines(run: Run) -> Iterator[bytes]:
     """Yield the lines of a run as `write_run` writes them, those of one query at a time."""
-    scores = np.asarray(run.score, np.float64).tolist()
-    _check_lengths(run.qid, run.doc, scores)
+    _check_lengths(run.qid, run.doc, run.score)
+    numbers = as_reals(run.score, "score")
+    if numbers.ndim != 1:
+        raise DataTypeError(
+            f"score must be one number per row. Got an array of shape {numbers.shape}."
+        )
+    scores = numbers.tolist()
+    if not isinstance(run.tag, str) and np.ndim(run.tag) != 1:
+        raise DataTypeError(f"the tag must be text, or one text per row. Got {run.tag!r}.")
     tags = [run.tag] * len(scores) if isinstance(run.tag, str) else list(run.tag)
     _check_lengths(scores, tags)
     tags = _checked_words(tags, "tag")
@@ -246,6 +255,14 @@ def write_qrels(path: PathLike, qrels: Qrels) -> None:
     _check_lengths(qrels.qid, qrels.doc, grades)
     if grades.dtype.kind not in "iu":
         raise DataError(f"relevance must be whole numbers. Got the type {grades.dtype}.")
+    long = np.flatnonzero((grades > _LARGEST) | (grades < -_LARGEST))
+    if len(long):
+        row = int(long[0])
+        raise DataError(
+            f"the relevance of row {row} is {grades[row]}; `read_qrels` reads at most 9 digits.",
+            remedy="Use smaller numbers in the same order.",
+            parameter="relevance",
+        )
     with atomic_write(path) as file:
         for qid, docs in _by_query(qrels.qid, qrels.doc).items():
             for doc, row in docs.items():
@@ -253,6 +270,9 @@ def write_qrels(path: PathLike, qrels: Qrels) -> None:
 
 
 def _check_lengths(*columns: Any) -> None:
+    for column in columns:
+        if isinstance(column, str) or not hasattr(column, "__len__"):
+            raise DataTypeError(f"a column must be a list or an array. Got {column!r}.")
     lengths = [len(column) for column in columns]
     if len(set(lengths)) != 1:
         raise DataError(f"the columns must be of one length. Got {lengths}.")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import math
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from crucial.apps.fusion import Pool, fuse, inputs
+from crucial.apps.fusion.methods import METHODS
+from crucial.apps.fusion.row_sums import sum_exactly
 from crucial.data.runs import Run
 from crucial.errors import DataError, DataTypeError, FileError, ParameterError
 
@@ -201,6 +205,48 @@ class TestFuse:
         assert (run.doc.tolist(), run.tag) == (["b", "a"], "mine")
         assert len(fuse(RUNS, depth=None).doc) == 4
 
+    @pytest.mark.parametrize("method", METHODS)
+    def test_the_order_of_the_runs_changes_nothing(self, method):
+        # (thirds, and places whose sums differ in the last bit when added in another order)
+        lists = [["c", "a", "b", "d"], ["b", "c", "d", "a"], ["b", "c", "d", "a"]]
+        rng = np.random.default_rng(0)
+        lists += [[f"d{at}" for at in rng.permutation(40)] for _ in range(4)]
+        runs = {str(at): {"q": docs} for at, docs in enumerate(lists)}
+        wanted = fuse(runs, method, normalise="z-score" if method == "combmnz" else "min-max")
+        for order in ([2, 1, 0, 3, 4, 5, 6], [6, 3, 5, 0, 4, 2, 1]):
+            again = {str(at): runs[str(at)] for at in order}
+            found = fuse(again, method, normalise="z-score" if method == "combmnz" else "min-max")
+            assert found.doc.tolist() == wanted.doc.tolist()
+            assert found.score.tolist() == wanted.score.tolist()
+
+    def test_sums_of_terms_of_any_size_are_rounded_once(self):
+        rng = np.random.default_rng(0)
+        terms = rng.normal(size=(9, 50)) * 10.0 ** rng.integers(-40, 40, (9, 50))
+        terms[rng.random(terms.shape) < 0.3] = 0.0
+        terms[:3, 0] = 2.0**53, 1.0, 2.0**-60  # (just above the middle between two floats)
+        terms[3:, 0] = 0.0
+        rows = np.arange(50)
+        wanted = [math.fsum(column) for column in terms.T.tolist()]
+        for order in (slice(None), slice(None, None, -1)):
+            parts = [(rows[one != 0], one[one != 0]) for one in terms[order]]
+            assert sum_exactly(50, parts).tolist() == wanted
+
+    def test_scores_that_are_close_have_a_spread(self):
+        close = {"q": {"a": 1e8, "b": 1e8 + 1e-5, "c": 1e8 + 2e-5}}
+        found = fuse([close], "combsum", normalise="z-score")
+        assert found.doc.tolist() == ["c", "b", "a"]
+        assert found.score == pytest.approx([1.5**0.5, 0.0, -(1.5**0.5)], abs=2e-3)
+        equal = fuse([{"q": {"a": 0.1, "b": 0.1, "c": 0.1}}], "combsum", normalise="z-score")
+        assert equal.score.tolist() == [0.0, 0.0, 0.0]
+
+    def test_a_long_name_does_not_widen_the_others(self):
+        tied = {"q": dict.fromkeys([f"d{at}" for at in range(2000)] + ["x" * 50_000], 1.0)}
+        tracemalloc.start()
+        fuse([tied], depth=3)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert used < 20e6  # (2001 names of 50,000 letters are 400 MB)
+
     @pytest.mark.parametrize("how", ["min-max", "z-score"])
     def test_scores_as_large_as_floats_go(self, how):
         large = Run(["1"] * 3, ["a", "b", "c"], [1.7e308, 0.0, -1.7e308])
@@ -225,6 +271,7 @@ class TestFuse:
             ({"normalise": "minmax"}, "unknown normalisation 'minmax'; did you mean 'min-max'"),
             ({"k": -1.0}, "The 'k' parameter of fuse must be a number in"),
             ({"depth": 0}, "The 'depth' parameter of fuse must be an int of at least 1 or None"),
+            ({"tag": 5}, "The 'tag' parameter of fuse must be str or None. Got 5"),
         ],
     )
     def test_parameters(self, options, match):

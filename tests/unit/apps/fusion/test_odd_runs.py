@@ -1,5 +1,7 @@
 """Runs of odd kinds: ids that are missing, entries that are not alike, no runs at all."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 from crucial import compare_rankings, compare_runs, evaluate, evaluate_run
 from crucial.apps.fusion import fuse, learn_fusion
 from crucial.data.formats.run_inputs import as_qrels, as_run
+from crucial.data.runs import Run
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 
 
@@ -34,6 +37,55 @@ def test_missing_ids_of_objects_and_mappings():
         as_run({None: {"a": 1}})
     with pytest.raises(DataError, match=r"a document has no id. Got nan"):
         as_run({"q": {float("nan"): 1}})
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_a_set_has_no_order(kind):
+    with pytest.raises(DataTypeError, match=r"query 'q' is a \w*set, and a set has no order"):
+        fuse([{"q": kind(["a", "b"])}])
+    assert as_qrels({"q": kind(["b", "a"])}).doc.tolist() == ["a", "b"]
+    assert as_qrels({"q": kind([("b", 2), ("a", 1)])}).to_dict() == {"q": {"a": 1, "b": 2}}
+
+
+def test_columns_of_one_name():
+    twice = pd.DataFrame([[1, 1, 2, 3.0]], columns=["qid", "qid", "doc", "score"])
+    with pytest.raises(DataError, match=r"run 'a': column names must differ. .* 'qid' 2 times"):
+        fuse({"a": twice})
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"qid": 1}, "the run: qid must be a column of one id per row. Got 1"),
+        ({"doc": "a"}, "the run: doc must be a column of one id per row. Got 'a'"),
+        ({"qid": [["q"]]}, r"qid must be a column of one id per row. Got an array of shape"),
+        ({"score": 1.0}, r"the run: scores must be one number per row. Got 1.0"),
+        ({"score": [[1.0]]}, r"the run: scores must be one number per row. Got an array of shape"),
+    ],
+)
+def test_columns_that_are_none(change, match):
+    with pytest.raises(DataTypeError, match=match):
+        as_run({"qid": ["q"], "doc": ["a"], "score": [1.0]} | change)
+
+
+def test_tags_that_are_no_text():
+    with pytest.raises(DataTypeError, match="run 'x': the tag must be text, or one text per row"):
+        fuse({"x": Run(["q"], ["a"], [1.0], 5)})
+
+
+@pytest.mark.parametrize("grade", [1e20, -1e20, 2.0**53])
+def test_grades_beyond_whole_numbers(grade):
+    with pytest.raises(DataError, match=r"relevance must be less than 2\^53 in size. Got .* row 1"):
+        as_qrels({"q": {"a": 1, "b": grade}})
+    assert as_qrels({"q": {"a": 2**53 - 1}}).relevance.tolist() == [2**53 - 1]
+
+
+def test_a_document_that_occurs_twice_is_found_fast():
+    docs = [str(at) for at in range(200_000)]
+    start = time.perf_counter()
+    with pytest.raises(DataError, match="document '199999' occurs twice"):
+        as_run({"q": [*docs, "199999"]})
+    assert time.perf_counter() - start < 10  # (all earlier names for each take minutes)
 
 
 def test_entries_that_are_not_alike():
