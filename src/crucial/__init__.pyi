@@ -11,8 +11,8 @@ from crucial.data.formats.run_inputs import as_qrels as as_qrels
 from crucial.data.formats.run_inputs import as_run as as_run
 from crucial.data.formats.svmlight import read_svmlight as read_svmlight
 from crucial.data.formats.svmlight import write_svmlight as write_svmlight
+from crucial.data.formats.table_writing import write_table as write_table
 from crucial.data.formats.tables import read_table as read_table
-from crucial.data.formats.tables import write_table as write_table
 from crucial.data.formats.trec import read_qrels as read_qrels
 from crucial.data.formats.trec import read_run as read_run
 from crucial.data.formats.trec import write_qrels as write_qrels

@@ -17,7 +17,8 @@ from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.columns import RoleNames, assign_roles
 from crucial.data.formats.csv_lines import parse_compiled, parse_plain, read_csv
 from crucial.data.formats.table_rows import ColumnPlan, ParsedRows
-from crucial.data.formats.tables import read_table, write_table
+from crucial.data.formats.table_writing import write_table
+from crucial.data.formats.tables import read_table
 from crucial.errors import FileError
 from crucial.kernels import sizes
 

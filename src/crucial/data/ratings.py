@@ -7,18 +7,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crucial.data.arrays import as_reals
+from crucial.data.arrays import as_array, as_reals, is_missing
 from crucial.data.frames import frame_columns
 from crucial.data.words import as_ids
-from crucial.errors import Argument, DataError, FileError, Message
+from crucial.errors import Argument, DataError, FileError, Message, in_short
 from crucial.parameters import check, one_of
 from crucial.types import Floats, FrameLike, Ids, Ints, PathLike
 from crucial.wording import counted
 
-__all__ = ["MAX_RATING", "NO_RATING", "Ratings", "checked_ratings", "rating_problem"]
+__all__ = [
+    "MAX_RATING",
+    "NO_RATING",
+    "Ratings",
+    "checked_ratings",
+    "rating_problem",
+    "rating_values",
+]
 
 NO_RATING = "there is no rating."
 
@@ -78,13 +87,15 @@ class Ratings:
         Parameters
         ----------
         user, item : sequences of ids
-            Whole numbers, or anything that ``str`` converts.
+            Whole numbers, or anything that ``str`` converts. None, NaN, NaT, pandas' NA and empty
+            text are missing, and refused; the text "nan" is a name.
         rating : sequence of numbers
         duplicates : {"refuse", "last"}
             Where a user rated an item twice: raise an error that names both rows, or use the
             later one.
         """
-        ratings = cls(_ids(user), _ids(item), as_reals(rating, "rating"))
+        values = _flat(as_reals(rating, "rating"), "rating")
+        ratings = cls(_ids(user, "user"), _ids(item, "item"), values)
         return checked_ratings(ratings, None, None, duplicates)
 
     @classmethod
@@ -161,15 +172,58 @@ def _place(what: str, wanted: str, places: dict[str, int]) -> int:
     raise DataError(f"there is no {what} {wanted!r}; {which} {listed}.", value=wanted)
 
 
-def _ids(column: Sequence[object]) -> Ids:
-    array = np.asarray(column)
-    if array.dtype.kind in "iu":
+def _ids(column: Any, what: str) -> Ids:
+    """Return a column of ids: int64 if all are whole numbers of that range, else str."""
+    array = _flat(as_array(column, what), what)
+    if array.dtype.kind in "iu" and array.max(initial=0) < 2**63:
         return array.astype(np.int64)
-    texts = [str(one) for one in column]
-    for row, (text, one) in enumerate(zip(texts, column)):
-        if one is None or text == "" or text.lower() == "nan":
-            raise DataError(f"row {row} (from 0) lacks the id of its user or item.")
+    # (an array made of a list may have other types than the list)
+    values = column if isinstance(column, list | tuple) else array
+    texts = []
+    for row, one in enumerate(values):
+        text = str(one)
+        if text == "" or is_missing(one):
+            raise DataError(
+                f"row {row} (from 0) lacks the id of its {what}.",
+                remedy="Give it one, or leave the row out.",
+                parameter=what,
+            )
+        texts.append(text)
     return as_ids(texts)
+
+
+def _flat(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return an array of one dimension; refuse any other."""
+    if array.ndim != 1:
+        raise DataError(
+            f"{what} must have one value per row (1 dimension). Got shape {array.shape}.",
+            parameter=what,
+        )
+    return array
+
+
+def rating_values(rated: Mapping[Any, object]) -> Floats:
+    """Return one user's ratings by item as numbers.
+
+    Examples
+    --------
+    >>> rating_values({"alien": 5, "antz": 2.5}).tolist()
+    [5.0, 2.5]
+    """
+    values = []
+    for item, given in rated.items():
+        try:
+            value = float(cast(Any, given))
+        except (TypeError, ValueError, OverflowError):
+            got = in_short(repr(given))
+            raise DataError(
+                f"the rating of item {item!r} must be a finite number. Got {got}.", value=given
+            ) from None
+        problem = rating_problem(value)
+        if problem is not None:
+            raise DataError(f"item {item!r}: {problem}", value=given)
+        values.append(value)
+    return np.array(values, np.float64)
 
 
 def checked_ratings(

@@ -207,3 +207,29 @@ def test_tiny_tables_have_a_list_without_notes_about_features(crucial, tmp_path)
     lone = tmp_path / "lone.csv"
     lone.write_text("ann,a,3\nann,b,3\n")
     assert "there is no item left" in crucial("recommend", lone, "--user", "ann").stderr
+
+
+def test_a_first_line_with_a_decimal_comma_is_a_rating(crucial, tmp_path):
+    path = tmp_path / "sc.csv"
+    path.write_text("ann;alien;4,5\nbob;alien;3,5\nann;antz;2,0\nbob;antz;1,5\nbob;heat;3\n")
+    words = ("recommend", path, "--method", "items", "--min-raters", 0, "-o", "-")
+    done = crucial(*words, "--user", "ann")
+    assert done.exit_code == 0, done.stderr
+    assert [line.split("\t")[2] for line in done.stdout.splitlines()[1:]] == ["heat"]
+    mine = tmp_path / "mine.csv"
+    mine.write_text("alien;4,5\nantz;2\n")
+    assert crucial(*words, "--mine", mine).stdout.count("heat") == 2  # (item and title)
+
+
+def test_unknown_columns_are_refused_with_the_option(crucial, tmp_path, error_line):
+    path = tmp_path / "r.csv"
+    path.write_text("who,what,rating\nann,alien,4\n")
+    said = error_line(crucial("recommend", path, "--user", "ann"))
+    assert "which columns are the user and the item" in said
+    assert "--columns" in said
+
+
+def test_the_help_says_whose_popularity_counts(crucial):
+    text = " ".join(crucial("recommend", "--help").stdout.split())
+    assert "the same list for everybody" not in text
+    assert "popularity, mean what most of the users who share an item with you rated" in text

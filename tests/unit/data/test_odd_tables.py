@@ -330,7 +330,7 @@ class TestCategoriesAndDates:
         assert data.X.declared == {1}
 
     def test_round_trip(self, read, tmp_path):
-        from crucial.data.formats.tables import write_table
+        from crucial.data.formats.table_writing import write_table
 
         data = read("label,c,a\n1,red,1.5\n0,,2.5\n1,red,\n", qid=None)
         write_table(tmp_path / "y.csv", data)

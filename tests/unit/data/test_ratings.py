@@ -31,8 +31,27 @@ from crucial.errors import DataError, FileError, ParameterError
         "rating;film;viewer\n4;3;7\n1;5;7\n2.5;3;9\n",
         '\ufeffa,b,c\n"7",3,4\n7,"5",1\n9,3,2.5\n',
         "user;item;rating\n7;3;4,0\n7;5;1\n9;3;2,5\n",
+        "book_id,user_id,rating\n3,7,4\n5,7,1\n3,9,2.5\n",
+        "rating,user_id,book_id\n4,7,3\n1,7,5\n2.5,9,3\n",
+        '"User-ID";"ISBN";"Book-Rating"\n7;3;4\n7;5;1\n9;3;2,5\n',
+        "Product ID,reviewerID,overall\n3,7,4\n5,7,1\n3,9,2.5\n",
+        "stars,thing,user\n4,3,7\n1,5,7\n2.5,3,9\n",
     ],
-    ids=["u.data", "inter", "csv", "dat", "spaces", "named", "unknown names", "comma"],
+    ids=[
+        "u.data",
+        "inter",
+        "csv",
+        "dat",
+        "spaces",
+        "named",
+        "unknown names",
+        "comma",
+        "book_id",
+        "reversed",
+        "hyphens",
+        "space in name",
+        "one left",
+    ],
 )
 def test_forms(tmp_path, text):
     path = tmp_path / "ratings"
@@ -59,6 +78,46 @@ def test_names_and_chosen_columns(tmp_path):
     assert read_ratings(path).user.tolist() == ["ann"]
     with pytest.raises(FileError, match="line 1: the first line names no columns"):
         read_ratings(path, columns=["who", "what", "liked"])
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "::", "|"])
+def test_a_rating_with_a_decimal_comma_is_no_name(tmp_path, sep):
+    path = tmp_path / "ratings"
+    path.write_text("ann;alien;4,5\nbob;alien;3,5\n".replace(";", sep))
+    ratings = read_ratings(path)
+    assert ratings.user.tolist() == ["ann", "bob"]
+    assert ratings.rating.tolist() == [4.5, 3.5]
+
+
+@pytest.mark.parametrize("cell", ["NA", "", "?", "nan"])
+def test_a_first_line_without_a_rating_is_no_heading(tmp_path, cell):
+    path = tmp_path / "ratings"
+    path.write_text(f"ann,alien,{cell}\nbob,alien,3\n")
+    with pytest.raises(FileError, match=r"line 1, column 3: .*Leave the line out where there is"):
+        read_ratings(path)
+    path.write_text(f"user,item,{cell},rating\nbob,alien,x,3\n")
+    if cell != "nan":
+        assert read_ratings(path).rating.tolist() == [3.0]
+    path.write_text("who,what,,liked\nbob,alien,x,3\n")
+    assert read_ratings(path, columns=["who", "what", "liked"]).rating.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("rating,user_id,thing,when", "which column is the item; columns: 'rating', 'user_id'"),
+        ("who,what,rating", "which columns are the user and the item; columns: 'who', 'what'"),
+        ("user,item", "which column is the rating; columns: 'user', 'item'"),
+    ],
+)
+def test_columns_of_which_some_are_unknown_are_refused(tmp_path, names, said):
+    path = tmp_path / "r.csv"
+    path.write_text(f"{names}\n1,2,3,4\n")
+    with pytest.raises(FileError, match=rf"line 1: no usual name shows {said}.* argument columns"):
+        read_ratings(path)
+    for columns in (["user", "item"], "abc"):
+        with pytest.raises(ParameterError, match=r"'columns' parameter .* three column names"):
+            read_ratings(path, columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +176,38 @@ def test_frames_and_columns():
         Ratings.from_columns([1], [1], [np.nan])
 
 
+def test_missing_ids_are_refused_and_names_are_not():
+    pandas = pytest.importorskip("pandas")
+    frame = {"user": [1, 2], "item": [3, 4], "rating": [1, 2]}
+    columns = {
+        "user": [pandas.array([1, None], "Int64"), [1, pandas.NaT], [1.0, np.nan], ["a", np.nan]],
+        "item": [pandas.array(["a", None], "string"), ["a", None], ["a", ""]],
+    }
+    for name, wrong in columns.items():
+        for column in wrong:
+            with pytest.raises(DataError, match=rf"row 1 \(from 0\) lacks the id of its {name}"):
+                Ratings.from_frame(pandas.DataFrame({**frame, name: column}))
+            with pytest.raises(DataError, match=f"lacks the id of its {name}"):
+                Ratings.from_columns(**{**frame, name: column})
+    assert Ratings.from_columns(["Nan", "null"], [1, 2], [3, 4]).users.tolist() == ["Nan", "null"]
+
+
+def test_large_ids_stay_what_they_are():
+    large = np.array([2**63 + 5, 2], np.uint64)
+    assert Ratings.from_columns(large, [1, 2], [3, 4]).user.tolist() == [str(2**63 + 5), "2"]
+    small = Ratings.from_columns(np.array([2**63 - 1, 2], np.uint64), [1, 2], [3, 4])
+    assert small.user.tolist() == [2**63 - 1, 2]
+
+
+def test_columns_have_one_dimension():
+    with pytest.raises(DataError, match=r"user must have one value per row .*shape \(2, 1\)"):
+        Ratings.from_columns([[1], [2]], [1, 2], [3, 4])
+    with pytest.raises(DataError, match="item is ragged"):
+        Ratings.from_columns([1, 2], [[1], [2, 3]], [3, 4])
+    with pytest.raises(DataError, match="rating must have one value per row"):
+        Ratings.from_columns([1, 2], [1, 2], [[3], [4]])
+
+
 def test_unknown_ids_are_answered_with_close_ones():
     ratings = Ratings.from_columns(["anna", "bob"], ["alien", "antz"], [1, 2])
     assert ratings.place_of_user("bob") == 1
@@ -144,6 +235,13 @@ def test_own_ratings_come_back(tmp_path):
     own = {"alien, the first": 4.5, "3": 1.0}
     write_own_ratings(path, own)
     assert read_own_ratings(path) == own
+    for text in ("alien;4,5\n3;1\n", "item;rating\nalien;4,5\n3;1,0\n"):
+        path.write_text(text)
+        assert read_own_ratings(path) == {"alien": 4.5, "3": 1.0}
+    path.write_text("Net, The;4,5\n")
+    assert read_own_ratings(path) == {"Net, The": 4.5}
+    path.write_text("alien; the 2,5\n")
+    assert read_own_ratings(path) == {"alien; the 2": 5.0}
     path.write_text("alien,5\nalien,four\n")
     with pytest.raises(FileError, match="line 2: expected an item and a finite rating"):
         read_own_ratings(path)

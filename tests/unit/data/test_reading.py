@@ -11,7 +11,7 @@ import crucial
 from crucial.data.dataset import Dataset
 from crucial.data.formats.comparisons import read_comparisons
 from crucial.data.formats.reading import find_format, read_data
-from crucial.data.formats.tables import write_table
+from crucial.data.formats.table_writing import write_table
 from crucial.errors import FileError, ParameterError
 
 

@@ -102,8 +102,8 @@ class TestQueries:
     def test_an_id_stays_what_it_is(self, read):
         assert read("1 qid:007 1:1\n0 qid:7 1:2\n").qid.tolist() == ["007", "7"]
         assert read("1 qid:-7 1:1\n0 qid:0 1:2\n").qid.tolist() == [-7, 0]
-        big = "1" + "0" * 18
-        assert read(f"1 qid:{big} 1:1\n0 qid:0 1:2\n").qid.tolist() == [big, "0"]
+        assert read(f"1 qid:{2**62} 1:1\n0 qid:0 1:2\n").qid.tolist() == [2**62, 0]
+        assert read(f"1 qid:{2**63} 1:1\n0 qid:0 1:2\n").qid.tolist() == [str(2**63), "0"]
 
     def test_ids_that_are_not_utf8_stay_apart(self, read):
         assert read(b"1 qid:\xff 1:1\n0 qid:\xfe 1:2\n").qid.tolist() == [r"\xff", r"\xfe"]

@@ -11,7 +11,10 @@ import pytest
 
 from crucial.data.dataset import Dataset
 from crucial.data.formats import blocks
-from crucial.data.formats.tables import read_table, write_table
+from crucial.data.formats.reading import read_data
+from crucial.data.formats.table_writing import write_table
+from crucial.data.formats.tables import read_table
+from crucial.data.instances import Instances
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.kernels import sizes
 
@@ -336,9 +339,25 @@ class TestWrite:
         [
             ({"feature_names": ["a", "a"]}, "'a' names two columns"),
             ({"feature_names": ["label", "a"]}, "'label' names two columns"),
-            ({"feature_names": ["a"]}, "their number is wrong"),
+            ({"feature_names": ["a"]}, "number of feature names is wrong, 1 for 2"),
             ({"X": np.array([[1, np.inf]])}, "X is infinite in row 0, column 1"),
             ({"item": ["a\0"]}, "contains a NUL"),
+            ({"item": [" a "]}, "item of row 0, ' a ', would lose the spaces around it"),
+            ({"item": ["\ud800"]}, "row 0 has half of a surrogate pair"),
+            ({"qid": ["a "]}, "qid of row 0, 'a ', would lose the spaces"),
+            ({"qid": [""]}, "the qid of row 0 is missing"),
+            ({"qid": [1.5]}, "qid of row 0 is 1.5. Use whole numbers or text"),
+            ({"feature_names": ["a\nb", "c"]}, r"'a\\nb' has a line end, or spaces"),
+            ({"feature_names": [" a", "c"]}, "' a' has a line end, or spaces"),
+            ({"feature_names": ["", "c"]}, r"feature 0 \(from 0\) has no name"),
+            ({"feature_names": ["label", "c"], "y": None}, "'label' would be read as the label"),
+            ({"feature_names": ["1", "2"], "y": None}, "all columns are named by numbers"),
+            ({"y": np.array([nan])}, "the label of row 0 is nan"),
+            ({"X": np.array([["a", 1.0]], object)}, "X must be numbers"),
+            (
+                {"X": Instances(np.zeros((1, 1)), ("c",), {0: ("NA",)})},
+                "value of feature 'f0' of row 0, 'NA', would be read as missing",
+            ),
         ],
     )
     def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
@@ -346,6 +365,59 @@ class TestWrite:
         with pytest.raises(DataError, match=match):
             write_table(tmp_path / "x.csv", Dataset(**parts))
         assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("name", "match"),
+        [
+            ("x.xlsx", r"x\.xlsx: Excel files are read, .* in \.csv, \.tsv, \.jsonl"),
+            ("x.XLS.gz", "Excel files are read"),
+            ("x.letor", "read as svmlight, which `write_svmlight` writes"),
+            ("x.parquet.gz", "cannot be packed with gzip"),
+        ],
+    )
+    def test_formats_that_could_not_be_read_are_refused(self, tmp_path, name, match):
+        with pytest.raises(FileError, match=match):
+            write_table(tmp_path / name, Dataset(np.ones((1, 2))))
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        "name", ["x.csv", "x.tsv.gz", "x.jsonl", "x.ndjson.gz", "x.json", "x.json.gz", "x.parquet"]
+    )
+    def test_what_is_written_comes_back(self, tmp_path, name):
+        if name == "x.parquet":
+            pytest.importorskip("pyarrow")
+        X = Instances(np.array([[0, 0.1], [nan, -0.0], [1, nan]]), ("c", "é"), {0: ("a", "b")})
+        data = Dataset(
+            X,
+            y=np.array([1, 0.1, -2]),
+            qid=np.array([2**62, 7, 7]),
+            item=np.array(["x, y", "", '"7"'], object),
+            weight=np.array([1.0, 0.5, 1e-300]),
+            feature_names=["c", "é"],
+        )
+        write_table(tmp_path / name, data)
+        back = read_data(tmp_path / name, item="item", weight="weight", categories=["c"])
+        assert back.X.table.tobytes() == X.table.tobytes()
+        assert back.X.levels == X.levels
+        assert back.feature_names == data.feature_names
+        for role in ("y", "qid", "item", "weight"):
+            assert getattr(back, role).tolist() == getattr(data, role).tolist()
+
+    def test_whole_floats_are_whole_query_ids(self, tmp_path):
+        write_table(tmp_path / "x.csv", Dataset(np.ones((2, 1)), qid=np.array([3.0, 4.0])))
+        assert read_table(tmp_path / "x.csv").qid.tolist() == [3, 4]
+
+    def test_parquet_and_json_have_any_name(self, tmp_path):
+        pytest.importorskip("pyarrow")
+        data = Dataset(np.ones((2, 1)), feature_names=[" a\n"])
+        for name in ("x.parquet", "x.jsonl"):
+            write_table(tmp_path / name, data)
+            assert read_table(tmp_path / name).feature_names == [" a\n"]
+
+    def test_bins_are_no_values(self, tmp_path):
+        data = Dataset.from_parts([Dataset(np.array([[3.0], [1.0]]), np.array([1.0, 0.0]))])
+        with pytest.raises(DataError, match="X has the bins of its cells instead of their values"):
+            write_table(tmp_path / "x.csv", data)
 
 
 def test_features_that_a_table_lacks_abstain(tmp_path):

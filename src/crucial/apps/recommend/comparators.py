@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crucial.apps.recommend.neighbours import learn_defaults
@@ -102,6 +103,7 @@ class ViewerRanker(BaseEstimator):
         ----------
         X : Opinions or array of shape (n_films, n_viewers)
         """
+        check_is_fitted(self, "_n_viewers")
         opinions = _opinions(X)
         self._check_viewers(opinions)
         return self._scores(opinions)

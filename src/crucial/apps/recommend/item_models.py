@@ -10,9 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from crucial.errors import DataError
+from crucial.data.arrays import NUMBERS, as_reals
+from crucial.data.sparse_checks import check_structure
+from crucial.errors import DataError, DataTypeError
 from crucial.parameters import above, at_least, check_parameters, parameter, with_parameters
 from crucial.types import Floats, SparseLike, TableLike
 
@@ -47,7 +50,11 @@ class ItemRanker(BaseEstimator):
             How much each user likes an item that the user rated; 0 where there is no rating.
         """
         check_parameters(self)
-        self._learn(_matrix(X))
+        users = _matrix(X)
+        if not users.shape[1]:
+            raise DataError(f"X must have at least one item. Got shape {users.shape}.",
+                            parameter="X")  # fmt: skip
+        self._learn(users)
         return self
 
     def predict(self, X: TableLike | SparseLike) -> Floats:
@@ -61,6 +68,7 @@ class ItemRanker(BaseEstimator):
         -------
         array of shape (n_users, n_items)
         """
+        check_is_fitted(self, "weight_")
         users, n_items = _matrix(X), self.weight_.shape[0]
         if users.shape[1] != n_items:
             raise DataError(f"there must be {n_items} items, as in the matrix to learn from. "
@@ -81,9 +89,13 @@ def _matrix(X: TableLike | SparseLike) -> Any:
     """Return a csr matrix of finite numbers."""
     from scipy.sparse import csr_array, issparse
 
-    table: Any = X if issparse(X) else np.asarray(X, np.float64)
+    table: Any = X if issparse(X) else as_reals(X, "X")
     if table.ndim != 2:
         raise DataError(f"Expected 2D array, got {table.ndim}D array instead.")
+    if issparse(X):
+        check_structure(X)
+        if table.dtype.kind not in NUMBERS:
+            raise DataTypeError(f"X must be real numbers. Got a sparse matrix of {table.dtype}.")
     users = csr_array(table, dtype=np.float64)
     if not (np.abs(users.data) <= _LARGEST).all():
         raise DataError("Input X must consist of numbers up to 1e100 in absolute value, with 0 "

@@ -13,8 +13,14 @@ from crucial.apps.recommend.finder import Finder, Settings, settings_of
 from crucial.apps.recommend.finding import Choice, choose
 from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.recommendations import Learned, Pick, Recommendations
-from crucial.apps.recommend.taste import FoundTaste, Target, Taste, learn_taste
-from crucial.data.ratings import Ratings
+from crucial.apps.recommend.taste import (
+    NEEDS_NO_ORDER,
+    FoundTaste,
+    Target,
+    Taste,
+    learn_taste,
+)
+from crucial.data.ratings import Ratings, rating_values
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.threads import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
@@ -192,7 +198,7 @@ class Recommender:
         Parameters
         ----------
         rated : mapping from item (its id or title) to rating
-            At least two different ratings.
+            At least two different ratings for the methods that learn an order, else one.
         top : int
         """
         check("recommend_new", "rated", rated, mapping)
@@ -200,10 +206,7 @@ class Recommender:
         films = np.array([self._row(item) for item in rated], np.int64)
         if len(np.unique(films)) < len(films):
             raise DataError("an item is rated twice, by its id and by its title.")
-        labels = np.array(list(rated.values()), np.float64)
-        if not np.isfinite(labels).all():
-            raise DataError("ratings must be finite numbers.")
-        return self._recommend(None, films, labels, top)
+        return self._recommend(None, films, rating_values(rated), top)
 
     def recommend_all(
         self, top: int = 20, *, users: Iterable[Id] | None = None, n_jobs: int | None = None
@@ -253,7 +256,9 @@ class Recommender:
     def _target(self, place: int | None, films: Ints, labels: Floats) -> Target:
         """Choose the viewers to learn from; ``place`` is None for a new user."""
         who = self._who(place)
-        if self.method not in FINDERS and len(np.unique(labels)) < 2:
+        if not len(labels) and self.method in NEEDS_NO_ORDER:
+            raise DataError(f"{who} gave 0 ratings; at least one is needed.")
+        if self.method not in (*FINDERS, *NEEDS_NO_ORDER) and len(np.unique(labels)) < 2:
             gave = f"{len(labels)} rating{'' if len(labels) == 1 else 's'}"
             if len(labels) > 1:
                 gave = f"the same rating, {labels[0]:g}, to all {counted(len(labels), 'item')}"

@@ -29,6 +29,7 @@ from crucial.types import Bools, Floats, Ints
 
 __all__ = [
     "METHODS",
+    "NEEDS_NO_ORDER",
     "BoostedTaste",
     "FoundTaste",
     "ScoreParts",
@@ -55,6 +56,9 @@ METHODS: dict[str, str] = {
     "mean": "how far above their means viewers rate a film, on average",
     "popularity": "the number of viewers who rated a film",
 }
+
+#: The methods among them that learn no order: one rating is enough, to find viewers.
+NEEDS_NO_ORDER = ("mean", "popularity")
 
 _COMPARATORS: dict[str, Callable[[], ViewerRanker]] = {
     "vsim": VectorSimilarity,

@@ -109,7 +109,8 @@ def recommend_command(options: RecommendOptions) -> None:
       vsim        weights the other users by the cosine between their ratings and yours
       neighbour, neighbours             the nearest user, or the 20 nearest
       regression, regression-normalised least squares on the other users' ratings
-      popularity, mean                  the same list for everybody
+      popularity, mean                  what most of the users who share an item with you rated, or
+                                        what they rated furthest above their means
     """
     _check(options)
     sources = (options.ratings, options.titles, options.mine, options.reuse)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import first_bytes, open_bytes
+from crucial.data.files import atomic_write, first_bytes, open_bytes
 from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.cells import filled_lines
 from crucial.data.formats.columns import RoleNames
@@ -17,7 +20,7 @@ from crucial.errors import FileError
 from crucial.parameters import refuse
 from crucial.types import PathLike
 
-__all__ = ["read_json_lines"]
+__all__ = ["read_json_lines", "write_json_lines"]
 
 
 def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
@@ -76,3 +79,16 @@ def read_json_lines(path: PathLike, form: CellFormat, wanted: RoleNames) -> Data
         (number, [_cell(row.get(name)) for name in names]) for number, row in rows
     )
     return read_records(path, None, names, records, form, wanted)
+
+
+def write_json_lines(path: PathLike, columns: dict[str, NDArray[Any]], *, as_list: bool) -> None:
+    """Write columns as one object per row, or as one list of them; whole or not at all."""
+    begin, between, end = ("[\n", ",\n", "\n]\n") if as_list else ("", "\n", "\n")
+    with atomic_write(path) as file:
+        file.write(begin.encode())
+        for number, row in enumerate(zip(*(column.tolist() for column in columns.values()))):
+            # (NaN is no JSON)
+            cells = {name: cell if cell == cell else None for name, cell in zip(columns, row)}
+            text = json.dumps(cells, ensure_ascii=False, allow_nan=False)
+            file.write(((between if number else "") + text).encode())
+        file.write(end.encode())

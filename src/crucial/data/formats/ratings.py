@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Literal
@@ -10,48 +9,22 @@ from typing import Literal
 import numpy as np
 
 from crucial.data.files import atomic_write, open_bytes
-from crucial.data.formats.cells import (
-    CellReader,
-    cell_line,
-    first_line,
-    missing_column,
-    text_lines,
+from crucial.data.formats.cell_format import MISSING_WORDS
+from crucial.data.formats.cells import CellReader, cell_line, first_line, text_lines
+from crucial.data.formats.rating_columns import (
+    ends_in_decimal_comma,
+    find_columns,
+    is_item_name,
+    names_columns,
+    rating_number,
 )
 from crucial.data.ratings import NO_RATING, Ratings, checked_ratings, rating_problem
-from crucial.data.words import as_ids, shown, to_number
+from crucial.data.words import as_ids, shown
 from crucial.errors import FileError
+from crucial.parameters import refuse
 from crucial.types import Ids, PathLike
 
 __all__ = ["read_own_ratings", "read_ratings", "read_titles", "write_own_ratings"]
-
-# Names in headers, in lower case, without "_" and without what follows ":".
-_USUAL_NAMES = {
-    "user": ("user", "userid", "viewer", "person", "member"),
-    "item": ("item", "itemid", "movie", "movieid", "film", "filmid", "product", "book"),
-    "rating": ("rating", "score", "stars", "value"),
-}
-
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-
-
-def _plain_name(name: str) -> str:
-    return name.strip().lower().partition(":")[0].replace("_", "").replace(" ", "")
-
-
-def _columns(path: PathLike, names: list[str], asked: Sequence[str] | None) -> tuple[int, ...]:
-    """Return the numbers of the three columns in a file whose first line is ``names``."""
-    if asked is not None:
-        for name in asked:
-            if name not in names:
-                raise missing_column(path, 1, names, name)
-        return tuple(map(names.index, asked))
-    plain = [_plain_name(name) for name in names]
-    found = [
-        next((plain.index(name) for name in usual if name in plain), None)
-        for usual in _USUAL_NAMES.values()
-    ]
-    # Where names say nothing, the order is that of MovieLens.
-    return (0, 1, 2) if None in found else tuple(place for place in found if place is not None)
 
 
 def _utf8_or_latin1(raw: bytes) -> str:
@@ -61,14 +34,28 @@ def _utf8_or_latin1(raw: bytes) -> str:
         return raw.decode("latin-1")  # (MovieLens' titles are)
 
 
-def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of every line that is not blank, with its number from 1."""
+def _separator(first: bytes, width: int) -> str:
+    """Return what separates the cells of a line that has at least ``width`` of them."""
+    for sep in ("\t", "::"):
+        if sep.encode() in first:
+            return sep
+    # Of alien;4,5 the comma is the decimal sign, though it is as frequent as the semicolon.
+    for sep in ";|":
+        if ends_in_decimal_comma(first, sep, width):
+            return sep
+    return max(",;|", key=lambda one: first.count(one.encode()))
+
+
+def _records(path: PathLike, width: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every line that is not blank, with its number from 1.
+
+    Lines should have at least ``width`` cells.
+    """
     with open_bytes(path) as source:
         first, lines = first_line(text_lines(source))
         if not first:
             raise FileError(path, "is empty.")
-        sep = next((sep for sep in ("\t", "::") if sep.encode() in first), None)
-        sep = sep or max(",;|", key=lambda one: first.count(one.encode()))
+        sep = _separator(first, width)
         quotes: Literal["none", "lenient"] = "none" if sep == "::" else "lenient"
         reader = CellReader(path, lines, sep, quotes=quotes, decode=_utf8_or_latin1)
         if sep == "::":
@@ -99,13 +86,10 @@ class _Codes(dict[str, int]):
 
 
 class _Numbers(dict[str, float]):
-    """The numbers of texts, each read once; 4,5 is 4.5 (in a cell, so the separator is another)."""
+    """The numbers of texts, each read once."""
 
     def __missing__(self, text: str) -> float:
-        plain = text.strip()
-        value = to_number(plain)
-        if value is None and _DECIMAL_COMMA.fullmatch(plain):
-            value = to_number(plain.replace(",", "."))
+        value = rating_number(text)
         if value is None:
             raise ValueError("not a number")
         self[text] = value
@@ -120,9 +104,11 @@ def read_ratings(
 ) -> Ratings:
     """Read user, item and rating from a CSV, TSV or file of MovieLens, plain or gzip.
 
-    Cells are separated by a tab, ``::``, ``|``, comma or semicolon. A first line without any
-    number names the columns; they are found by the usual names (user, userId, user_id:token;
-    item, movieId, film; rating, stars); otherwise the first three are used, as in ``u.data``.
+    Cells are separated by a tab, ``::``, ``|``, comma or semicolon; ratings may have a decimal
+    comma where it does not separate cells. A first line without any number names the columns,
+    unless its third cell is empty or ``NA``. They are found by usual names (user, userId,
+    user_id:token; item, movieId, book_id, ISBN; rating, stars); of three columns one may have
+    another name. If no name is usual, the first three are used, as in ``u.data``.
 
     Parameters
     ----------
@@ -136,7 +122,7 @@ def read_ratings(
     Raises
     ------
     FileError
-        Naming file and line.
+        Naming file and line; also where only some of the columns have usual names.
 
     Examples
     --------
@@ -148,21 +134,26 @@ def read_ratings(
     ...     read_ratings(name)
     Ratings(2 by 2 users of 1 item)
     """
+    if columns is not None and (isinstance(columns, str) or len(columns) != 3):
+        rule = "three column names: those of user, item and rating"
+        raise refuse("read_ratings", "columns", rule, columns)
     # Ids and ratings repeat: each text is read once.
     users, items, values = _Codes(), _Codes(), _Numbers()
     user_codes: list[int] = []
     item_codes: list[int] = []
     ratings: list[float] = []
     lines: list[int] = []
-    rows = _records(path)
+    rows = _records(path, 3)
     first = next(rows, None)
     if first is None:
         raise FileError(path, NO_RATING)
     names = [cell.strip() for cell in first[1]]
-    named = all(to_number(name) is None for name in names)
+    named = names_columns(names) or (columns is not None and set(columns) <= set(names))
     if columns is not None and not named:
         raise FileError(path, "the first line names no columns.", first[0])
-    at_user, at_item, at_rating = _columns(path, names, columns) if named else (0, 1, 2)
+    at_user, at_item, at_rating = (
+        find_columns(path, first[0], names, columns) if named else (0, 1, 2)
+    )
     for number, cells in rows if named else chain([first], rows):
         try:
             user, item = users[cells[at_user]], items[cells[at_item]]
@@ -187,6 +178,8 @@ def _bad_line(path: PathLike, line: int, cells: list[str], places: tuple[int, ..
             return FileError(path, f"the id of the {what} is empty.", line, place + 1)
     at, got = places[2], shown(cells[places[2]], 60)
     remedy = None if line > 1 else "Name the columns in the first line: user, item, rating."
+    if cells[at].strip() in MISSING_WORDS:
+        remedy = "Leave the line out where there is no rating."
     return FileError(path, f"a rating must be a number. Got {got}.", line, at + 1, remedy=remedy)
 
 
@@ -207,11 +200,11 @@ def read_titles(path: PathLike) -> dict[str, str]:
     {'11': 'American President, The (1995)'}
     """
     titles: dict[str, str] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path)):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2)):
         if len(cells) < 2:
             problem = f"expected an item and its title. Got {shown(cells[0])}."
             raise FileError(path, problem, line)
-        if not (first and _plain_name(cells[0]) in _USUAL_NAMES["item"]):
+        if not (first and is_item_name(cells[0])):
             titles[cells[0].strip()] = cells[1].strip()
     return titles
 
@@ -230,9 +223,9 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
     {'alien': 5.0, 'antz': 2.0}
     """
     own: dict[str, float] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path)):
-        value = to_number(cells[1].strip()) if len(cells) > 1 else None
-        if first and value is None and _plain_name(cells[0]) in _USUAL_NAMES["item"]:
+    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2)):
+        value = rating_number(cells[1]) if len(cells) > 1 else None
+        if first and value is None and is_item_name(cells[0]):
             continue
         if value is None or not cells[0].strip():
             got = shown("\t".join(cells), 60)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from crucial.data.dataset import Dataset
 from crucial.data.files import first_bytes
 from crucial.data.formats.svmlight import read_svmlight
-from crucial.data.formats.tables import EXCEL, JSON, read_table
+from crucial.data.formats.tables import EXCEL, JSON, PARQUET, SVMLIGHT, read_table
 from crucial.data.words import BOM
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.parameters import at_least, check, either, flag, one_of
@@ -19,8 +19,7 @@ from crucial.types import PathLike
 
 __all__ = ["find_format", "read_data"]
 
-_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".xls", ".json", *EXCEL, *JSON)
-_SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
+_TABLES = (".csv", ".tsv", ".tab", ".xls", ".json", *PARQUET, *EXCEL, *JSON)
 _ROW = re.compile(rb"^[ \t]*[^\s#:,;]+(?:[ \t]+(?:qid|[0-9]+):[^\s]+)", re.MULTILINE)
 _LOOK = 1 << 16  # bytes of the start that are looked at
 
@@ -42,7 +41,7 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
     name = os.fspath(path).lower().removesuffix(".gz")
     if name.endswith(_TABLES):
         return "table"
-    if name.endswith(_SVMLIGHT):
+    if name.endswith(SVMLIGHT):
         return "svmlight"
     start = first_bytes(path, _LOOK).removeprefix(BOM)
     if start.startswith((b"PAR1", b"\xff\xfe", b"\xfe\xff")) or start.lstrip().startswith(b"{"):

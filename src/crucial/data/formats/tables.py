@@ -6,30 +6,30 @@ import codecs
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import ByteSource, TextSource, atomic_write, first_bytes, open_bytes
+from crucial.data.files import ByteSource, TextSource, first_bytes, open_bytes
 from crucial.data.formats.cell_format import LATIN, CellFormat
-from crucial.data.formats.cells import EncodingError, cell_line, separator_of
+from crucial.data.formats.cells import EncodingError
 from crucial.data.formats.columns import RoleNames
 from crucial.data.formats.csv_lines import read_csv
 from crucial.data.formats.text_encoding import as_utf8, from_utf16, is_utf16
 from crucial.data.instances import Instances
-from crucial.data.words import BOM, as_objects
-from crucial.errors import DataError, FileError
+from crucial.data.words import BOM
+from crucial.errors import FileError
 from crucial.parameters import check, one_of, refuse
 from crucial.progress import reading_status
 from crucial.types import PathLike
 
-__all__ = ["EXCEL", "JSON", "read_table", "write_table"]
+__all__ = ["EXCEL", "JSON", "PARQUET", "SVMLIGHT", "read_table"]
 
 EXCEL = (".xlsx", ".xlsm")
 JSON = (".jsonl", ".ndjson", ".jsonlines")
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
@@ -221,7 +221,7 @@ def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
     start = first_bytes(path, 64).removeprefix(BOM).lstrip()
     if start.startswith(b"PAR1"):
         return "parquet"
-    if name.endswith(_PARQUET):
+    if name.endswith(PARQUET):
         raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
     if start.startswith(_OLD_EXCEL):
         raise FileError(path, "this is an old Excel file (.xls); save it as .xlsx or CSV.")
@@ -257,64 +257,3 @@ def _read_utf16(
     data = read_csv(TextSource(source.path, text), form, roles, n_jobs)
     data.notes.append(note)
     return data
-
-
-def _columns(data: Dataset) -> dict[str, NDArray[Any]]:
-    """Give the columns of a data set by name, roles first."""
-    names = data.feature_names or [f"f{column}" for column in range(data.n_features)]
-    roles = {"qid": data.qid, "item": data.item, "label": data.y, "weight": data.weight}
-    columns = {
-        name: values if isinstance(values, np.ndarray) else as_objects(values)
-        for name, values in roles.items()
-        if values is not None
-    }
-    clash = (set(columns) & set(names)) | {one for one in names if names.count(one) > 1}
-    if clash or len(names) != data.n_features:
-        reason = f"{sorted(clash)[0]!a} names two columns" if clash else "their number is wrong"
-        raise DataError(f"the table cannot be written: use other feature names; {reason}.")
-    if isinstance(data.X, Instances):
-        return columns | {name: _cells(data.X, j) for j, name in enumerate(names)}
-    X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    if np.isinf(X).any():
-        row, column = np.argwhere(np.isinf(X))[0].tolist()
-        raise DataError(f"X is infinite in row {row}, column {column}; it must be finite.")
-    return columns | {name: X[:, column] for column, name in enumerate(names)}
-
-
-def _cells(instances: Instances, feature: int) -> NDArray[Any]:
-    """Return the cells of a column, texts as they were."""
-    column: NDArray[Any] = instances.table[:, feature]
-    if feature not in (instances.levels or {}):
-        return column
-    return as_objects([instances.text(row, feature) or "" for row in range(instances.n_rows)])
-
-
-def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> None:
-    """Write a table that `read_table` reads back the same, to the last bit.
-
-    Columns are called ``qid``, ``item``, ``label`` and ``weight`` (those that are there),
-    then come the features by name, or ``f0``, ``f1``, ... A missing value is an empty cell.
-
-    Parameters
-    ----------
-    path : str or path
-        Replaced whole or not at all. Parquet if the name ends in ``.parquet`` or ``.pq``;
-        else text, packed with gzip if it ends in ``.gz``.
-    data : Dataset
-    sep : str, optional
-        By default a tab if the name ends in ``.tsv`` or ``.tab`` (before ``.gz``), else a
-        comma.
-    """
-    CellFormat(sep=sep).check("write_table")
-    columns = _columns(data)
-    name = os.fspath(path).lower().removesuffix(".gz")
-    if name.endswith(_PARQUET):
-        from crucial.data.formats.parquet import write_parquet
-
-        write_parquet(path, columns)
-        return
-    sep = separator_of(path, b"") if sep is None else sep
-    with atomic_write(path) as file:
-        file.write(cell_line(list(columns), sep).encode())
-        for row in zip(*(column.tolist() for column in columns.values())):
-            file.write(cell_line(row, sep).encode())

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.exceptions import NotFittedError
 from tests.naive import item_models as naive
 
-from crucial.apps.recommend import Ease, ItemNeighbours
+from crucial.apps.recommend import Ease, ItemNeighbours, Popularity, VectorSimilarity
 from crucial.apps.recommend.interactions import RatingScale, weighted_rows
 from crucial.apps.recommend.opinions import Opinions
 from crucial.apps.recommend.top_n import best_items, hold_out, ndcg, recall
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.measures.evaluation import evaluate
 
 
@@ -88,6 +89,26 @@ def test_what_is_refused():
         Ease().fit([[1.0, 0.0]]).predict([[1.0]])
     with pytest.raises(DataError, match="penalty of EASE, 1e-09, is too small"):
         Ease(1e-9).fit(np.full((3, 3), 1e50))
+    with pytest.raises(DataTypeError, match=r"X must be numbers\. Row 0 is 'a'"):
+        Ease().fit([["a", "b"]])
+    with pytest.raises(DataTypeError, match=r"real numbers\. Got a sparse matrix of complex128"):
+        Ease().fit(csr_array([[1j]]))
+
+
+@pytest.mark.parametrize("model", [Ease(), ItemNeighbours()], ids=["ease", "items"])
+@pytest.mark.parametrize("shape", [(3, 0), (0, 0)])
+def test_no_item_is_refused_before_anything_is_computed(model, shape, capfd):
+    with pytest.raises(
+        DataError, match=rf"X must have at least one item. Got shape \({shape[0]}, 0"
+    ):
+        model.fit(np.zeros(shape))
+    assert capfd.readouterr() == ("", "")  # (LAPACK prints its own errors)
+
+
+@pytest.mark.parametrize("model", [Ease(), ItemNeighbours(), Popularity(), VectorSimilarity()])
+def test_models_that_are_not_fitted_say_so(model):
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        model.predict([[1.0]])
 
 
 def test_standing_depends_on_the_order_of_ratings_alone():

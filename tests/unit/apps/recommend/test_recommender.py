@@ -173,11 +173,23 @@ def test_users_who_say_nothing():
         recommender.recommend("anne")
     with pytest.raises(DataError, match="you gave 0 ratings"):
         recommender.recommend_new({})
-    with pytest.raises(DataError, match="ratings must be finite"):
+    with pytest.raises(DataError, match=r"item 'x': a rating must be a finite number\. Got nan"):
         recommender.recommend_new({"x": np.nan, "y": 1})
+    with pytest.raises(DataError, match=r"item 'y' must be a finite number\. Got 'good'"):
+        recommender.recommend_new({"x": 1, "y": "good"})
     problems = [found.problem for found in recommender.recommend_all()]
     assert all(problems)
     assert len(problems) == 3
+
+
+@pytest.mark.parametrize("method", ["popularity", "mean"])
+def test_one_rating_is_enough_where_no_order_is_learned(method):
+    ratings = Ratings.from_columns(list("abbcc"), list("xxyxz"), [3, 4, 2, 5, 1])
+    recommender = Recommender(ratings, method, min_raters=0)
+    assert {pick.item for pick in recommender.recommend("a").picks} == {"y", "z"}
+    assert {pick.item for pick in recommender.recommend_new({"y": 2}).picks} == {"x", "z"}
+    with pytest.raises(DataError, match="you gave 0 ratings; at least one is needed"):
+        recommender.recommend_new({})
 
 
 def test_items_by_title():
