@@ -186,7 +186,10 @@ class ParameterError(CrucialError, ValueError):
         >>> str(ParameterError.refused("RankBoost", "max_bins", "an int in [2, 65535]", 1))
         "The 'max_bins' parameter of RankBoost must be an int in [2, 65535]. Got 1 instead."
         """
-        got = in_short(repr(value))
+        try:
+            got = in_short(repr(value))
+        except ValueError:  # (Python writes no int of more than 4300 digits)
+            got = f"a value of type {type(value).__name__} that is too long to print"
         error = cls(
             f"The '{parameter}' parameter of {owner} must be {rule}. Got {got} instead.",
             remedy=remedy,

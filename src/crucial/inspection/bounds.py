@@ -20,7 +20,12 @@ from functools import partial
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
 from crucial.feedback.base import exp_or_inf
-from crucial.inspection.covering import LogCovering, log_covering_of_means, smallest_epsilon
+from crucial.inspection.covering import (
+    COUNT,
+    LogCovering,
+    log_covering_of_means,
+    smallest_epsilon,
+)
 from crucial.model.additive import AdditiveRanker
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, between, check, one_of, refuse
@@ -262,11 +267,11 @@ def margin_bound(
     """
     owner = "margin_bound"
     _check_sample(owner, m, crucial_share, delta, below)
-    check(owner, "n_rankers", n_rankers, _whole(1))
+    check(owner, "n_rankers", n_rankers, _whole(1, COUNT))
     check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
     check(owner, "solve", solve, one_of("equation", "exact"))
     size = math.log(n_rankers)
-    needed = 64.0 * size / (crucial_share * theta) ** 2
+    needed = 64.0 * size / (crucial_share * theta) / (crucial_share * theta)
     epsilon = math.inf
     if solve == "exact":
         covering = partial(log_covering_of_means, n_rankers)
@@ -276,7 +281,7 @@ def margin_bound(
         inside = 0.0
         if size > 0.0:
             inside = 8 * size / theta**2 * math.log(4 * m * (crucial_share * theta) ** 2 / size)
-        epsilon = math.sqrt(4 / (m * crucial_share**2) * (inside + 2 * math.log(2 / delta)))
+        epsilon = math.sqrt(4 / m * (inside + 2 * math.log(2 / delta))) / crucial_share
     value = below + epsilon
     terms = {"below": below, "epsilon": epsilon, "instances_needed": needed, "delta": delta}
     claim = (
@@ -367,9 +372,9 @@ def finite_class_bound(
     """
     owner = "finite_class_bound"
     _check_sample(owner, m, crucial_share, delta, below)
-    check(owner, "n_functions", n_functions, between(1.0, math.inf))
-    inside = math.log(2.0) + math.log(n_functions) + math.log(1.0 / delta)
-    epsilon = math.sqrt(8.0 / (m * crucial_share**2) * inside)
+    check(owner, "n_functions", n_functions, COUNT)
+    inside = math.log(2.0) + math.log(n_functions) - math.log(delta)
+    epsilon = math.sqrt(8.0 / m * inside) / crucial_share
     value = below + epsilon
     claim = (
         f"at most {_percent(value)} of new crucial pairs are misranked by a ranker of the class "
@@ -402,9 +407,9 @@ def _percent(value: float) -> str:
     return f"{100.0 * value:.3g}%"
 
 
-def _whole(least: int) -> Rule:
-    """Allow whole numbers of at least ``least``; 1e6 is one."""
-    number = between(least, math.inf)
+def _whole(least: int, number: Rule | None = None) -> Rule:
+    """Allow whole numbers of at least ``least``, of those a rule allows; 1e6 is one."""
+    number = between(least, math.inf) if number is None else number
     words = f"a whole number of at least {least}"
     return Rule((words,), ("int",), lambda value: number.accepts(value) and value == int(value))
 

@@ -13,7 +13,15 @@ from typing import TypeAlias
 
 from scipy.optimize import brentq
 
-__all__ = ["LogCovering", "log_covering_of_means", "smallest_epsilon"]
+from crucial.parameters import Rule, above, at_least, between, check, either, one_of, refuse
+
+__all__ = ["COUNT", "LogCovering", "log_covering_of_means", "smallest_epsilon"]
+
+#: Sizes of classes, of which only the logarithm counts: also integers beyond the floats.
+COUNT = Rule(
+    ("a number of at least 1",), ("float",), either(at_least(1), between(1.0, math.inf)).accepts
+)
+_POSITIVE = Rule(("a number above 0",), ("float",), either(above(0), one_of(math.inf)).accepts)
 
 # An epsilon beyond this is treated as infinite.
 _LARGEST = 1e9
@@ -40,7 +48,13 @@ def log_covering_of_means(n_rankers: float, theta: float, epsilon: float) -> flo
     >>> round(log_covering_of_means(1000, 0.1, 0.05), 6)
     1274.093826
     """
-    return math.log(n_rankers) * max(math.log(2.0 / epsilon), 0.0) / (2.0 * theta * theta)
+    owner = "log_covering_of_means"
+    check(owner, "n_rankers", n_rankers, COUNT)
+    check(owner, "theta", theta, _POSITIVE)
+    check(owner, "epsilon", epsilon, _POSITIVE)
+    # (the square of a tiny theta would be 0)
+    spread = max(math.log(2.0) - math.log(epsilon), 0.0)
+    return math.log(n_rankers) * spread / theta / theta / 2.0
 
 
 def smallest_epsilon(
@@ -61,12 +75,15 @@ def smallest_epsilon(
     rate = m * crucial_share * crucial_share / 8.0
     needed = math.log(2.0) - math.log(delta)
     if not callable(log_covering):
-        return math.sqrt((log_covering + needed) / rate)
+        return math.sqrt(8.0 * (log_covering + needed) / m) / crucial_share
 
     def excess(epsilon: float) -> float:
-        return log_covering(theta / 4.0, epsilon / 8.0) + needed - rate * epsilon * epsilon
+        found = _log_covering_at(log_covering, theta / 4.0, epsilon / 8.0)
+        return found + needed - rate * epsilon * epsilon
 
-    high = math.sqrt(needed / rate)  # (with one ranker)
+    high = math.sqrt(8.0 * needed / m) / crucial_share  # (with one ranker)
+    if high > _LARGEST:
+        return math.inf
     if excess(high) <= 0.0:
         return high
     while excess(high) > 0.0:
@@ -74,3 +91,18 @@ def smallest_epsilon(
         if high > _LARGEST:
             return math.inf
     return float(brentq(excess, high / 2.0, high, xtol=1e-15, rtol=1e-14))
+
+
+def _log_covering_at(
+    log_covering: Callable[[float, float], float], theta: float, epsilon: float
+) -> float:
+    """Return what a function says; refuse what is no number."""
+    found = log_covering(theta, epsilon)
+    try:
+        value = float(found)
+    except (OverflowError, TypeError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        rule = f"a function that returns a number at ({theta:g}, {epsilon:g})"
+        raise refuse("covering_bound", "log_covering", rule, found)
+    return value

@@ -196,6 +196,7 @@ def band_of(
     level = 0.95 if intervals is True else intervals
     check("a curve", "intervals", level, between(0, 1, low_open=True, high_open=True))
     check("a curve", "resamples", resamples, at_least(1))
+    check("a curve", "random_state", random_state, at_least(0))
     random = np.random.default_rng(random_state)
     drawn = []
     for _ in range(resamples):

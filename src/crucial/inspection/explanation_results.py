@@ -227,5 +227,5 @@ def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: st
     ax.set_yticks(places, names, parse_math=False)
     ax.invert_yaxis()
     ax.axvline(0.0, color="0.3", linewidth=0.8)
-    ax.set_title(title)
+    ax.set_title(title, parse_math=False)
     return ax

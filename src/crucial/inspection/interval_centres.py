@@ -75,7 +75,7 @@ class IntervalCentres(HtmlResult):
         for place, ax in enumerate(axes):
             for kind, table in self.values.items():
                 ax.plot(np.arange(1, self.n_intervals + 1), table[place], marker=".", label=kind)
-            ax.set_title(self.names[place])
+            ax.set_title(self.names[place], parse_math=False)
             ax.set_xlabel("interval (more relevant to the right)")
         axes[0].set_ylabel("centre")
         axes[0].legend()

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, literal, new_axes, shown
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
@@ -92,7 +93,7 @@ class TrainingPaths(HtmlResult):
         """
         ax = new_axes(ax)
         for name, path in self.paths.items():
-            ax.plot(np.arange(1, len(path.kendall) + 1), path.kendall, label=name)
+            ax.plot(np.arange(1, len(path.kendall) + 1), path.kendall, label=literal(name))
         for step in sorted({int(s) for path in self.paths.values() for s in path.cycles}):
             ax.axvline(step + 0.5, linestyle="--", color="0.7")
         ax.set_xlabel("step")
@@ -105,7 +106,7 @@ class TrainingPaths(HtmlResult):
         ax = new_axes(ax)
         for name, path in self.paths.items():
             steps = np.arange(1, len(path.loss) + 1)
-            (line,) = ax.plot(steps, path.loss, label=f"{name}: loss")
+            (line,) = ax.plot(steps, path.loss, label=literal(f"{name}: loss"))
             ax.plot(steps, path.bound, linestyle=":", color=line.get_color(), label="promised")
             ax.plot(steps, path.wrong, linestyle="--", color=line.get_color(), label="misordered")
         ax.set_xlabel("step")
@@ -155,6 +156,11 @@ def _path(name: str, ranker: object) -> TrainingPath:
     trace = getattr(ranker, "trace_", None)
     if trace is None or not len(trace):
         raise NotRankedError(f"{name} has no trace of its training: fit it first.")
+    if not isinstance(trace, Trace):
+        raise NotRankedError(
+            f"training_paths follows rankers of rows, and {name} ranks the labels of each row. Its "
+            "training round by round is in trace_: [one.loss for one in ranker.trace_]."
+        )
     if any(entry.r1 is None or entry.r2 is None for entry in trace):
         raise NotRankedError(
             f"the trace of {name} has no risks: fit it with record_risks=True, which counts the "

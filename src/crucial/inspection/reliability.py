@@ -175,7 +175,8 @@ def calibration_curve(
 
 def _wilson(share: Floats, count: Floats) -> tuple[Floats, Floats]:
     """Return the score interval of a share (Wilson 1927)."""
-    z2 = _Z**2 / count
-    middle = (share + z2 / 2.0) / (1.0 + z2)
-    reach = _Z * np.sqrt(share * (1.0 - share) / count + z2 / (4.0 * count)) / (1.0 + z2)
+    z2 = _Z**2
+    # Nothing is divided by the count, which may be tiny.
+    middle = (share * count + z2 / 2.0) / (count + z2)
+    reach = _Z * np.sqrt(share * (1.0 - share) * count + z2 / 4.0) / (count + z2)
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from numpy.typing import ArrayLike
 
-from crucial.inspection.reporting import curves, facts, learned, numbers
+from crucial.inspection.reporting import curves, facts, learned, numbers, summary
 from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
 from crucial.inspection.reporting.page import Page
@@ -16,7 +16,7 @@ from crucial.inspection.reporting.subject import Subject
 from crucial.measures.names import Measures
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.parameters import at_least, check
+from crucial.parameters import at_least, check, instance_of
 from crucial.types import TableLike, VectorLike
 
 __all__ = ["Report", "report"]
@@ -112,6 +112,10 @@ def report(
     ...
     """
     check("report", "random_state", random_state, at_least(0))
+    check("report", "title", title, instance_of(str))
+    check("report", "subtitle", subtitle, instance_of(str))
+    if trace is not None:
+        facts.check_trace(trace)
     subject = Subject.of(
         ranker, X, y, qid, item, metrics, pictures, query_pictures, random_state, n_jobs
     )
@@ -124,8 +128,8 @@ def report(
         "title": title,
         "subtitle": subtitle,
         "summary": {
-            "tiles": facts.headline(subject, rows, single),
-            "sentences": facts.sentences(subject, found, rows, single, tied),
+            "tiles": summary.headline(subject, rows, single),
+            "sentences": summary.sentences(subject, found, rows, single, tied),
         },
         "measures": rows,
         "intervals": {"unit": found.unit, "notes": found.notes()},

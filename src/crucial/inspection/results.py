@@ -19,6 +19,7 @@ __all__ = [
     "axes_grid",
     "feature_name",
     "listed",
+    "literal",
     "new_axes",
     "plain",
     "shown",
@@ -43,6 +44,19 @@ def feature_name(names: Sequence[str] | None, feature: int) -> str:
 def shown(name: str, width: int) -> str:
     """Return a name without control characters, padded or cut to a width."""
     return f"{printable(name, width):<{width}}"
+
+
+def literal(text: str) -> str:
+    """Return a text that matplotlib draws as it is: between two signs of $ it expects formulas.
+
+    For labels of legends, which know no ``parse_math=False``.
+
+    Examples
+    --------
+    >>> literal("US$ to A$")
+    'US\\\\$ to A\\\\$'
+    """
+    return text.replace("$", r"\$")
 
 
 def plain(value: Any) -> Any:

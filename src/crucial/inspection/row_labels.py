@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.errors import DataError, ParameterError
 from crucial.model.text import printable
-from crucial.parameters import refuse
+from crucial.parameters import plain, refuse
 
 __all__ = ["two_rows"]
 
@@ -80,20 +80,27 @@ def _whole(name: str, row: object, X: object) -> int:
 
 def _position(index: Any, label: object) -> int:
     """Return the position of the one row that has the label."""
+    from pandas.errors import InvalidIndexError
+
     try:
         found = index.get_loc(label)
-    except (KeyError, TypeError):
-        known = ", ".join(repr(one) for one in index[:3].tolist())
+    except (KeyError, TypeError, InvalidIndexError):
+        known = ", ".join(repr(_plain(one)) for one in index[:3].tolist())
         raise DataError(
-            f"loc: no row has the label {label!r}. The index begins with {known}."
+            f"loc: no row has the label {_plain(label)!r}. The index begins with {known}."
         ) from None
     if not isinstance(found, numbers.Integral):
         raise DataError(
-            f"loc: several rows have the label {label!r}. Make the index unique, or pass "
+            f"loc: several rows have the label {_plain(label)!r}. Make the index unique, or pass "
             "positions as a and b of X.reset_index(drop=True)."
         )
     return int(found)
 
 
+def _plain(label: object) -> object:
+    """Return a label with Python's values in the place of NumPy's, also inside a tuple."""
+    return tuple(map(plain, label)) if isinstance(label, tuple) else plain(label)
+
+
 def _text(label: object) -> str:
-    return printable(str(label), 60)
+    return printable(str(_plain(label)), 60)

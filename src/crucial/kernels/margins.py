@@ -45,7 +45,10 @@ def count_margins(
     array of shape (n_thresholds,)
     """
     inputs = (score, level, weight, starts, thresholds)
-    if len(score) < sizes.COUNT_COMPILED:
+    # NumPy makes one pass over the rows per bit of the level. The number of thresholds plays no
+    # role, so that all steps of one search take the same way.
+    passes = max(int(level.max(initial=0)).bit_length(), 1)
+    if len(score) * passes < sizes.COUNT_COMPILED:
         return plain(*inputs)
     from crucial.kernels.compiled.margins import count_margins as compiled
 

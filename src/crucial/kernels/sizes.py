@@ -39,7 +39,7 @@ SCAN_PLAIN = 20_000
 takes as long as loading the compiled one."""
 
 COUNT_COMPILED = 20_000
-"""Rows from which compiled kernels count pairs by order or by margin."""
+"""Rows from which compiled kernels count pairs by order; by margin, rows times bits of a level."""
 
 VOTE_PLAIN = 4_000
 """Largest number of documents that Python sorts by majority."""

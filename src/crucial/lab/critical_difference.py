@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, new_axes
+from crucial.inspection.results import Axes, Frame, literal, new_axes
 from crucial.lab.statistics import (
     FriedmanTest,
     critical_difference,
@@ -318,10 +318,10 @@ def _plot(found: RankSummary, ax: Axes | None) -> Axes:
         near, line = _line(place, k)
         y, edge = -top - step * line, 0.9 if near else k + 0.1
         ax.plot([rank, rank, edge], [0, y, y], color="black", linewidth=0.8)
-        words = f"{printable(name, 26)} {rank:.3f}".replace("$", r"\$")
+        words = literal(f"{printable(name, 26)} {rank:.3f}")
         ax.text(edge, y, f" {words} ", ha="right" if near else "left", va="center")
     ax.set_xlim(1 - 0.45 * k, k + 0.45 * k)
     ax.set_ylim(-top - step * lines, 1.4)
     ax.set_axis_off()
-    ax.set_title(found.title.replace("$", r"\$"), fontsize=10)
+    ax.set_title(found.title, fontsize=10, parse_math=False)
     return ax

@@ -120,9 +120,8 @@ class FeatureElimination(HtmlResult):
         ax.plot(self.sizes, self.values, marker=".")
         ax.axvline(self.best_size, linestyle=":", color="0.5")
         ax.set_xlabel("features")
-        ax.set_ylabel(
-            self.measure + (", training rows" if self.per_fold is None else ", test part")
-        )
+        where = "training rows" if self.per_fold is None else "test part"
+        ax.set_ylabel(f"{self.measure}, {where}", parse_math=False)
         return ax
 
     def _html_tables(self) -> list[HtmlTable]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from crucial.types import Floats
 __all__ = ["Shape", "draw_shape", "sparkline"]
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
+_MOST = sys.float_info.max  # (an infinite value is drawn as this one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,7 @@ class Shape:
 
 def _levels(values: Sequence[float], low: float, high: float, top: int) -> list[int]:
     """Return the height of every value, from 0 for ``low`` to ``top`` for ``high``."""
+    low, high, *values = (min(max(one, -_MOST), _MOST) for one in (low, high, *values))
     span = high / 2 - low / 2  # (half, so that it cannot overflow)
     if span <= 0:
         return [top // 2 for _ in values]

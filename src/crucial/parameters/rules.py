@@ -102,6 +102,14 @@ def _is_int(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def _fits_float(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:  # (an integer or a fraction beyond the floats)
+        return False
+    return True
+
+
 def int_between(low: int, high: int | None) -> Rule:
     """Allow the integers from ``low`` to ``high``, both included; True and False are none."""
 
@@ -130,7 +138,7 @@ def between(
 
     def accepts(value: Any) -> bool:
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        inside = real and math.isfinite(value) and low <= value <= high
+        inside = real and _fits_float(value) and math.isfinite(value) and low <= value <= high
         return inside and not (low_open and value == low) and not (high_open and value == high)
 
     left, right = "(" if low_open else "[", ")" if high_open or math.isinf(high) else "]"
@@ -215,7 +223,13 @@ def check(owner: str, name: str, value: object, rule: Rule) -> None:
     crucial.errors.ParameterError: The 'resamples' parameter of evaluate must be an int of at ...
     """
     if not rule.accepts(value):
-        raise refuse(owner, name, rule.wording, value, rule.remedy)
+        raise refuse(owner, name, rule.wording, value, rule.remedy or _beyond_floats(value))
+
+
+def _beyond_floats(value: object) -> str:
+    """Return what is wrong with a number that only seems to keep the rule."""
+    is_number = isinstance(value, numbers.Real)
+    return "" if not is_number or _fits_float(value) else "No float can hold it."
 
 
 def lookup(registry: Mapping[str, T], name: str, what: str) -> T:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 
-from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, inspection
+from crucial import BLFeatureRank, DiffRank, FeatureRank, LabelRanker, RankBoost, inspection
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.weak import Stump
 
 
 def rows(seed: int = 0):
@@ -80,6 +83,19 @@ def test_paths_refuse_what_has_none():
         inspection.training_paths({"a": RankBoost(3).fit(X, y, qid=qid)})
 
 
+def test_rounds_of_label_rankers_are_in_their_trace():
+    X, y, _ = rows()
+    fitted = LabelRanker(3).fit(X, y > np.median(y))
+    for follow in (
+        lambda: inspection.learning_curve(fitted),
+        lambda: inspection.learning_curve(fitted, X, y),
+        lambda: inspection.training_paths({"LabelRanker": fitted}),
+    ):
+        with pytest.raises(NotRankedError, match=r"LabelRanker ranks the labels.*one.loss for one"):
+            follow()
+    assert len([one.loss for one in fitted.trace_]) == 3
+
+
 def test_figures_5_6_and_7_can_be_drawn():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -101,3 +117,27 @@ def test_figures_5_6_and_7_can_be_drawn():
     bounds = paths.plot_bounds()
     assert bounds.lines[3].get_ydata().tolist() == paths.paths["DiffRank"].loss.tolist()
     plt.close("all")
+
+
+def test_names_may_look_like_formulas():
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y, qid = rows()
+    name = "$_$"
+    frame = pandas.DataFrame(X, columns=[name, "b", "c"])
+    axes = inspection.centres(frame, y, qid=qid).plot()
+    axes[0].figure.canvas.draw()
+    assert axes[0].get_title() == name
+    paths = inspection.training_paths({name: FeatureRank(4, 2).fit(X, y, qid=qid)})
+    for ax in (paths.plot(), paths.plot_bounds()):
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_texts()[0].get_text().startswith(r"\$_\$")
+    plt.close("all")
+
+
+def test_rows_may_be_called_like_formulas():
+    pytest.importorskip("matplotlib").use("Agg")
+    model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["a"])
+    frame = pandas.DataFrame({"a": [0.0, 2.0]}, index=["$_$", "$^$"])
+    inspection.why(model, frame, loc=("$_$", "$^$")).plot().figure.canvas.draw()

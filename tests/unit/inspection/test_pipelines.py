@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from crucial import RankBoost, inspection
+from crucial.errors import DataError
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["bm25", "age"])
@@ -117,3 +118,20 @@ def test_labels_need_an_index_without_repetition(pipeline: Any) -> None:
         inspection.why(pipeline, FRAME.set_axis(["x"] * 60), loc=("x", "x"))
     with pytest.raises(ValueError, match="ndarray has none: pass positions"):
         inspection.why(pipeline, FRAME.to_numpy(), loc=(0, 1))
+
+
+def test_labels_that_no_index_has_are_refused():
+    model = RankBoost(3).fit(FRAME, Y)
+    for label in (["d1"], slice(None)):
+        with pytest.raises(DataError, match=r"loc: no row has the label .* begins with 'd0'"):
+            inspection.why(model, FRAME, loc=(label, "d1"))
+
+
+def test_labels_of_several_levels_are_plain_values():
+    model = RankBoost(3).fit(FRAME, Y)
+    index = pd.MultiIndex.from_product([np.arange(6), np.arange(10)])
+    frame = FRAME.set_index(index)
+    assert inspection.why(model, frame, 0, 11).titles == ("row (0, 0)", "row (1, 1)")
+    assert inspection.why(model, frame, loc=index[[0, 11]]).titles == ("row (0, 0)", "row (1, 1)")
+    with pytest.raises(DataError, match=r"label \(0, 99\). The index begins with \(0, 0\), \(0, 1"):
+        inspection.why(model, frame, loc=((0, np.int64(99)), (0, 1)))

@@ -273,9 +273,9 @@ def test_what_cannot_be_a_scorecard_is_refused():
 
 
 def test_rows_without_weight_move_no_edge():
-    X, y = rows()
-    # Between the largest value below an edge and the smallest above it.
-    more = np.vstack([X, X + 0.004, X - 0.004])
-    weight = np.concatenate([np.ones(300), np.zeros(600)])
-    found = scorecard(model(), more, np.tile(y, 3), sample_weight=weight)
-    assert str(found) == str(scorecard(model(), X, y))
+    step = AdditiveRanker(1, [Stump(0, 2.55, 0)], [1.0], ["age"])
+    X, y = np.array([[1.0], [1.0], [4.0], [4.0]]), [0, 1, 1, 1]
+    more, weight = np.vstack([X, [[2.5], [2.6]]]), [1, 1, 1, 1, 0, 0]
+    found = scorecard(step, more, [*y, 0, 1], sample_weight=weight)
+    assert found.features[0].bins[0].text == "up to 3"
+    assert str(found) == str(scorecard(step, X, y))

@@ -137,3 +137,10 @@ def test_the_names_close_to_an_unknown_one() -> None:
 def test_one_choice_is_not_one_of() -> None:
     assert one_of("a").wording == "'a'"
     assert one_of("a", "b").wording == "one of 'a', 'b'"
+
+
+def test_numbers_beyond_the_floats_are_refused_in_words() -> None:
+    for value in (10**400, -(10**400), Fraction(10**400), 10**5000):
+        for rule in (between(0, 1), above(0)):
+            with pytest.raises(ParameterError, match=r"'x' parameter of f .* No float can hold it"):
+                check("f", "x", value, rule)

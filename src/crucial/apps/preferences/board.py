@@ -203,7 +203,7 @@ class Leaderboard(HtmlResult):
         low, high = (np.array([getattr(one, end) for one in chosen]) for end in ("low", "high"))
         spans = np.maximum(0.0, [middle - low, high - middle])
         ax.errorbar(middle, y, xerr=spans, fmt="o", capsize=2)
-        ax.set_yticks(y, [one.item for one in chosen])
+        ax.set_yticks(y, [one.item for one in chosen], parse_math=False)
         ax.invert_yaxis()
         for cut in range(1, len(chosen)):
             if chosen[cut].part != chosen[cut - 1].part:

@@ -119,7 +119,8 @@ class JudgeAgreement(HtmlResult):
         """Draw the agreement of each judge with the others."""
         ax = new_axes(ax)
         order = np.argsort(np.nan_to_num(np.array(self.with_others), nan=-1.0))
-        ax.barh([self.judges[k] for k in order], [self.with_others[k] for k in order])
+        ax.barh(range(len(order)), [self.with_others[k] for k in order])
+        ax.set_yticks(range(len(order)), [self.judges[k] for k in order], parse_math=False)
         ax.axvline(0.5, linestyle=":", color="0.5")
         ax.set_xlim(0, 1)
         ax.set_xlabel("decisions as the other judges' ranking has them")

@@ -98,7 +98,9 @@ class PreferenceRanker(HtmlResult):
         """Draw the share of weight of every feature."""
         names, shares = self._shares()
         ax = new_axes(ax)
-        ax.barh(names[:20][::-1], shares[:20][::-1])
+        names, shares = names[:20][::-1], shares[:20][::-1]
+        ax.barh(range(len(names)), shares)
+        ax.set_yticks(range(len(names)), names, parse_math=False)
         ax.set_xlabel("share of weight")
         return ax
 

@@ -102,7 +102,7 @@ class Consensus(HtmlResult):
         place = {item: k + 1 for k, item in enumerate(self.borda)}
         for rank, item in enumerate(self.items, 1):
             ax.plot([0, 1], [place[item], rank], marker="o", color="C0")
-            ax.annotate(item, (1.03, rank), va="center")
+            ax.annotate(item, (1.03, rank), va="center", parse_math=False)
         ax.set_xticks([0, 1], ["Borda", "consensus"])
         ax.invert_yaxis()
         ax.set_ylabel("rank")

@@ -75,7 +75,7 @@ class PositionBias(HtmlResult):
         spans = [middle - np.array(self.low), np.array(self.high) - middle]
         ax.errorbar(middle, y, xerr=np.maximum(0.0, spans), fmt="o", capsize=2)
         ax.axvline(0.0, linestyle=":", color="0.5")
-        ax.set_yticks(y, list(self.judges))
+        ax.set_yticks(y, list(self.judges), parse_math=False)
         ax.invert_yaxis()
         ax.set_xlabel("log-odds of being shown first")
         return ax

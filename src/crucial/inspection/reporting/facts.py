@@ -1,8 +1,7 @@
-"""Facts of the page about the model and the data, and the text of its summary."""
+"""Facts of the page about the model and the data."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,20 +10,18 @@ from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection.bounds import training_bound
 from crucial.inspection.curves import LearningCurve, learning_curve
 from crucial.inspection.pair_margins import margins
-from crucial.inspection.reporting.numbers import MeasureRow, SingleFeature, Ties
 from crucial.inspection.reporting.subject import PageData, Subject
-from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.evaluation import Evaluation
+from crucial.parameters import check, mapping
 from crucial.types import Floats, Ints
-from crucial.wording import counted
 
 __all__ = [
     "bound_facts",
+    "check_trace",
     "curve_facts",
     "data_facts",
-    "headline",
     "margin_facts",
     "model_facts",
-    "sentences",
 ]
 
 _POINTS = 400  # points of a curve
@@ -187,133 +184,37 @@ def _thin(count: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, _POINTS)).round().astype(np.int64))
 
 
-def _trace_columns(
-    trace: Mapping[str, Sequence[float | str]], subject: Subject
-) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
-    """Return rounds, columns of numbers, and which of them are measures, of a caller's trace."""
+def check_trace(trace: Mapping[str, Sequence[float | str]]) -> None:
+    """Refuse a trace whose columns of numbers differ in length."""
+    check("report", "trace", trace, mapping)
+    sizes = {name: len(values) for name, values in _numeric(trace).items()}
+    if len(set(sizes.values())) > 1:
+        short, long = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        raise ParameterError(
+            "The 'trace' parameter of report must have one number per round in each column. Got "
+            f"{sizes[short]} for {short!r} and {sizes[long]} for {long!r} instead.",
+            parameter="trace",
+            value=trace,
+        )
+
+
+def _numeric(trace: Mapping[str, Sequence[float | str]]) -> dict[str, Floats]:
+    """Return the columns of numbers."""
     columns: dict[str, Floats] = {}
     for name, values in trace.items():
         try:
             columns[str(name)] = np.array([float(one) for one in values])
         except (TypeError, ValueError):
             continue  # (names of features)
+    return columns
+
+
+def _trace_columns(
+    trace: Mapping[str, Sequence[float | str]], subject: Subject
+) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
+    """Return rounds, columns of numbers, and which of them are measures, of a caller's trace."""
+    columns = _numeric(trace)
     count = max((len(one) for one in columns.values()), default=0)
     rounds = columns.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
     known = {one.name for one in subject.measures}
     return rounds, columns, tuple(name for name in columns if name in known or "@" in name)
-
-
-# -- the summary ------------------------------------------------------------------------
-
-
-def _features_said(subject: Subject) -> list[str]:
-    """Return sentences on the heaviest features, the unused ones and those that act together."""
-    assert subject.model is not None
-    few = subject.heaviest[:3]
-    carried = sum(share for _, share in few)
-    names = ", ".join(subject.feature_title(feature) for feature, _ in few)
-    which = "features" if len(few) > 1 else "feature"
-    what = "gains" if "gains" in subject.model.importance_of else "weight"
-    text = [f"Heaviest {which}: {names}, with {carried:.0%} of the {what}."]
-    unused = subject.instances.n_features - len(subject.heaviest)
-    if unused:
-        are = "features are" if unused > 1 else "feature is"
-        text.append(f"{unused:,} {are} never looked at.")
-    trees = subject.model.tree_sums
-    if trees is not None and subject.order > 1:
-        shares = {k: share for k, share in trees.shares().items() if len(k) > 1}
-        of = f"{sum(shares.values()):.0%} of the gains"
-        if subject.order == 2:
-            pairs = f"{counted(len(shares), 'pair')} of features"
-            text.append(f"{pairs} act together, with {of}.")
-        else:
-            text.append(f"Trees that combine features, up to {subject.order} of them, have {of}.")
-    return text
-
-
-def headline(
-    subject: Subject,
-    rows: Sequence[MeasureRow],
-    single: SingleFeature | None,
-) -> list[dict[str, str]]:
-    """Return the few numbers at the top: value, what it is, what to compare it with."""
-    lead = rows[0]
-    name = lead["name"]
-    span = _span(lead)
-    tiles = [
-        _tile(f"{lead['value']:.3f}", name, span),
-        _tile(f"{lead['random']:.3f}", "random order", f"{name} without any ranker"),
-    ]
-    if single is not None:
-        alone = f"{name} of {single['name']} alone, {single['way']}"
-        tiles.append(_tile(f"{single['value']:.3f}", "best single feature", alone))
-    pairs = _share_of_pairs(subject)
-    if not math.isnan(pairs):
-        how = "ties count half" + ("; mean over queries" if subject.has_queries else "")
-        tiles.append(_tile(f"{100 * pairs:.1f}%", "pairs in the right order", how))
-    if subject.model is not None:
-        of_all = f"of {subject.instances.n_features:,}"
-        tiles.append(_tile(f"{len(subject.heaviest):,}", "features that matter", of_all))
-    return tiles
-
-
-def _span(row: MeasureRow) -> str:
-    return "" if row["low"] is None else f"95% interval {row['interval']}"
-
-
-def _tile(value: str, label: str, note: str) -> dict[str, str]:
-    return {"value": value, "label": label, "note": note}
-
-
-def _share_of_pairs(subject: Subject) -> float:
-    return evaluate(subject.y, subject.scores, subject.groups, "auc")["auc"]
-
-
-def sentences(
-    subject: Subject,
-    found: Evaluation,
-    rows: Sequence[MeasureRow],
-    single: SingleFeature | None,
-    tied: Ties,
-) -> list[str]:
-    """Return the same in sentences."""
-    lead = rows[0]
-    where = counted(len(subject.y), "item")
-    if subject.has_queries:
-        where = f"{counted(lead['queries'], 'query')} with {where}"
-    span = f" ({_span(lead)})" if _span(lead) else ""
-    text = [f"On {where}, the ranker reaches {lead['name']} of {lead['value']:.3f}{span}."]
-    other = f"Random order would reach {lead['random']:.3f}"
-    if single is not None:
-        other += (
-            f", the best single feature, {single['name']} ({single['way']}), {single['value']:.3f}"
-        )
-    text.append(other + ".")
-    pairs = _share_of_pairs(subject)
-    if not math.isnan(pairs):
-        text.append(
-            "Of 100 pairs of a better and a worse item it puts "
-            f"{100 * pairs:.0f} in the right order."
-        )
-    if subject.heaviest:
-        text += _features_said(subject)
-    values = found.per_query[lead["name"]]
-    there = values[~np.isnan(values)]
-    if len(there) > 1:
-        at, worst = ("least", there.min()) if lead["higher"] else ("most", there.max())
-        text.append(
-            f"In half of the queries {lead['name']} is at {at} {np.median(there):.3f}; the worst "
-            f"query has {worst:.3f}."
-        )
-    if tied["share"] >= 0.005:
-        first = tied["measures"][0]
-        of_list = " of their list" if subject.has_queries else ""
-        low, high = f"{first['unlucky']:.3f}", f"{first['lucky']:.3f}"
-        moved = f"could move {first['name']} between {low} and {high}"
-        if low == high:
-            moved = f"does not matter for {first['name']}, to three digits"
-        text.append(
-            f"{tied['share']:.0%} of the items share their score with another{of_list}; the "
-            f"order of ties {moved}."
-        )
-    return text

@@ -16,7 +16,7 @@ from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
-from crucial.parameters import at_least, check, one_of
+from crucial.parameters import at_least, check, instance_of, one_of
 from crucial.types import Floats, Ints, TableLike
 
 __all__ = ["CardBin", "CardFeature", "Scale", "ScoreBand", "Scorecard"]
@@ -249,6 +249,7 @@ class Scorecard(SavedAsHtml):
         """
         from crucial.inspection.scorecards.sql import card_sql
 
+        check("to_sql", "table", table, instance_of(str))
         return card_sql(self, table)
 
     def to_html(self) -> str:

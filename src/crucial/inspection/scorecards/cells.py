@@ -151,7 +151,8 @@ def bin_feature(
     silent = float(weight[absent].sum())
     if shape.categories:
         return _bin_categories(shape, column, weight, max_bins, least, silent)
-    values, mass = column[~absent], weight[~absent]
+    there = ~absent & (weight > 0)  # (rows without weight move no edge)
+    values, mass = column[there], weight[there]
     distinct, cells = np.unique(values, return_inverse=True)
     if not shape.ramps:
         cells = shape.thresholds.searchsorted(values)

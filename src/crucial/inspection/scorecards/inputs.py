@@ -7,6 +7,7 @@ import numpy as np
 from crucial.data.arrays import check_sum
 from crucial.errors import Argument, DataError, Message, NotRankedError
 from crucial.feedback.labels import check_labels
+from crucial.inspection.calibration import weight_unit
 from crucial.inspection.parts import additive_model
 from crucial.measures.judged import as_numbers
 from crucial.model.additive import AdditiveRanker
@@ -64,15 +65,16 @@ def two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
     return np.asarray((labels == values[-1]).astype(np.float64)) * (len(values) > 1)
 
 
-def row_weights(sample_weight: VectorLike | None, n_rows: int) -> Floats:
-    """Return the weights of the rows, 1 if there are none."""
+def row_weights(sample_weight: VectorLike | None, n_rows: int) -> tuple[Floats, float]:
+    """Return the weights of the rows, divided by a unit close to their mean, and the unit."""
     if sample_weight is None:
-        return np.ones(n_rows)
+        return np.ones(n_rows), 1.0
     weight = as_numbers(sample_weight, "sample_weight", n_rows)
     if (weight < 0).any():
         raise DataError("scorecard: sample_weight must not be negative.")
     check_sum(weight, "sample_weight")
-    return weight
+    unit = weight_unit(weight) if weight.any() else 1.0
+    return weight / unit, unit
 
 
 def check_classes(labels: Floats, weight: Floats) -> None:

@@ -25,7 +25,7 @@ from crucial.inspection.scorecards.points import card_features, exact_points, sc
 from crucial.inspection.shape_functions import shapes
 from crucial.measures.evaluation import evaluate
 from crucial.model.inputs import checked_rows
-from crucial.parameters import above, at_least, between, check, flag, none_or, one_of
+from crucial.parameters import above, at_least, between, check, flag, instance_of, none_or, one_of
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["ANCHORS", "MISSING", "scorecard"]
@@ -130,13 +130,14 @@ def scorecard(
         ("max_features", max_features, none_or(at_least(1))),
         ("anchor", anchor, one_of(*ANCHORS)),
         ("missing_points", missing_points, one_of(*MISSING)),
+        ("title", title, instance_of(str)),
     ):
         check("scorecard", name, value, rule)
     inner = inner_ranker(ranker)
     model = card_model(inner.ranker, inner.names)
     rows = checked_rows(model, inner.rows(X))
     labels = two_labels(y, rows.n_rows, good_from)
-    weight = row_weights(sample_weight, rows.n_rows)
+    weight, row_unit = row_weights(sample_weight, rows.n_rows)
     check_classes(labels, weight)
     scores = model.predict(rows)
     binned, bins = [], []
@@ -152,7 +153,7 @@ def scorecard(
     for j in sorted(kept, key=lambda j: binned[j].feature):  # (added in the order of the model)
         total += binned[j].values[bins[j]]
     total += model.intercept
-    calibration = _calibrated(total, labels, weight)
+    calibration = _calibrated(total, labels, weight, row_unit)
     sign = -1.0 if low_is_good else 1.0
     good = 1.0 - labels if low_is_good else labels
     signed = Calibration(
@@ -165,7 +166,14 @@ def scorecard(
     scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
     start, exact = exact_points([binned[j] for j in kept], model.intercept, signed, scale, anchor)
     features, points = card_features(
-        [binned[j] for j in kept], exact, [bins[j] for j in kept], good, weight, model, start
+        [binned[j] for j in kept],
+        exact,
+        [bins[j] for j in kept],
+        good,
+        weight,
+        row_unit,
+        model,
+        start,
     )
     if not features:
         raise DataError(
@@ -180,8 +188,8 @@ def scorecard(
         scale,
         signed,
         good_words(y, labels, low_is_good, good_from),
-        float(weight.sum()),
-        float(weight @ good),
+        float(weight.sum()) * row_unit,
+        float(weight @ good) * row_unit,
         {
             "model": roc_curve(labels, scores, sample_weight=weight).auc,
             "bins": roc_curve(labels, total, sample_weight=weight).auc,
@@ -189,10 +197,10 @@ def scorecard(
         },
         _auc_interval(good, points, weight),
         float((by_points.beta - by_points.alpha).max()),
-        score_bands(points, good, weight, scale),
+        score_bands(points, good, weight, row_unit, scale),
         tuple(one.name for one in binned if one.name not in names),
         title,
-        _notes(calibration, good, weight, features if missing_points == "model" else ()),
+        _notes(calibration, good, weight * row_unit, features if missing_points == "model" else ()),
         model,
         inner,
     )
@@ -227,7 +235,7 @@ def _most_varied(binned: Sequence[BinnedFeature], max_features: int | None) -> l
     return order[:max_features]
 
 
-def _calibrated(total: Floats, labels: Floats, weight: Floats) -> Calibration:
+def _calibrated(total: Floats, labels: Floats, weight: Floats, unit: float) -> Calibration:
     """Return the logistic fit; refuse one that would turn the ranking around."""
     there = weight > 0
     total, labels, weight = total[there], labels[there], weight[there]
@@ -235,7 +243,7 @@ def _calibrated(total: Floats, labels: Floats, weight: Floats) -> Calibration:
         raise DataError(
             "the ranker gives all rows the same score: there are no odds to fit. Pass other rows."
         )
-    found = fit_calibration(total, labels, weight)
+    found = fit_calibration(total, labels, weight * unit)
     if found.slope <= 0:
         area = roc_curve(labels, total, sample_weight=weight).auc
         raise DataError(

@@ -53,13 +53,14 @@ def card_features(
     bins: Sequence[Ints],
     good: Floats,
     weight: Floats,
+    unit: float,
     model: AdditiveRanker,
     start: float,
 ) -> tuple[tuple[CardFeature, ...], Ints]:
     """Return the features with points, and the points of the rows.
 
     Neighbouring bins of the same points are one bin. A feature whose bins all have 0 points is
-    left out.
+    left out. Weights are in a unit, the rows of the bins are not.
     """
     found: list[CardFeature] = []
     total = np.full(len(good), round(start), np.int64)
@@ -77,12 +78,19 @@ def card_features(
         first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
         sums = sums_by(to, one.weight * part)
         means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
-        found.append(_feature(f"R{len(found) + 1}", cut, points[first], means, mass, goods))
+        code = f"R{len(found) + 1}"
+        found.append(_feature(code, cut, points[first], means, mass, goods, unit))
     return tuple(found), total
 
 
 def _feature(
-    code: str, cut: BinnedFeature, points: Ints, exact: Floats, mass: Floats, goods: Floats
+    code: str,
+    cut: BinnedFeature,
+    points: Ints,
+    exact: Floats,
+    mass: Floats,
+    goods: Floats,
+    unit: float,
 ) -> CardFeature:
     """Return a feature of the card."""
     last = cut.n_bins - 1
@@ -96,8 +104,8 @@ def _feature(
             b == last,
             int(points[b]),
             float(exact[b]),
-            float(mass[b]),
-            float(goods[b]),
+            float(mass[b]) * unit,
+            float(goods[b]) * unit,
         )
         for b in range(cut.n_bins)
     )
@@ -105,7 +113,9 @@ def _feature(
     return CardFeature(code, cut.name, made, best, float(points @ mass / mass.sum()), cut)
 
 
-def score_bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tuple[ScoreBand, ...]:
+def score_bands(
+    points: Ints, good: Floats, weight: Floats, unit: float, scale: Scale
+) -> tuple[ScoreBand, ...]:
     """Return the rows in about equal parts, lowest points first; equal points stay together."""
     rows = read_rows(good, points, weight, "scorecard")
     part = equal_parts(rows, _BANDS)
@@ -119,8 +129,8 @@ def score_bands(points: Ints, good: Floats, weight: Floats, scale: Scale) -> tup
             ScoreBand(
                 int(rows.scores[blocks].min()),
                 int(rows.scores[blocks].max()),
-                float(mass.sum()),
-                float(mass @ rows.y[inside]),
+                float(mass.sum()) * unit,
+                float(mass @ rows.y[inside]) * unit,
                 float(mass @ chance[rows.block[inside]] / mass.sum()),
             )
         )

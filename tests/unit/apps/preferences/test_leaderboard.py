@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 
 from crucial.apps.preferences import (
@@ -269,3 +270,23 @@ def test_a_judge_of_items_nobody_else_connects_is_not_held_against_them():
     )
     # 1: the others are undecided about a and b. 2: half as 1 has it. 3: nobody else knows x, y.
     assert judge_agreement(made).with_others == pytest.approx([np.nan, 0.5, np.nan], nan_ok=True)
+
+
+def test_names_may_look_like_formulas():
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    from crucial.apps.preferences import consensus
+    from crucial.apps.preferences.position import PositionBias
+
+    items, judges = ["$_$", "$^$", "c"], ["$_j$", "$^k$"] * 3
+    high, low = ([items[k] for k in side] for side in ((0, 0, 1, 0, 1, 2), (1, 2, 2, 1, 2, 0)))
+    made = Comparisons.from_columns(high, low, judge=judges)
+    learned = learn_preferences(made, pandas.DataFrame({"$_f$": [2.0, 1.0, 0.0]}), items)
+    one = (0.5, 0.5)
+    bias = PositionBias(("all", "$_j$"), (3, 3), one, one, one, one, one)
+    for found in (leaderboard(made, n_bootstrap=20), judge_agreement(made), consensus(made)):
+        found.plot().figure.canvas.draw()
+    for found in (learned, bias):
+        found.plot().figure.canvas.draw()
+    pyplot.close("all")
