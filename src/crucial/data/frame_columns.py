@@ -108,13 +108,15 @@ def frame_column(series: Any) -> NumberColumn | None:
         if values.dtype.kind == "O":
             values = values.copy()
             values[[is_missing(one) for one in values]] = None
+            if any(isinstance(one, np.datetime64 | np.timedelta64) for one in values):
+                return _object_times(values.tolist())  # (as floats, they would be ticks)
         try:
             return NumberColumn(np.asarray(values.astype(np.float64)))
         except OverflowError:
             raise _too_large(values, series.name) from None
         except (TypeError, ValueError):
             pass
-    return _text_column(series, declared)
+    return _text_column(series, declared) or _object_times(series.to_list())
 
 
 def _too_large(values: NDArray[Any], name: str) -> DataError:
@@ -137,6 +139,24 @@ def _text_column(series: Any, declared: bool) -> NumberColumn | None:
         else:
             return None
     return text_column(texts, declared)
+
+
+def _object_times(values: list[Any]) -> NumberColumn | None:
+    """Return dates, times or durations that a frame has as objects or as categories, as numbers.
+
+    None for other objects, and where only some of them have a time zone: a column of the type of
+    dates has one for all or none.
+    """
+    there = [value for value in values if not is_missing(value)]
+    if there and all(isinstance(value, date | np.datetime64) for value in there):
+        zoned = {value.tzinfo is not None for value in there if isinstance(value, datetime)}
+        unit = DAYS if len(zoned) < 2 else None
+    else:
+        seconds = all(isinstance(value, time | timedelta | np.timedelta64) for value in there)
+        unit = SECONDS if seconds else None
+    if unit is None:
+        return None
+    return NumberColumn(np.array([time_number(one, unit) for one in values], np.float64), unit=unit)
 
 
 def _time_column(series: Any) -> NumberColumn:

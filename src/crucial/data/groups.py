@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,7 @@ def _refused(name: str, problem: str) -> DataError:
 
 
 def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
-    """Return query ids as a flat array of one sortable type."""
+    """Return query ids as a flat array of one type."""
     ids = as_array(_unmixed(qid), name)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
@@ -41,12 +43,14 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
     if missing is not None:
         what = "NaN" if ids.dtype.kind == "f" else "missing"
         raise _refused(name, f"is {what} in row {missing}; every row must belong to a query.")
-    if ids.dtype.kind in "OT":
+    if ids.dtype.kind == "T":
+        ids = np.fromiter(ids, object, len(ids))
+    if ids.dtype.kind == "O":
         kinds = {type(one) for one in ids}
         if len(kinds) > 1:
             names = sorted(kind.__name__ for kind in kinds)
             raise _refused(name, f"mixes {' and '.join(names)}; use ids of one type.")
-        if kinds == {str}:
+        if kinds == {str} and not _ends_in_null(ids):
             ids = ids.astype(str)
     if ids.dtype.kind == "c" or (ids.dtype.kind == "O" and complex in map(type, ids[:1])):
         raise _refused(name, "must not be complex numbers.")
@@ -54,20 +58,34 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
 
 
 def _unmixed(qid: VectorLike) -> VectorLike:
-    """Return ids as they are; a list of several types as an array of its objects.
+    """Return ids as they are; an array of objects where NumPy would change those of a list.
 
-    NumPy would make them one type: of NaN the text "nan", of 1 the text "1", and of whole numbers
-    beside fractions floats, which are the same beyond 2^53.
+    NumPy would make them one type: of NaN the text "nan", of 1 the text "1", and floats, which are
+    the same beyond 2^53, of whole numbers beside fractions and on both sides of 2^63. From texts it
+    takes the null characters at their ends.
     """
-    if not isinstance(qid, list | tuple) or len(kinds := {type(one) for one in qid}) < 2:
+    if not isinstance(qid, list | tuple):
         return qid
+    kinds = {type(one) for one in qid}
+    if kinds and all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds):
+        if np.asarray(qid).dtype.kind in "iub":
+            return qid
+        return np.fromiter(map(int, qid), object, len(qid))
+    if len(kinds) < 2:
+        return np.fromiter(qid, object, len(qid)) if _ends_in_null(qid) else qid
     whole = [int(one) for one in qid if isinstance(one, int | np.integer)]
     numbers = all(issubclass(kind, int | float | complex | np.number) for kind in kinds)
-    if numbers and (len(whole) == len(qid) or max(map(abs, whole), default=0) <= 2**53):
+    if numbers and max(map(abs, whole), default=0) <= 2**53:
         return qid
-    objects = np.empty(len(qid), object)
-    objects[:] = qid
-    return objects
+    return np.fromiter(qid, object, len(qid))
+
+
+def _ends_in_null(ids: Sequence[Any] | NDArray[Any]) -> bool:
+    """Return whether NumPy would shorten one of the texts, which are of one type."""
+    if not len(ids) or not isinstance(ids[0], str | bytes):
+        return False
+    null = "\0" if isinstance(ids[0], str) else b"\0"
+    return any(one.endswith(null) for one in ids)
 
 
 def _first_missing(ids: NDArray[Any]) -> int | None:
@@ -80,6 +98,49 @@ def _first_missing(ids: NDArray[Any]) -> int | None:
     return next((row for row, one in enumerate(ids) if is_missing(one)), None)
 
 
+def _by_value(ids: Ids) -> tuple[Ids, NDArray[np.int32]]:
+    """Return the different ids of one of NumPy's types, ascending, and the place of every row's."""
+    # Rows of a query mostly follow each other: only one id per run needs sorting.
+    runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
+    distinct, run_codes = np.unique(ids[runs], return_inverse=True)
+    lengths = np.diff(np.append(runs, len(ids)))
+    return distinct, np.repeat(run_codes.astype(np.int32), lengths)
+
+
+def _by_hash(ids: Ids, name: str) -> tuple[Ids, NDArray[np.int32]]:
+    """Return the different objects, and the place of every row's.
+
+    Equality decides, not the order: sets have one, by inclusion, in which most are not compared.
+    """
+    keys = map(tuple, ids) if isinstance(ids[0], list) else ids
+    place: dict[Any, int] = {}
+    try:
+        codes = np.fromiter((place.setdefault(one, len(place)) for one in keys), np.int32, len(ids))
+    except TypeError:
+        raise _refused(
+            name,
+            f"has ids of type {type(ids[0]).__name__}, which cannot be compared by their hash. Use "
+            "whole numbers or text.",
+        ) from None
+    distinct = ids[np.unique(codes, return_index=True)[1]]
+    order = _ascending(list(place))
+    if order is None:
+        return distinct, codes
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[codes]
+
+
+def _ascending(values: list[Any]) -> list[int] | None:
+    """Return the order of different values; None where they have none."""
+    try:
+        order = sorted(range(len(values)), key=values.__getitem__)
+        total = all(values[a] < values[b] for a, b in itertools.pairwise(order))
+    except TypeError:
+        return None
+    return order if total else None
+
+
 @dataclass(frozen=True)
 class Groups:
     """Rows grouped into queries.
@@ -87,7 +148,8 @@ class Groups:
     Attributes
     ----------
     ids : array of shape (n_groups,)
-        The id of every query, ascending.
+        The id of every query, ascending; in the order of their first rows where ids have no order,
+        as sets and members of an enumeration.
     starts : int64 array of shape (n_groups + 1,)
         Query ``g`` is ``order[starts[g]:starts[g + 1]]``.
     permutation : int array of shape (n_rows,), or None
@@ -117,13 +179,8 @@ class Groups:
         ids = _as_ids(qid, n_rows, name)
         if n_rows == 0:
             return cls(ids, np.zeros(1, np.int64))
-        # Rows of a query mostly follow each other: only one id per run needs sorting.
-        runs = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
-        distinct, run_codes = np.unique(ids[runs], return_inverse=True)
-        lengths = np.diff(np.append(runs, n_rows))
-        codes = np.repeat(run_codes.astype(np.int32), lengths)
-        ordered = bool(np.all(run_codes[1:] > run_codes[:-1]))
-        order = None if ordered else np.argsort(codes, kind="stable")
+        distinct, codes = _by_hash(ids, name) if ids.dtype.kind == "O" else _by_value(ids)
+        order = None if np.all(codes[1:] >= codes[:-1]) else np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(distinct))
         return cls(distinct, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
 

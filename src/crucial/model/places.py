@@ -64,6 +64,7 @@ def membership(scores: Floats, groups: Groups, k: int) -> Floats:
     order, place, new = _ranked(scores, groups)
     first = np.flatnonzero(new)
     sizes = np.diff(np.append(first, len(order)))
+    k = min(k, len(order))  # (beyond 64 bits there is no array)
     share = np.clip((k - place[first]) / sizes, 0.0, 1.0)
     out = np.empty(len(order))
     out[order] = np.repeat(share, sizes)

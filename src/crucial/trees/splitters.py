@@ -182,6 +182,8 @@ class TreeSplitter:
         roots = [_Box(cell, np.arange(len(part[0])), *part) for cell, part in enumerate(cut)]
         level = roots
         for _ in range(self._depth - 2 if self._exact else self._depth):
+            if not level:
+                break
             level = self._deeper(level, scale)
         if self._exact:
             self._two_levels(level, scale)
@@ -240,27 +242,34 @@ class TreeSplitter:
         bad_scale, good_scale = scale[root.owner].tolist()
         tests: list[NodeTest] = []
         left = np.zeros(len(root.rows), bool)
-
-        def side(box: _Box) -> tuple[int, float]:
-            """Return the first test of a box, or the side of all of it, and its gain."""
+        # The first test of a box, or the side of all of it, and its gain, for boxes whose parents
+        # wait. There is no recursion, as a box of n rows may be n levels deep.
+        sides: list[tuple[int, float]] = []
+        waiting = [(root, -1)]
+        while waiting:
+            box, at = waiting.pop()
             down, up = box.masses
             surplus = up * good_scale - down * bad_scale
-            at = len(tests)
             if box.test is not None and box.above is not None and box.below is not None:
-                tests.append(box.test)
-                (yes, gain_above), (no, gain_below) = side(box.above), side(box.below)
+                if at < 0:
+                    waiting += [(box, len(tests)), (box.below, -1), (box.above, -1)]
+                    tests.append(box.test)
+                    continue
+                (yes, gain_above), (no, gain_below) = sides[-2:]
+                del sides[-2:]
                 gain = gain_above + gain_below
                 noise = up * good_scale * good_scale + down * bad_scale * bad_scale
                 needed = self._min_z * math.sqrt(noise)
                 one_side = yes == no and yes < 0
                 if not one_side and gain - max(surplus, 0.0) > max(needed, NOISE):
                     tests[at] = replace(box.test, yes=yes, no=no)
-                    return at, gain
+                    sides.append((at, gain))
+                    continue
                 del tests[at:]
             left[box.at] = surplus > NOISE
-            return NodeTest.LEFT if surplus > NOISE else NodeTest.RIGHT, max(surplus, 0.0)
-
-        first, gain = side(root)
+            whole = NodeTest.LEFT if surplus > NOISE else NodeTest.RIGHT
+            sides.append((whole, max(surplus, 0.0)))
+        first, gain = sides.pop()
         if first != 0:
             return None
         weight = sum(test.gain for test in tests)

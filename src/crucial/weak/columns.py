@@ -32,9 +32,9 @@ class Columns:
     """The features that vary, as columns of numbers in [0, 1].
 
     A feature that abstains counts as its mean. The table itself is not copied if it is a dense one
-    of float64 without NaN of which all rows are learned from, or a sparse one: its columns then
-    differ from those in [0, 1] by a factor and a shift, which no sum against numbers that sum to 0
-    sees.
+    of float64 without NaN, stored row by row, of which all rows are learned from, or a sparse one:
+    its columns then differ from those in [0, 1] by a factor and a shift, which no sum against
+    numbers that sum to 0 sees.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ class Columns:
                 self._table = self._table.astype(np.float64) @ diags_array(self._factor)
                 self._factor = np.ones(len(varies))
         elif self._whole and self._instances.table.dtype == np.float64 and not far:
-            self._table = self._instances.table
+            # (einsum adds in another order where columns are stored one after the other)
+            self._table = np.ascontiguousarray(self._instances.table)
         else:
             self._own = np.empty((len(self.rankers), len(self._rows)))
             for at in range(len(self.rankers)):
@@ -176,14 +177,19 @@ def _shape_of_table(
     order = None if len(rows) == len(table) else np.sort(rows)
     blocks = [slice(b, b + _BLOCK) for b in range(0, len(rows), _BLOCK)]
     cuts = blocks if order is None else [order[b] for b in blocks]
+
+    def by_rows(at: slice | Ints) -> Floats:
+        """Return a block stored row by row, on which the order of sums depends."""
+        return np.ascontiguousarray(table[at])
+
     with np.errstate(over="ignore", invalid="ignore"):
         low = np.min([table[at].min(axis=0) for at in cuts], axis=0)
         high = np.max([table[at].max(axis=0) for at in cuts], axis=0)
         width = high - low
         if not np.isfinite(width).all():
             return None
-        mean = low + sum(mass[at] @ (table[at] - low) for at in cuts) / means.whole
-        norm = sum(mass[at] @ (table[at] - mean) ** 2 for at in cuts)
+        mean = low + sum(mass[at] @ (by_rows(at) - low) for at in cuts) / means.whole
+        norm = sum(mass[at] @ (by_rows(at) - mean) ** 2 for at in cuts)
         divide = np.where(width > 0, width, 1.0)
         scaled = ((mean - low) / divide, norm / divide / divide)
     if not np.isfinite(scaled).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -190,7 +191,9 @@ class QuasiKNNLearner(WeakLearner):
         """Cut the queries into intervals and put the features in order."""
         self.rankings = FeatureRankings(training, self._queries, *self._how)
         self._low, self._span = self._queries.spread
-        self._ahead = self.rankings.stream(self._order() * self._cycles)
+        order = self._order()
+        turns = (self.rankings.stream(order) for _ in range(self._cycles))
+        self._ahead = itertools.chain.from_iterable(turns)
         return None
 
     def _order(self) -> list[int]:

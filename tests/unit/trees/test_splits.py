@@ -135,3 +135,29 @@ def test_two_levels_are_the_best_of_all(seed: int, n: int, p: int) -> None:
     assert split.gain == pytest.approx(best, abs=1e-9)
     assert surplus[split.left].sum() == pytest.approx(best, abs=1e-9)
     assert sum(test.gain for test in split.tests) == pytest.approx(1.0)
+
+
+def test_depth_costs_nothing_where_nothing_is_left_to_split(monkeypatch) -> None:
+    X, rows, sides = problem(3, 40, 2, 1)
+    expected = TreeSplitter(rows, 40).split(sides)
+    levels = []
+    deeper = TreeSplitter._deeper
+    monkeypatch.setattr(
+        TreeSplitter,
+        "_deeper",
+        lambda self, level, scale: levels.append(len(level)) or deeper(self, level, scale),
+    )
+    (found,) = TreeSplitter(rows, 100_000).split(sides)
+    assert len(levels) <= len(X)
+    assert found.left.tolist() == expected[0].left.tolist()
+
+
+def test_a_box_may_be_deeper_than_the_stack_of_calls() -> None:
+    n = 3000
+    rows = TreeRows.build(
+        Instances.from_input(np.arange(n, dtype=float)[:, None]), np.arange(n), None, None
+    )
+    good = (np.arange(n) % 2).astype(np.uint8)
+    sides = Sides(Cells.of([np.arange(n, dtype=np.uint32)]), good, np.ones(n))
+    (found,) = TreeSplitter(rows, n).split(sides)
+    assert found.left.tolist() == (good == 1).tolist()
