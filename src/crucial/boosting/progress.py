@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from crucial.boosting.trace import Round, Trace
 from crucial.progress import progress_bar
 
@@ -114,6 +116,7 @@ def with_callbacks(
             return False
         finished = FinishedRound(done, rounds, trace[-1], trace)
         answers = [callback(finished) for callback in every]  # (all are called)
-        return any(answer is True for answer in answers)
+        # (NumPy's True too, as comparisons of its numbers return it; no other number stops)
+        return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
 
     return after_round

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
+
+import numpy as np
 
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
@@ -21,6 +24,7 @@ from crucial.errors import DataError
 from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
 from crucial.estimators.eval_set import HELD_OUT, n_held_out
 from crucial.estimators.runs import RunPlan
+from crucial.types import Ints
 
 __all__ = ["Head", "fit_parted"]
 
@@ -59,7 +63,7 @@ def fit_parted(
     check_reach(estimator, head.with_pairs)
     check_no_queries(estimator, head.with_qid)
     seed = estimator._seed()
-    survey: Survey = parts.total("survey") or Survey(0, None)
+    survey: Survey = parts.total("survey") or Survey(math.inf, None)
     estimator._check_resampling(survey.eval_facts is not None, head.with_pairs)
     for name in ("fold_curves_", "feature_pairs_"):
         vars(estimator).pop(name, None)
@@ -98,20 +102,22 @@ def _watch(
     estimator: BoostedRanker, parts: Parts, head: Head, survey: Survey, seed: int
 ) -> PartedWatch | None:
     """Return what to watch: the eval rows of the parts, or queries that are held out."""
-    patience = estimator.early_stopping_rounds
+    patience, lowest = estimator.early_stopping_rounds, None
     if survey.eval_facts is None:
         if patience is None:
             return None
         if head.with_pairs:
             raise DataError(PAIRS_HELD_OUT)
-        if not head.with_qid or survey.queries < 2:
+        found = parts.total("weighing")
+        queries: Ints = np.zeros(0, np.int64) if found is None else found.numbers
+        if not head.with_qid or len(queries) < 2:
             raise DataError(
                 "early_stopping_rounds on parts of the rows holds out whole queries, and all rows "
                 "are of one: pass an eval set, or set early_stopping_rounds=None."
             )
-        count = n_held_out(estimator.validation_fraction, survey.queries)
-        parts.call("hold_out", survey.queries, count, (seed, HELD_OUT), changes=True)
-        survey = parts.total("survey")
+        count = n_held_out(estimator.validation_fraction, len(queries))
+        parts.call("hold_out", queries, count, (seed, HELD_OUT), changes=True)
+        lowest, survey = survey.lowest, parts.total("survey")
     assert survey.eval_facts is not None
-    measures = measures_of(estimator.eval_metric, survey.eval_facts)
+    measures = measures_of(estimator.eval_metric, survey.eval_facts, head.with_qid, lowest)
     return PartedWatch(parts, measures, patience, estimator._tolerance())

@@ -48,18 +48,19 @@ class Survey:
 
     Attributes
     ----------
-    queries : int
+    lowest : float
+        Label of the training rows that weigh anything; infinite without any.
     eval_facts : EvalFacts or None
         None without eval rows.
     """
 
-    queries: int
+    lowest: float
     eval_facts: EvalFacts | None
 
     def merge(self, other: Survey) -> Survey:
         """Return what there is in both parts."""
         facts = _both(self.eval_facts, other.eval_facts)
-        return Survey(self.queries + other.queries, facts)
+        return Survey(min(self.lowest, other.lowest), facts)
 
 
 @dataclass(frozen=True)

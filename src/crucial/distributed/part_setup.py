@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -53,35 +54,48 @@ class PartSetup:
         self._unseen: Bools | None = None
 
     def survey(self) -> Survey:
-        """Return how many queries there are, and what is known of the eval rows."""
-        found, n_queries = self._eval_rows, len(np.unique(self._rows.query))
+        """Return the lowest label, and what is known of the eval rows."""
+        found, labels = self._eval_rows, self._rows.labels
         facts = None if found is None or not found.n_rows else EvalFacts.of(found)
-        return Survey(n_queries, facts)
+        lowest = float(labels[weighing(self._rows)].min(initial=math.inf))
+        return Survey(lowest, facts)
 
     # -- rows that do not count -------------------------------------------------------
 
-    def hold_out(self, n_queries: int, count: int, seed: tuple[int, ...]) -> None:
-        """Set some queries of all parts aside, to be the eval set."""
-        drawn = np.random.default_rng(seed).permutation(n_queries)[:count]
+    def hold_out(self, queries: Ints, count: int, seed: tuple[int, ...]) -> None:
+        """Set some queries of all parts aside, to be the eval set.
+
+        Parameters
+        ----------
+        queries : int array
+            Numbers of the queries of all parts that weigh anything, in rising order.
+        """
+        drawn = queries[np.random.default_rng(seed).permutation(len(queries))[:count]]
         self._left_out = np.isin(self._rows.query, drawn)
-        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out))
+        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out & weighing(self._rows)))
+
+    def weighing(self) -> Numbers | None:
+        """Return the numbers of the queries that have a row that weighs anything."""
+        found = np.unique(self._rows.query[weighing(self._rows)])
+        return Numbers(found.astype(np.int64)) if len(found) else None
 
     def one_valued(self) -> Numbers | None:
-        """Return the numbers of the queries that have rows of one label alone."""
-        rows = self._rows
-        if not rows.n_rows:
+        """Return the numbers of the queries whose rows, those of weight 0 apart, have one label."""
+        keep = weighing(self._rows)
+        labels, query = self._rows.labels[keep], self._rows.query[keep]
+        if not len(labels):
             return None
-        groups = Groups.from_qid(rows.query, rows.n_rows)
-        return Numbers(groups.ids[groups.one_valued(rows.labels)].astype(np.int64))
+        groups = Groups.from_qid(query, len(labels))
+        return Numbers(groups.ids[groups.one_valued(labels)].astype(np.int64))
 
     def paired(self) -> Numbers | None:
         """Return the numbers of the queries that have a pair."""
         feedback = self._feedback
         return Numbers(feedback.paired) if isinstance(feedback, PartFeedback) else None
 
-    def deal(self, n_folds: int, n_queries: int, one_valued: Ints, seed: int) -> None:
+    def deal(self, n_folds: int, queries: Ints, one_valued: Ints, seed: int) -> None:
         """Deal the queries of all parts into folds; parameters as in `PartShares`."""
-        self._shares.deal(n_folds, n_queries, one_valued, seed)
+        self._shares.deal(n_folds, queries, one_valued, seed)
 
     def draw_bags(self, n_bags: int, queries: Ints, seed: int) -> None:
         """Draw the queries of all bags; parameters as in `PartShares`."""

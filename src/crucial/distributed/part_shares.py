@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.dealing import deal_queries
+from crucial.distributed.part_feedback import kept_rows
 from crucial.distributed.part_rows import PartRows
 from crucial.estimators.runs import draw_bag, fold_random
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Ints
 
 __all__ = ["PartShares", "Share", "weighing"]
 
@@ -45,19 +46,20 @@ class PartShares:
     def __init__(self, query: Ints) -> None:
         self._own = np.unique(query)
 
-    def deal(self, n_folds: int, n_queries: int, one_valued: Ints, seed: int) -> None:
+    def deal(self, n_folds: int, queries: Ints, one_valued: Ints, seed: int) -> None:
         """Deal the queries of all parts into folds; keep those of this one.
 
         Parameters
         ----------
-        n_queries : int
-            Of all parts.
+        queries : int array
+            Numbers of the queries of all parts that weigh anything, in rising order.
         one_valued : int array
-            Numbers of the queries that have rows of one label alone.
+            Numbers of those that have rows of one label alone.
         """
-        alike = np.zeros(n_queries, bool)
-        alike[one_valued] = True
-        self._fold = deal_queries(n_folds, alike, fold_random(seed))[self._own]
+        folds = deal_queries(n_folds, np.isin(queries, one_valued), fold_random(seed))
+        there = np.isin(self._own, queries)
+        self._fold = np.full(len(self._own), -1)
+        self._fold[there] = folds[np.searchsorted(queries, self._own[there])]
 
     def draw(self, n_bags: int, queries: Ints, seed: int) -> None:
         """Draw the queries of all bags.
@@ -91,6 +93,6 @@ class PartShares:
 
 
 def weighing(rows: PartRows) -> Bools:
-    """Return which rows weigh more than 0."""
-    weight: Floats | None = rows.weight
-    return np.ones(rows.n_rows, bool) if weight is None else weight > 0.0
+    """Return which rows weigh more than 0, and so do their queries."""
+    keep = kept_rows(rows, None)
+    return np.ones(rows.n_rows, bool) if keep is None else keep

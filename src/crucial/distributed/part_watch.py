@@ -25,12 +25,10 @@ class EvalFacts:
 
     Attributes
     ----------
-    queries : int
     lowest, highest : float
         Labels.
     """
 
-    queries: int
     lowest: float
     highest: float
 
@@ -38,12 +36,12 @@ class EvalFacts:
     def of(cls, rows: PartRows) -> EvalFacts:
         """Look at some rows."""
         labels = rows.labels
-        return cls(len(np.unique(rows.query)), float(labels.min()), float(labels.max()))
+        return cls(float(labels.min()), float(labels.max()))
 
     def merge(self, other: EvalFacts) -> EvalFacts:
         """Return the facts of both parts."""
         lowest, highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
-        return EvalFacts(self.queries + other.queries, lowest, highest)
+        return EvalFacts(lowest, highest)
 
 
 @dataclass(frozen=True)

@@ -196,11 +196,15 @@ class PartedRuns(Runs):
 
     def deal(self, n_folds: int, seed: int) -> None:
         """Divide the queries into folds."""
-        n_queries, found = self._survey.queries, self._parts.total("one_valued")
-        alike: Ints = np.zeros(0, np.int64) if found is None else found.numbers
-        check_queries(n_queries - len(alike), n_folds)
-        self._parts.call("deal", n_folds, n_queries, alike, seed, changes=True)
+        queries, alike = self._numbers("weighing"), self._numbers("one_valued")
+        check_queries(len(queries) - len(alike), n_folds)
+        self._parts.call("deal", n_folds, queries, alike, seed, changes=True)
         self._n_folds = n_folds
+
+    def _numbers(self, what: str) -> Ints:
+        """Return the numbers of some queries of all parts."""
+        found = self._parts.total(what)
+        return np.zeros(0, np.int64) if found is None else np.asarray(found.numbers)
 
     def on_fold(self, ranker: Resampled, fold: int, plan: RunPlan) -> tuple[Trace, Watch]:
         """Run the loop on all queries but those of a fold, which are measured."""
@@ -212,8 +216,8 @@ class PartedRuns(Runs):
 
     def _watch(self, ranker: Resampled) -> PartedWatch:
         """Return what measures the eval rows of the share in use."""
-        facts = self._parts.total("survey").eval_facts
-        measures = measures_of(ranker.eval_metric, facts)
+        facts, lowest = self._parts.total("survey").eval_facts, self._survey.lowest
+        measures = measures_of(ranker.eval_metric, facts, self.with_qid, lowest)
         return PartedWatch(self._parts, measures, None, ranker._tolerance())
 
     def draw(self, n_bags: int, seed: int) -> None:
@@ -243,5 +247,6 @@ class PartedRuns(Runs):
             return None
         tolerance = ranker._tolerance() if given is not None else 0.0
         facts = given or self._parts.total("survey").eval_facts
-        measures = measures_of(ranker.eval_metric, facts)
+        lowest = None if given is not None else self._survey.lowest
+        measures = measures_of(ranker.eval_metric, facts, self.with_qid, lowest)
         return PartedBagWatch(self._parts, measures, patience, tolerance, origins)

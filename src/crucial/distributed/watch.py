@@ -26,10 +26,22 @@ from crucial.types import Floats
 __all__ = ["PartedBagWatch", "PartedWatch", "measures_of"]
 
 
-def measures_of(metric: Measures | None, facts: EvalFacts) -> list[Measure]:
-    """Return the measures of an eval set, by what is known of all of its rows."""
+def measures_of(
+    metric: Measures | None, facts: EvalFacts, with_qid: bool, lowest: float | None = None
+) -> list[Measure]:
+    """Return the measures of an eval set, by what is known of all of its rows.
+
+    Parameters
+    ----------
+    metric : as ``eval_metric``
+    facts : EvalFacts
+    with_qid : bool
+        Whether its rows belong to queries.
+    lowest : float, optional
+        The lowest label of the training set, where the eval set is a part of it.
+    """
     if metric is None:
-        metric = default_measure(np.array([facts.lowest]), facts.queries > 1)
+        metric = default_measure(np.array([facts.lowest if lowest is None else lowest]), with_qid)
     found = get_measures(metric, required=True)
     return [
         replace(one, highest=facts.highest)

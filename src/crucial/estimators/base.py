@@ -20,9 +20,10 @@ from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.warn import warn_suspicious
 from crucial.feedback.base import Feedback
-from crucial.feedback.category_values import COMMON, label_standing, learn_encodings, pair_standing
-from crucial.feedback.labels import check_labels, check_weights
+from crucial.feedback.category_values import COMMON, learn_encodings
+from crucial.feedback.labels import QueryWeight, check_labels, check_weights, query_factors
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.standing import judges_standing, pair_standing, row_masses
 from crucial.measures.names import MeasureLike
 from crucial.measures.scoring import agreement_score
 from crucial.model.base import FrozenModel
@@ -78,13 +79,6 @@ class RankingInput:
         return self.labels
 
 
-def _judge_standing(labels: Floats, groups: Groups, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Return standing and weight of the rows by one judge's labels; NaN where there is none."""
-    judged = ~np.isnan(labels)
-    mass = np.where(judged, 1.0 if weight is None else weight, 0.0)
-    return label_standing(np.where(judged, labels, 0.0), groups, mass)
-
-
 @with_parameters
 class Ranker(TableEstimator, Generic[Model]):
     """Base of the rankers; ``fit`` of a subclass ends with `_set_model`.
@@ -128,10 +122,15 @@ class Ranker(TableEstimator, Generic[Model]):
         y: VectorLike | None,
         qid: VectorLike | None,
         sample_weight: VectorLike | None,
+        query_weight: QueryWeight | None = None,
         *,
         needs_y: bool = True,
     ) -> RankingInput:
-        """Check the parameters and the arguments of a fit, each once."""
+        """Check the parameters and the arguments of a fit, each once.
+
+        Weights of queries are checked here where columns of text need them, and else by the
+        feedback.
+        """
         if y is None and needs_y:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -149,25 +148,32 @@ class Ranker(TableEstimator, Generic[Model]):
             qid is not None,
         )
         self._encodings = Encodings(times=dict(instances.times or {}))
-        return data if data.labels is None else self._with_numbers(data)
+        return data if data.labels is None else self._with_numbers(data, query_weight)
 
-    def _with_numbers(self, data: RankingInput, pairs: PairFeedback | None = None) -> RankingInput:
+    def _with_numbers(
+        self,
+        data: RankingInput,
+        query_weight: QueryWeight | None = None,
+        pairs: PairFeedback | None = None,
+    ) -> RankingInput:
         """Replace columns of text by numbers, learned from the labels, or else from pairs."""
         instances = data.instances
         if not instances.levels:
             return data
         if data.labels is not None:
             judges = [data.labels] if data.labels.ndim == 1 else list(data.labels.T)
-            found = [_judge_standing(own, data.groups, data.weight) for own in judges]
-            weight = np.sum([one for _, one in found], axis=0)
-            summed = np.sum([one * mass for one, mass in found], axis=0)
-            standing = np.divide(summed, weight, out=np.zeros(len(weight)), where=weight > 0)
+            factor = query_factors(query_weight, data.groups)
+            mass = row_masses(data.groups, data.weight, factor, counted=self._counts_weights)
+            present = (mass > 0.0) & ~np.isnan(judges).all(axis=0)
+            standing, weight = judges_standing(judges, data.groups, mass)
             common = COMMON * len(judges)
         else:
             assert pairs is not None
-            standing, weight = pair_standing(pairs)
+            present, (standing, weight) = None, pair_standing(pairs)
             common = math.inf  # (a row weighs as much as its pairs, of which there may be many)
-        encoded, self._encodings = learn_encodings(instances, standing, weight, data.groups, common)
+        encoded, self._encodings = learn_encodings(
+            instances, standing, weight, data.groups, common, present
+        )
         return replace(data, instances=encoded)
 
     def _with_columns(self, model: Model) -> Model:

@@ -173,7 +173,7 @@ class BoostedRanker(Resampled):
         eval_qid : array, optional
             Queries of the eval set.
         """
-        data = self._judged_input(X, y, qid, sample_weight, judge_weight)
+        data = self._judged_input(X, y, qid, sample_weight, query_weight, judge_weight)
         return self._fit(data, query_weight, eval_set, eval_qid)
 
     def fit_pairs(
@@ -203,12 +203,14 @@ class BoostedRanker(Resampled):
             As in `fit`.
         """
         check_labels_of_weights(y, sample_weight, query_weight)
-        data = self._judged_input(X, y, qid, sample_weight, judge_weight, needs_y=False)
+        data = self._judged_input(
+            X, y, qid, sample_weight, query_weight, judge_weight, needs_y=False
+        )
         explicit = PairFeedback(
             pairs, data.instances.n_rows, weight=pair_weight, contradictions=self.contradictions
         )
         if data.labels is None:
-            data = self._with_numbers(data, explicit)
+            data = self._with_numbers(data, pairs=explicit)
         if self.early_stopping_rounds is not None and eval_set is None:
             raise DataError(PAIRS_HELD_OUT)
         return self._fit(data, query_weight, eval_set, eval_qid, explicit)
@@ -234,11 +236,12 @@ class BoostedRanker(Resampled):
                 self._check_judge(data)
             runs = TableRuns(self, data, query_weight, eval_rows)
             return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
-        watch, weight = self._stopping(data, eval_set, eval_qid, seed)
+        watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
         del data, weight, explicit  # the feedback has what it needs; memory counts from here
-        earlier = self._earlier_rounds(instances, feedback, self.n_estimators)
+        fingerprint = self._fingerprint(instances, feedback)
+        earlier = self._earlier_rounds(fingerprint, self.n_estimators)
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
@@ -247,6 +250,7 @@ class BoostedRanker(Resampled):
             progress = with_callbacks(shown, rounds, self.callbacks, replayed=replayed)
             ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
+        self._note_data(fingerprint)
         return self
 
     def _boost(

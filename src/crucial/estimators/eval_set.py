@@ -15,11 +15,11 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError, about
 from crucial.estimators.base import RankingInput
 from crucial.estimators.table_estimator import TableEstimator
-from crucial.feedback.labels import check_labels
+from crucial.feedback.labels import QueryWeight, check_labels, weighing_rows
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
-from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.types import Bools, Floats, Ints, TableLike, VectorLike
 
 __all__ = [
     "HELD_OUT",
@@ -27,6 +27,7 @@ __all__ = [
     "EvalRows",
     "EvalSet",
     "Evaluated",
+    "measure_of",
     "n_held_out",
     "take_rows",
 ]
@@ -41,11 +42,21 @@ EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, Vector
 
 @dataclass(frozen=True)
 class EvalRows:
-    """Checked rows to measure a ranker on."""
+    """Checked rows to measure a ranker on.
+
+    Attributes
+    ----------
+    instances : Instances
+    labels : array of shape (n_rows,)
+    groups : Groups
+    measure : str
+        Measured where ``eval_metric`` is None.
+    """
 
     instances: Instances
     labels: Floats
     groups: Groups
+    measure: str
 
 
 @with_parameters
@@ -67,9 +78,13 @@ class Evaluated(TableEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         named = self.eval_metric
+        if named is None:
+            return
         wanted: list[Any] = list(named) if isinstance(named, list | tuple) else [named]
-        others = [one for one in wanted if one is not None and one not in self._own_metrics]
-        if others or wanted == []:
+        # (arrays and pandas' NA cannot be compared with a name)
+        own = self._own_metrics
+        others = [one for one in wanted if not (isinstance(one, str) and one in own)]
+        if others or not wanted:
             try:
                 get_measures(others, required=True)
             except ParameterError as error:
@@ -96,7 +111,7 @@ class Evaluated(TableEstimator):
             has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
         groups = _eval_groups(eval_qid, instances.n_rows, queries)
-        return EvalRows(instances, labels, groups)
+        return EvalRows(instances, labels, groups, default_measure(labels, eval_qid is not None))
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
         """Prepare ``eval_metric`` on an eval set.
@@ -119,7 +134,7 @@ class Evaluated(TableEstimator):
     ) -> list[tuple[str, Callable[[Floats], float], bool]]:
         """Return measures of an eval set: name, function of scores, whether more is better."""
         if metric is None:
-            metric = default_measure(rows.labels, rows.groups.n_groups > 1)
+            metric = rows.measure
         measures: list[tuple[str, Callable[[Floats], float], bool]] = [
             (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
             for m in get_measures(metric, required=True)
@@ -153,13 +168,16 @@ class EarlyStopping(Evaluated):
     )
     validation_fraction: float = parameter(
         between(0, 0.9, low_open=True),
-        "Share of whole queries held out for early stopping where no eval set is given.",
+        "Share of whole queries held out for early stopping where no eval set is given. Rows and "
+        "queries of weight 0 are neither held out nor measured; other weights do not count in the "
+        "measures.",
         default=0.2,
     )
 
     def _stopping(
         self,
         data: RankingInput,
+        query_weight: QueryWeight | None,
         eval_set: EvalSet | None,
         eval_qid: VectorLike | None,
         seed: int,
@@ -171,10 +189,11 @@ class EarlyStopping(Evaluated):
         if patience is None:
             return None, data.weight
         self._check_judge(data)
-        held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
+        weighing = weighing_rows(data.weight, query_weight, data.groups)
+        held = _held_out(data, weighing, self.validation_fraction, seed, self._eval_names[0])
         weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
         weight[held] = 0.0
-        return self._watch(take_rows(data, held), patience), weight
+        return self._watch(take_rows(data, held, measure_of(data, weighing)), patience), weight
 
     def _tolerance(self) -> float:
         return self.stopping_tolerance
@@ -209,11 +228,17 @@ def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
     return Groups.from_qid(eval_qid, n_rows, name)
 
 
-def take_rows(data: RankingInput, rows: Ints) -> EvalRows:
+def measure_of(data: RankingInput, weighing: Bools | None) -> str:
+    """Return the default measure of all parts of the training set, by the rows that weigh."""
+    y = data.known_labels
+    return default_measure(y if weighing is None else y[weighing], data.with_qid)
+
+
+def take_rows(data: RankingInput, rows: Ints, measure: str) -> EvalRows:
     """Return some rows of the training set as an eval set."""
     part = Instances(data.instances.take_rows(rows).table)
     groups = Groups.from_qid(data.groups.codes[rows], len(rows))
-    return EvalRows(part, data.known_labels[rows], groups)
+    return EvalRows(part, data.known_labels[rows], groups, measure)
 
 
 def n_held_out(fraction: float, n_queries: int) -> int:
@@ -221,15 +246,29 @@ def n_held_out(fraction: float, n_queries: int) -> int:
     return min(n_queries - 1, max(1, round(fraction * n_queries)))
 
 
-def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints:
-    """Choose the training rows to hold out: whole queries, or without qid rows of every label."""
-    groups, y = data.groups, data.known_labels
+def _held_out(
+    data: RankingInput, weighing: Bools | None, fraction: float, seed: int, name: str
+) -> Ints:
+    """Choose the training rows to hold out: whole queries, or without qid rows of every label.
+
+    Parameters
+    ----------
+    weighing : bool array over the rows, or None
+        Which rows weigh more than 0; None for all. The others are as good as absent.
+    name : str
+        What ``fit`` calls the eval set.
+    """
+    groups, y, rows = data.groups, data.known_labels, np.arange(data.groups.n_rows)
+    what = "rows" if weighing is None else "rows of positive weight"
+    if weighing is not None:
+        rows = np.flatnonzero(weighing)
+        groups, y = Groups.from_qid(groups.codes[rows], len(rows)), y[rows]
     random = np.random.default_rng([seed, HELD_OUT])
     held = np.zeros(groups.n_rows, bool)
     if data.with_qid:
         if groups.n_groups < 2:
             raise DataError(
-                "early_stopping_rounds needs rows to judge by, and all rows are of one query: "
+                f"early_stopping_rounds needs rows to judge by, and all {what} are of one query: "
                 f"pass {name}=(X, y), or set early_stopping_rounds=None."
             )
         count = n_held_out(fraction, groups.n_groups)
@@ -241,8 +280,8 @@ def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints
         count = max(2, round(fraction * len(y)))
         if count >= len(y) - 1:
             raise DataError(
-                f"early_stopping_rounds needs rows to judge by, and {len(y)} rows are too few to "
+                f"early_stopping_rounds needs rows to judge by, and {len(y)} {what} are too few to "
                 f"set some aside: pass {name}=(X, y), or set early_stopping_rounds=None."
             )
         held[order[np.linspace(0, len(y) - 1, count).astype(np.int64)]] = True
-    return np.flatnonzero(held)
+    return rows[held]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crucial.model.quasi_knn import MAX_INTERVALS
-from crucial.parameters import at_least, int_between, one_of, parameter, with_parameters
+from crucial.parameters import int_between, one_of, parameter, with_parameters
 from crucial.weak.intervals import CENTRES
 
 __all__ = ["USELESS", "Intervals"]
@@ -36,4 +36,6 @@ class Intervals:
         "third, the middle one, the less relevant one.",
         default="mean",
     )
-    cycles: int = parameter(at_least(1), "How often to go through the features.", default=1)
+    cycles: int = parameter(
+        int_between(1, 1_000_000), "How often to go through the features.", default=1
+    )

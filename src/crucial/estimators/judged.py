@@ -43,6 +43,7 @@ class Judged(Ranker[Model]):
         y: VectorLike | None,
         qid: VectorLike | None,
         sample_weight: VectorLike | None,
+        query_weight: QueryWeight | None,
         judge_weight: VectorLike | None,
         *,
         needs_y: bool = True,
@@ -55,7 +56,7 @@ class Judged(Ranker[Model]):
                 parameter="judge_weight",
             )
         if not several:
-            return self._input(X, y, qid, sample_weight, needs_y=needs_y)
+            return self._input(X, y, qid, sample_weight, query_weight, needs_y=needs_y)
         assert y is not None
         if not self.takes_judges:
             raise DataError(
@@ -67,7 +68,8 @@ class Judged(Ranker[Model]):
         data = self._input(X, None, qid, sample_weight, needs_y=False)
         labels = check_judges(y, data.instances.n_rows)
         weight = check_judge_weights(judge_weight, labels.shape[1])
-        return self._with_numbers(replace(data, labels=labels, judge_weight=weight))
+        data = replace(data, labels=labels, judge_weight=weight)
+        return self._with_numbers(data, query_weight)
 
     def _feedback(
         self,

@@ -143,7 +143,7 @@ class KernelMachine(Ranker[FrozenModel]):
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on the pairs of a query.
         """
-        data = self._input(X, y, qid, sample_weight)
+        data = self._input(X, y, qid, sample_weight, query_weight)
         return self._fit(data, self._label_feedback(data, query_weight))
 
     def fit_pairs(
@@ -170,13 +170,13 @@ class KernelMachine(Ranker[FrozenModel]):
             As in `fit`.
         """
         check_labels_of_weights(y, sample_weight, query_weight)
-        data = self._input(X, y, qid, sample_weight, needs_y=False)
+        data = self._input(X, y, qid, sample_weight, query_weight, needs_y=False)
         explicit = PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)
         parts: list[Feedback] = [explicit]
         if data.labels is not None:
             parts.insert(0, self._label_feedback(data, query_weight))
         else:
-            data = self._with_numbers(data, explicit)
+            data = self._with_numbers(data, pairs=explicit)
         return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
 
     def _settings(self) -> KernelSettings:

@@ -93,7 +93,7 @@ class LinearRanker(Ranker[AdditiveRanker]):
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on the loss of a query.
         """
-        data = self._input(X, y, qid, sample_weight)
+        data = self._input(X, y, qid, sample_weight, query_weight)
         feedback = LabelFeedback(
             self._labels(data), data.groups, weight=data.weight, query_weight=query_weight
         )

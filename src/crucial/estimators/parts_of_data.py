@@ -12,9 +12,10 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.dealing import deal
+from crucial.data.groups import Groups
 from crucial.data.shared_bins import SharedBins
 from crucial.estimators.base import RankingInput
-from crucial.estimators.eval_set import EvalRows, take_rows
+from crucial.estimators.eval_set import EvalRows, measure_of, take_rows
 from crucial.estimators.runs import (
     IN_BAG,
     RunPlan,
@@ -25,7 +26,7 @@ from crucial.estimators.runs import (
     fold_random,
     fold_watch,
 )
-from crucial.feedback.labels import QueryWeight
+from crucial.feedback.labels import QueryWeight, weighing_rows
 from crucial.kernels.threads import count_threads
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.base import TrainingRows
@@ -64,8 +65,9 @@ class TableRuns(Runs):
         self._training = TrainingRows(
             data.instances, rows, feedback.weight, data.groups, threads, shared
         )
-        n_rows = data.instances.n_rows
-        self._own = np.ones(n_rows) if data.weight is None else data.weight
+        self._weighing = weighing_rows(data.weight, query_weight, data.groups)
+        own = np.ones(data.instances.n_rows) if data.weight is None else data.weight
+        self._own = own if self._weighing is None else np.where(self._weighing, own, 0.0)
 
     def on_all(self, ranker: Resampled, plan: RunPlan, watch: Watch | None = None) -> Ensemble:
         """Run the loop on all data."""
@@ -91,18 +93,26 @@ class TableRuns(Runs):
     def deal(self, n_folds: int, seed: int) -> None:
         """Divide the queries into folds; without queries, the rows."""
         labels, groups = self._data.known_labels, self._data.groups
+        rows = np.flatnonzero(self._own > 0.0)
+        if len(rows) < len(labels):  # (those of weight 0 are as good as absent)
+            labels, groups = labels[rows], Groups.from_qid(groups.codes[rows], len(rows))
         if self.with_qid:
             check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
         random = fold_random(seed)
-        self._fold = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
+        self._fold = np.full(len(self._own), -1)
+        self._fold[rows] = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
         self._n_folds = n_folds
 
     def on_fold(self, ranker: Resampled, fold: int, plan: RunPlan) -> tuple[Trace, Watch]:
         """Run the loop on all rows but those of a fold, which are measured."""
         in_fold = self._fold == fold
-        held = take_rows(self._data, np.flatnonzero(in_fold & (self._own > 0.0)))
+        held = self._take(np.flatnonzero(in_fold))
         watch = fold_watch(self._n_folds, lambda: ranker._watch(held))
         return self._on_some(ranker, np.where(in_fold, 0.0, self._own), plan, watch), watch
+
+    def _take(self, rows: Ints) -> EvalRows:
+        """Return some rows as an eval set, with one default measure for all such sets."""
+        return take_rows(self._data, rows, measure_of(self._data, self._weighing))
 
     def draw(self, n_bags: int, seed: int) -> None:
         """Draw the queries of every bag; without queries, the rows."""
@@ -131,7 +141,7 @@ class TableRuns(Runs):
             counts = self._own > 0.0
             left_out = np.array([(weight == 0.0) & counts for weight in self._weights])
             places = np.flatnonzero(left_out.any(axis=0))
-            rows, unseen = take_rows(self._data, places), left_out[:, places]
+            rows, unseen = self._take(places), left_out[:, places]
         measures = ranker._prepared(rows, ranker.eval_metric)
         return BagWatch(rows.instances, rows.groups, measures, patience, origins, unseen, tolerance)
 

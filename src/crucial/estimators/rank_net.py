@@ -211,9 +211,9 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         validation_qid : array, optional
             Their queries.
         """
-        data = self._input(X, y, qid, sample_weight)
+        data = self._input(X, y, qid, sample_weight, query_weight)
         seed = self._seed()
-        watch, weight = self._stopping(data, validation, validation_qid, seed)
+        watch, weight = self._stopping(data, query_weight, validation, validation_qid, seed)
         given = LabelFeedback(
             data.known_labels,
             data.groups,

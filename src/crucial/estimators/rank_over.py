@@ -20,6 +20,7 @@ from crucial.parameters import (
     at_least,
     between,
     either,
+    int_between,
     one_of,
     parameter,
     refuse,
@@ -84,7 +85,7 @@ class RankOver(PooledRanker):
     """
 
     levels: Any = parameter(
-        either(one_of("adaptive"), at_least(1), _LEVELS),
+        either(one_of("adaptive"), int_between(1, 1_000_000), _LEVELS),
         'Rates of false positives: "adaptive", a number of equal steps up to 1, or the levels '
         "themselves.",
         default="adaptive",

@@ -110,7 +110,7 @@ class RankRLS(KernelMachine):
         ridges = np.asarray(l2, np.float64)
         if ridges.ndim != 1 or not len(ridges) or not (ridges > 0).all():
             raise ParameterError(f"path needs ridges above 0: l2=[0.01, 0.1, ...]. Got {l2!r}.")
-        data = self._input(X, y, qid, sample_weight)
+        data = self._input(X, y, qid, sample_weight, query_weight)
         feedback = self._label_feedback(data, query_weight)
         measured_by = LabelFeedback(
             data.known_labels,
@@ -141,7 +141,7 @@ class RankRLS(KernelMachine):
         X, y, qid, sample_weight, query_weight
             As in `fit`; at least two queries. Rows of weight 0 get NaN.
         """
-        data = self._input(X, y, qid, sample_weight)
+        data = self._input(X, y, qid, sample_weight, query_weight)
         feedback = self._label_feedback(data, query_weight)
         if feedback.n_queries < 2:
             raise DataError(
@@ -174,7 +174,7 @@ class RankRLS(KernelMachine):
         X, y, qid, query_weight
             As in `fit`.
         """
-        data = self._input(X, y, qid, None)
+        data = self._input(X, y, qid, None, query_weight)
         feedback = self._label_feedback(data, query_weight)
         left_out = LeftOut(feedback, self._decomposed(data, feedback), self._balanced)
         return left_out.pairs(float(self.l2))[0]

@@ -22,11 +22,14 @@ from crucial.estimators.shared import Followed, RandomState, Seeded
 from crucial.estimators.warm_start import WarmStart
 from crucial.feedback.base import Feedback
 from crucial.model.additive import AdditiveRanker
-from crucial.parameters import at_least, none_or, parameter, with_parameters
+from crucial.parameters import at_least, int_between, none_or, parameter, with_parameters
 from crucial.weak.base import TrainingRows
 from crucial.wording import counted
 
 __all__ = ["Resampled"]
+
+# The weights of all bags are in memory together; no mean needs more runs.
+_MOST_BAGS = 10_000
 
 
 @with_parameters
@@ -41,7 +44,7 @@ class Resampled(
     """Rankers that may run several times, on parts of the data."""
 
     n_bags: int = parameter(
-        at_least(1),
+        int_between(1, _MOST_BAGS),
         "Average so many runs of n_estimators rounds, each on 63% of the queries (of the rows, "
         "where there are no queries), into one model. The runs take turns: its first "
         "``m * n_bags`` rounds are the mean of m rounds of each. early_stopping_rounds, counted "
@@ -175,11 +178,25 @@ class Resampled(
         earlier : sequence of sequences of Round
             Rounds of each run that are known, to be replayed.
         """
-        fit = self._fit_bags if self.n_bags > 1 else self._fit_folds
+        fingerprint = self._fingerprint(runs.instances, runs.feedback)
+        bags = self._earlier_bags(fingerprint)
+        watch = None
         with shown as progress:
-            ensemble, watch = fit(runs, seed, progress, earlier)
+            if self.n_bags > 1:
+                ensemble, watch = self._fit_bags(runs, seed, progress, earlier, bags)
+            else:
+                ensemble = self._fit_folds(runs, seed, progress, earlier)
         self._set_fitted(ensemble, runs.instances, runs.feedback, watch, runs.with_qid)
+        if self.warm_start:
+            self._bag_runs: list[list[Round]] = bags
+        self._note_data(fingerprint)
         return self
+
+    def _earlier_bags(self, fingerprint: str | None) -> list[list[Round]]:
+        """Return the rounds of every bag of the last fit, to be continued; or none."""
+        if self._earlier_rounds(fingerprint, self.n_bags * self.n_estimators):
+            return list(self._bag_runs)
+        return [[] for _ in range(self.n_bags)]
 
     def _fit_folds(
         self,
@@ -187,7 +204,7 @@ class Resampled(
         seed: int,
         progress: Progress | None,
         earlier: Sequence[Sequence[Round]],
-    ) -> tuple[Ensemble, Watch | None]:
+    ) -> Ensemble:
         """Choose the number of rounds by folds, and learn from all data."""
         assert self.validation_folds is not None
         n_folds, rounds = self.validation_folds, self.n_estimators
@@ -203,7 +220,7 @@ class Resampled(
                 f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
             )
         self.fold_curves_: FoldCurves = curves
-        return ensemble, None
+        return ensemble
 
     def _fit_bags(
         self,
@@ -211,20 +228,19 @@ class Resampled(
         seed: int,
         progress: Progress | None,
         earlier: Sequence[Sequence[Round]],
+        bags: list[list[Round]],
     ) -> tuple[Ensemble, Watch | None]:
-        """Run the loop on bags, and learn the mean of all runs."""
-        n_bags = self.n_bags
-        warm = self._earlier_rounds(runs.instances, runs.feedback, n_bags * self.n_estimators)
-        done: list[list[Round]] = [[] for _ in range(n_bags)]
-        if warm:
-            done = getattr(self, "_bag_runs", done)
-        runs.draw(n_bags, seed)
+        """Run the loop on bags, and learn the mean of all runs.
+
+        Parameters
+        ----------
+        bags : one list of rounds per bag
+            What was done before; what is done now is put there.
+        """
+        runs.draw(self.n_bags, seed)
         one = copy(self)
         one._threshold_seed = seed
         one._shared_pairs = runs.chosen_pairs(one, seed)
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
-        ensemble, watch = average_runs(runs, one, done, seed, progress, earlier)
-        if self.warm_start:
-            self._bag_runs: list[list[Round]] = done
-        return ensemble, watch
+        return average_runs(runs, one, bags, seed, progress, earlier)

@@ -86,7 +86,8 @@ class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
         eval_qid : array, optional
             Queries of the eval set.
         """
-        return self._fit(self._input(X, y, qid, sample_weight), query_weight, eval_set, eval_qid)
+        data = self._input(X, y, qid, sample_weight, query_weight)
+        return self._fit(data, query_weight, eval_set, eval_qid)
 
     def _fit(
         self,

@@ -114,7 +114,7 @@ class RSRank(SparseLinearRanker):
         ideal = HuberLoss(pairs, ideal_discounts(pairs, self.ties))
         if self.ranks == "ideal" and self.solver != "truncated_gradient":
             found = minimise_l1(
-                ideal, matrix, np.full(matrix.shape[1], self.l1), self.tol, self.max_iter
+                ideal, matrix, np.full(matrix.shape[1], float(self.l1)), self.tol, self.max_iter
             )
             self._warn_of_steps(found, "raise max_iter, l1 or tol")
             return found
@@ -124,7 +124,7 @@ class RSRank(SparseLinearRanker):
         self, matrix: Matrix, ideal: HuberLoss, pairs: DiscountedPairs
     ) -> SparseMinimum:
         """Take truncated gradient steps, with the ideal or the current positions."""
-        shrink = np.full(matrix.shape[1], self.l1)
+        shrink = np.full(matrix.shape[1], float(self.l1))
         bend = largest_curvature(ideal.curvature(np.zeros(matrix.shape[0])), matrix)
         rate = self.learning_rate / bend if bend > 0.0 else 0.0
         loss = ideal if self.ranks == "ideal" else RefreshedHuberLoss(pairs)

@@ -33,6 +33,9 @@ from crucial.weak.choose import TIE, first_largest
 
 __all__ = ["SelectByRanking"]
 
+# A larger c selects the same features: scores vanish beside it. Sums of it would be infinite.
+_HUGE = 1e100
+
 _MEASURE = Rule(
     ("the name of a measure", "a Measure"),
     ("str", "Measure"),
@@ -172,11 +175,11 @@ class SelectByRanking(SelectorMixin, TableEstimator):
         count = self.n_features
         if isinstance(count, float | np.floating) and count < 1.0:
             count = math.ceil(count * n_features)
-        worth, chosen = self.scores_.copy(), []
+        penalty, worth, chosen = 2.0 * min(float(self.c), _HUGE), self.scores_.copy(), []
         for _ in range(min(int(count), n_features)):
             best = first_largest(worth)
             chosen.append(best)
-            worth -= 2.0 * self.c * self.similarity_[best]
+            worth -= penalty * self.similarity_[best]
             worth[best] = -np.inf
         return np.array(chosen, np.int64)
 

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from crucial.boosting.progress import Callback
-from crucial.errors import ParameterError
 from crucial.parameters import (
     Rule,
     at_least,
@@ -41,6 +40,8 @@ _CALLBACKS = Rule(
 )
 #: Allows any finite number.
 ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
+# Model files keep the seed, and whole numbers of 64 bits at most.
+_LARGEST_SEED = 2**63 - 1
 #: A seed, as scikit-learn takes it.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -50,7 +51,9 @@ class Seeded:
     """Estimators that draw random numbers."""
 
     random_state: RandomState = parameter(
-        none_or(either(at_least(0), _RANDOM_STATE)), "Seeds all random draws.", default=0
+        none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
+        "Seeds all random draws.",
+        default=0,
     )
 
     #: Seed of thresholds that several runs share; None where each draws its own.
@@ -127,11 +130,6 @@ class Stumps(Binned, Seeded):
         """Return the seed of thresholds that are drawn; None for quantiles."""
         if self.thresholds == "quantiles":
             return None
-        if getattr(self, "warm_start", False) and not isinstance(self.random_state, int):
-            raise ParameterError(
-                "warm_start continues with the thresholds of the last fit: thresholds='random' "
-                f"then needs an integer as random_state. Got {self.random_state!r}."
-            )
         return self._seed() if self._threshold_seed is None else self._threshold_seed
 
 

@@ -195,12 +195,12 @@ class SparseRankingSVM(SparseLinearRanker):
             found = frank_wolfe(loss, matrix, self.radius, self.tol, self.max_iter, steps)
             self._warn_of_steps(found, "raise max_iter or tol")
         elif self.penalty == "l1":
-            shrink = np.full(matrix.shape[1], self.l1)
+            shrink = np.full(matrix.shape[1], float(self.l1))
             found = minimise_l1(loss, matrix, shrink, self.tol, self.max_iter)
             self._warn_of_steps(found, "raise max_iter, l1 or tol")
         else:
             found = minimise_concave(
-                loss, matrix, self.l1, self._concave(), self.tol, self.max_iter
+                loss, matrix, float(self.l1), self._concave(), self.tol, self.max_iter
             )
             if found.n_iter >= self.max_iter:
                 warn_caller(

@@ -73,7 +73,7 @@ def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArra
         Whose parameter it is, for messages.
     constraints : sequence of one per feature, mapping from feature number or name, or None
     """
-    if constraints is None:
+    if constraints is None or (isinstance(constraints, Mapping) and not constraints):
         return None
     n = instances.n_features
     values: list[Any]

@@ -121,6 +121,6 @@ class SVMMap(RidgeRanker):
             matrix = matrix[np.repeat(np.arange(len(weight)), weight.astype(np.int64))]
             layout = layout.repeated(weight.astype(np.int64))
         loss = PrecisionLoss(layout, rows.coefficient)
-        found = cutting_planes(loss, matrix, self.l2, self.tol, self.max_iter)
+        found = cutting_planes(loss, matrix, float(self.l2), self.tol, self.max_iter)
         self._warn_of_gap(found, "planes")
         return found

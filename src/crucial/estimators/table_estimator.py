@@ -113,6 +113,8 @@ class TableEstimator(BaseEstimator):
 
 def _as_json(value: object) -> object:
     """Return a value that JSON can write: objects by their name, never by their address."""
+    if isinstance(value, int) and 2**63 <= abs(value) < 2**1023:
+        return float(value)  # (a model file has whole numbers of 64 bits)
     if isinstance(value, str | int | float | bool | type(None)):
         return value
     if isinstance(own := getattr(value, "__qualname__", None), str):  # a function, or a class

@@ -31,11 +31,13 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
     """
     if y is None:
         raise DataError(f"{owner} requires y to be passed, but the target y is None.")
+    if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # (which scikit-learn does not know)
+        y = np.array(y.tolist())
     try:
         with np.errstate(invalid="ignore"):  # (NaN is refused there, but cast first)
             kind = str(type_of_target(y, input_name="y", raise_unknown=True))
         if kind == "multilabel-indicator":
-            return np.asarray(y.toarray() if hasattr(y, "toarray") else y), kind
+            return _zeros_and_ones(np.asarray(y.toarray() if hasattr(y, "toarray") else y)), kind
         if kind not in ("binary", "multiclass"):
             raise DataError(
                 f"Unknown label type: {kind}. {owner} takes one class per row (or, where there can "
@@ -45,9 +47,26 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
     except DataError:
         raise
     except TypeError:
+        if any(isinstance(one, bytes) for one in np.asarray(y, object).ravel()):
+            raise DataError(
+                "y has classes of type bytes, which scikit-learn does not take. Make them text, "
+                "such as by numpy.strings.decode(y)."
+            ) from None
         raise DataError("y mixes classes of different types, or has missing ones.") from None
     except ValueError as error:
         raise DataError(in_short(str(error))) from None
+
+
+def _zeros_and_ones(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Refuse other numbers: which of two means that a row has the label would be a guess."""
+    other = np.setdiff1d(matrix, [0, 1])
+    if len(other):
+        raise DataError(
+            f"y is a matrix of labels, which must be of 0 and 1. Got {other[0]}. Pass y > 0, if "
+            "that is what it means.",
+            parameter="y",
+        )
+    return matrix
 
 
 def check_one_list_of_two(owner: str, feedback: Feedback) -> None:

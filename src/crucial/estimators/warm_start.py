@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from crucial.boosting.trace import Round, Trace
 from crucial.data.coded_table import CodedTable
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
+from crucial.estimators.shared import RandomState
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.base import Feedback
 from crucial.parameters import flag, parameter, parameters_of, plain, with_parameters
@@ -25,29 +27,50 @@ class WarmStart(TableEstimator):
 
     warm_start: bool = parameter(
         flag,
-        "Continue the ensemble of the last fit, on the same data, up to n_estimators.",
+        "Continue the ensemble of the last fit, on the same data, up to n_estimators; after a fit "
+        "without warm_start begin anew. random_state must be an int.",
         default=False,
         shapes_model=False,
     )
 
-    def _earlier_rounds(
-        self, instances: Instances, feedback: Feedback, rounds: int
-    ) -> Sequence[Round]:
-        """Return the rounds of the last fit, to be continued; none without ``warm_start``."""
+    # Declared by the estimators.
+    random_state: RandomState
+
+    #: Fingerprint of the data and parameters of a fit, and the rounds that it made.
+    _fitted_on: tuple[str, Trace] | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.warm_start and not isinstance(self.random_state, Integral):
+            raise ParameterError(
+                "warm_start continues with the random numbers of the last fit, and needs an "
+                f"integer as random_state. Got {self.random_state!r}.",
+                parameter="random_state",
+                value=self.random_state,
+            )
+
+    def _fingerprint(self, instances: Instances, feedback: Feedback) -> str | None:
+        """Return a hash of everything that a fit depends on; None without ``warm_start``."""
         if not self.warm_start:
-            return ()
+            return None
         free = {p.name for p in parameters_of(self).values() if not p.shapes_model} | {
             "n_estimators"
         }
         same = {k: v for k, v in self.get_params().items() if k not in free}
-        now = _fingerprint(instances, feedback, same)
-        before = getattr(self, "_fitted_on", None)
-        earlier: Trace | tuple[()] = getattr(self, "trace_", ())
-        self._fitted_on = now
-        if before is None:
+        return _hashed(instances, feedback, same)
+
+    def _earlier_rounds(self, fingerprint: str | None, rounds: int) -> Sequence[Round]:
+        """Return the rounds of the last fit, to be continued.
+
+        None where that fit is not known to be of the same data: it was without ``warm_start``, or
+        this one is. Other data than those of a fit with ``warm_start`` are refused.
+        """
+        last = self._fitted_on
+        # (a fit without warm_start, or on a cluster, has replaced the rounds and noted nothing)
+        if fingerprint is None or last is None or last[1] is not vars(self)["trace_"]:
             return ()
-        if before != now:
-            self._fitted_on = before
+        before, earlier = last
+        if before != fingerprint:
             raise DataError(
                 "warm_start continues on the data and parameters of the last fit, and these are "
                 "others. Set warm_start=False to begin anew."
@@ -59,9 +82,13 @@ class WarmStart(TableEstimator):
             )
         return list(earlier)
 
+    def _note_data(self, fingerprint: str | None) -> None:
+        """Remember what the model was fitted on, once there is one."""
+        self._fitted_on = None if fingerprint is None else (fingerprint, vars(self)["trace_"])
 
-def _fingerprint(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
-    """Return a hash of everything that a fit depends on."""
+
+def _hashed(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
+    """Return a hash of rows, pairs and parameters."""
     digest = hashlib.blake2b(digest_size=16)
     table = instances.table
     # At scores of no pattern, since at equal ones other pairs may have the same potentials.

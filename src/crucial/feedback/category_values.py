@@ -12,7 +12,9 @@ of a rare category must not see its own label in the number of its category: stu
 categories by heart. So such rows to learn from get the number that the other folds give their
 category; folds are whole queries, or rows where there is one query. Rows are dealt out label by
 label, in an order that their values decide and not their places, so that sorting a table does not
-change the model. New rows get the number that all rows give.
+change the model. New rows get the number that all rows give. A row of weight 0 is no row: it gives
+no number and is in no fold. A row of weight 2 counts as two, except that two equal rows may be in
+two folds and then see each other's label.
 
 So do rows to learn from of categories that weigh at least COMMON. In them a row's own label hardly
 counts, while folds do harm: the fold that has more of the good rows of a category gets a lower
@@ -30,10 +32,9 @@ from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataTypeError
-from crucial.feedback.pairs import PairFeedback
-from crucial.types import Floats, Ints
+from crucial.types import Bools, Floats, Ints
 
-__all__ = ["COMMON", "FOLDS", "SHRINKAGE", "label_standing", "learn_encodings", "pair_standing"]
+__all__ = ["COMMON", "FOLDS", "SHRINKAGE", "learn_encodings"]
 
 SHRINKAGE = 3.0
 """Weight of the rows of mean standing that are added to every category.
@@ -49,66 +50,9 @@ Settled by cross-validation on eight tables of two classes with categories (AUC 
 0.003 in the mean, of trees by 0.007), and on simulated columns of up to 100 categories that mean
 nothing, where 20 and 50 are worse than folds and 100 is not."""
 
-# Standings are multiples of this: sums of them are exact, in any order of the rows.
-_GRID = 2.0**-30
 _DIGITS = 6
-
-
-def label_standing(labels: Floats, groups: Groups, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Return the standing of every row, and its weight: 0 in queries without a pair.
-
-    Examples
-    --------
-    >>> groups = Groups.from_qid([1, 1, 1, 1, 2, 2], 6)
-    >>> standing, weight = label_standing(np.array([2.0, 0, 0, 1, 1, 1]), groups, None)
-    >>> standing.tolist(), weight.tolist()
-    ([0.75, -0.5, -0.5, 0.25, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    """
-    mass = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
-    order = np.lexsort((labels, groups.codes))
-    code, label, own = groups.codes[order], labels[order], mass[order]
-    begins = np.append(True, code[1:] != code[:-1])
-    tie = np.cumsum(begins | np.append(True, label[1:] != label[:-1])) - 1
-    query = np.cumsum(begins) - 1
-    of_query = np.bincount(query, own)
-    before = np.append(0.0, np.cumsum(own))
-    first_tie = np.flatnonzero(np.diff(tie, prepend=-1))
-    first_query = np.flatnonzero(begins)
-    lower = before[first_tie][tie] - before[first_query][query]
-    equal = np.bincount(tie, own)[tie]
-    total = of_query[query]
-    higher = total - lower - equal
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(total > 0, (lower - higher) / total, 0.0)
-    standing, out = np.empty(len(labels)), np.empty(len(labels))
-    standing[order] = _on_grid(share)
-    ordered = np.bincount(query, (np.abs(share) > _GRID) * own) > 0
-    out[order] = own * ordered[query]
-    return standing, out
-
-
-def pair_standing(pairs: PairFeedback) -> tuple[Floats, Floats]:
-    """Return the share of won minus lost pairs of every row, and the weight of its pairs.
-
-    The heaviest pair weighs 1.
-
-    Examples
-    --------
-    >>> standing, weight = pair_standing(PairFeedback([[0, 1], [0, 2], [1, 2]], 4))
-    >>> standing.tolist(), weight.tolist()
-    ([1.0, 0.0, -1.0, 0.0], [2.0, 2.0, 2.0, 0.0])
-    """
-    high, low, mass = pairs.listed()
-    mass = mass / mass.max()
-    won = np.bincount(pairs.rows[high], mass, pairs.n_rows)
-    lost = np.bincount(pairs.rows[low], mass, pairs.n_rows)
-    total = won + lost
-    share = np.divide(won - lost, total, out=np.zeros(pairs.n_rows), where=total > 0)
-    return _on_grid(share), np.asarray(total, np.float64)
-
-
-def _on_grid(standing: Floats) -> Floats:
-    return np.asarray(np.round(standing / _GRID) * _GRID, np.float64)
+# Weights that were divided by their mean add up to COMMON but for this share.
+_ROUNDING = 1e-9
 
 
 def _folds(instances: Instances, standing: Floats, weight: Floats, groups: Groups) -> Ints:
@@ -166,6 +110,7 @@ def learn_encodings(
     weight: Floats,
     groups: Groups,
     common: float = COMMON,
+    present: Bools | None = None,
 ) -> tuple[Instances, Encodings]:
     """Return the rows to learn from as numbers, and how new rows become numbers.
 
@@ -174,11 +119,13 @@ def learn_encodings(
     instances : Instances
         With columns of text.
     standing, weight : arrays of shape (n_rows,)
-        As `label_standing` or `pair_standing` return them.
+        As `crucial.feedback.standing` computes them.
     groups : Groups
         The queries.
     common : float
         Weight from which on a category has one number in all folds.
+    present : bool array of shape (n_rows,), optional
+        Rows to learn from, all by default. The others are read as new rows.
 
     Raises
     ------
@@ -189,6 +136,8 @@ def learn_encodings(
     levels = instances.levels or {}
     if not levels:
         return instances, Encodings(times=dict(instances.times or {}))
+    if present is not None and not present.all():
+        return _learn_from_some(instances, standing, weight, groups, common, present)
     _refuse_ids(instances)
     folds = _folds(instances, standing, weight, groups)
     n_folds = int(folds.max()) + 1
@@ -212,13 +161,32 @@ def learn_encodings(
             total.sum(axis=1, keepdims=True) - total, mass.sum(axis=1, keepdims=True) - mass
         )
         others[rows.sum(axis=1, keepdims=True) == rows] = np.nan
-        frequent = mass.sum(axis=1) >= common
+        frequent = mass.sum(axis=1) >= common * (1.0 - _ROUNDING)
         others[frequent] = whole[frequent, np.newaxis]
         table[known, feature] = others.ravel()[cell]
         seen = rows.sum(axis=1) > 0
         categories[feature] = {t: v for t, v, s in zip(texts, whole.tolist(), seen.tolist()) if s}
     encoded = replace(instances, table=table, levels=None, origin=instances)
     return encoded, Encodings(categories, dict(instances.times or {}))
+
+
+def _learn_from_some(
+    instances: Instances,
+    standing: Floats,
+    weight: Floats,
+    groups: Groups,
+    common: float,
+    present: Bools,
+) -> tuple[Instances, Encodings]:
+    """Return all rows as numbers, learned from those that are present."""
+    rows = np.flatnonzero(present)
+    queries = Groups.from_qid(groups.codes[rows], len(rows))
+    learned, encodings = learn_encodings(
+        instances.take_rows(rows), standing[rows], weight[rows], queries, common
+    )
+    table = np.array(encodings.encode(instances).table, np.float64, order="F")
+    table[rows] = learned.table
+    return replace(instances, table=table, levels=None, origin=instances), encodings
 
 
 def _shrunken(total: Floats, mass: Floats) -> Floats:
@@ -229,9 +197,11 @@ def _shrunken(total: Floats, mass: Floats) -> Floats:
 def _refuse_ids(instances: Instances) -> None:
     """Refuse columns of text in which every value occurs once, unless declared as categories."""
     found = []
-    for feature, texts in (instances.levels or {}).items():
-        known = ~np.isnan(np.asarray(instances.table[:, feature], np.float64))
-        if len(texts) > 1 and known.sum() == len(texts) and feature not in instances.declared:
+    for feature in instances.levels or {}:
+        codes = np.asarray(instances.table[:, feature], np.float64)
+        codes = codes[~np.isnan(codes)]
+        once = 1 < len(codes) == len(np.unique(codes))
+        if once and feature not in instances.declared:
             found.append(instances.name(feature))
     if found:
         raise DataTypeError(

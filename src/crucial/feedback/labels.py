@@ -35,6 +35,7 @@ __all__ = [
     "check_labels_of_weights",
     "check_weights",
     "query_factors",
+    "weighing_rows",
 ]
 
 #: One weight per row, constant inside a query, or one per query id.
@@ -291,6 +292,13 @@ def query_factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | 
         query = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
         raise DataError(f"query_weight must be constant inside a query. It is not in {query!r}.")
     return per_group
+
+
+def weighing_rows(
+    weight: Floats | None, query_weight: QueryWeight | None, groups: Groups
+) -> Bools | None:
+    """Return which rows weigh more than 0, and so do their queries; None where all do."""
+    return _kept(weight, query_factors(query_weight, groups), groups)
 
 
 def _kept(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:

@@ -60,6 +60,29 @@ def test_any_cut_gives_the_same_bytes(estimator):
         assert getattr(fitted, "feature_pairs_", 0) == getattr(local, "feature_pairs_", 0)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RankBoost(5, validation_folds=3),
+        RankBoost(5, n_bags=2, early_stopping_rounds=2),
+        RankBoost(5, early_stopping_rounds=2),
+    ],
+    ids=name_of,
+)
+@pytest.mark.parametrize("lowest", [0, -1])
+def test_the_default_measure_is_that_of_all_queries(estimator, lowest):
+    problem = Problem(2, n_queries=5, largest=40)
+    problem.y[problem.qid == 4] += lowest  # (labels below 0 in one query)
+    local = problem.fit(again(estimator))
+    fitted = problem.fit_cut(again(estimator), 3)
+    assert_same(local, fitted)
+    measure = "auc" if lowest < 0 else "ndcg@10"
+    if estimator.validation_folds is None:
+        assert [*fitted.trace_[0].measures] == [measure]
+    else:
+        assert fitted.fold_curves_.measure == local.fold_curves_.measure == measure
+
+
 @pytest.mark.parametrize("estimator", [RankBoost(9, n_bags=2, early_stopping_rounds=2), PAIRED[0]])
 def test_an_eval_set_is_measured_but_not_by_trials(estimator):
     problem = Problem(8, weighted=True, levels=4)

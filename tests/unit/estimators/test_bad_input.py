@@ -398,6 +398,7 @@ BAD_PARAMETERS = [
     ({"subsample": 1.1}, "'subsample'"),
     ({"early_stopping_rounds": 0}, "'early_stopping_rounds' .* or None"),
     ({"validation_fraction": 0.95}, "'validation_fraction'"),
+    ({"n_bags": 10**30}, r"'n_bags' .* must be an int in \[1, 10000\]. Got 1000"),
     ({"contradictions": "drop"}, "'contradictions'"),
     ({"record_risks": 1}, "'record_risks' .* must be True or False"),
     ({"warm_start": "yes"}, "'warm_start'"),
@@ -457,6 +458,11 @@ def test_constraints_on_unknown_names():
     frame = pd.DataFrame(X, columns=["a", "b"])
     with pytest.raises(DataError, match="unknown feature names: 'c'"):
         RankBoost(3, monotone_constraints={"c": 1}).fit(frame, Y)
+
+
+def test_an_empty_mapping_constrains_nothing():
+    first, second = (RankBoost(3, monotone_constraints=one).fit(X, Y) for one in ({}, None))
+    assert first.predict(X).tolist() == second.predict(X).tolist()
 
 
 def test_unknown_presets_and_measures():
@@ -660,9 +666,10 @@ def test_numbers_written_as_text_are_no_labels():
         RankBoost(2).fit(X, ["1", "0", "1", "0"])
 
 
-@pytest.mark.parametrize("seed", [-1, "x"])
+@pytest.mark.parametrize("seed", [-1, 2**64, "x"])
 def test_seeds_that_are_none(seed):
     with pytest.raises(
-        ValueError, match=r"'random_state' parameter of RankBoost must be an int of at least 0, a R"
+        ValueError,
+        match=r"'random_state' parameter of RankBoost must be an int in \[0, 9\d+\], a R",
     ):
         RankBoost(2, random_state=seed, subsample=0.5).fit(X, Y)

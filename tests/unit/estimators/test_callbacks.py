@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -72,6 +73,15 @@ def test_rounds_of_an_earlier_fit_and_of_folds_are_left_out() -> None:
     assert [one.number for one in seen] == [1, 2, 3, 4, 5]
     ranker, seen = followed(RankBoost(n_estimators=4, validation_folds=2))
     assert [one.number for one in seen] == list(range(1, len(ranker.trace_) + 1))
+
+
+def test_a_true_of_numpy_ends_the_training_and_other_numbers_do_not() -> None:
+    def fit(answer: Any) -> int:
+        ranker = RankBoost(n_estimators=3, callbacks=lambda finished: answer)
+        return len(ranker.fit(*ROWS, qid=DATA.qid).trace_)
+
+    assert fit(True) == fit(np.True_) == 1
+    assert {fit(other) for other in (False, np.False_, None, 1, 1.0, np.ones(2, bool))} == {3}
 
 
 def test_what_cannot_be_called_is_refused() -> None:

@@ -245,6 +245,30 @@ class TestTimes:
         assert np.isnan(found.table[1]).all()
         assert set(found.times.values()) == {"days since 1970-01-01", "seconds"}
 
+    @pytest.mark.parametrize(
+        "column",
+        [
+            pd.Series(pd.date_range("2020-01-01", periods=2).date),
+            pd.Series(pd.date_range("2020-01-01", periods=2).to_pydatetime(), dtype=object),
+            pd.Series([np.datetime64("2020-01-01", "ns"), np.datetime64("2020-01-02")], dtype="O"),
+            pd.Series(pd.date_range("2020-01-01", periods=2, tz="UTC"), dtype=object),
+            pd.Series(pd.date_range("2020-01-01", periods=2)).astype("category"),
+        ],
+    )  # fmt: skip
+    def test_dates_as_objects_and_categories(self, column):
+        found = Instances.from_input(pd.DataFrame({"day": [*column, None]}, dtype=column.dtype))
+        assert found.table[:2, 0].tolist() == [18262, 18263]
+        assert np.isnan(found.table[2, 0])
+        assert found.times == {0: "days since 1970-01-01"}
+        assert found.levels is None
+
+    def test_durations_and_times_of_day_as_objects(self):
+        times = [datetime.time(0, 1), datetime.timedelta(seconds=2), np.timedelta64(3, "s"), None]
+        for one, seconds in zip(times, (60.0, 2.0, 3.0)):
+            found = Instances.from_input(pd.DataFrame({"t": pd.Series([one, None], dtype=object)}))
+            assert found.table[0, 0] == seconds
+            assert found.times == {0: "seconds"}
+
 
 class TestBadInput:
     def test_ids_are_refused_all_at_once(self):
@@ -257,6 +281,13 @@ class TestBadInput:
         X = pd.DataFrame({"a": [[1], [2]], "b": [{}, {}], "c": [1, 2]})
         with pytest.raises(DataTypeError, match="the values of 'a', 'b' cannot be read as numbers"):
             RankBoost(5).fit(X, [0, 1])
+
+    def test_dates_with_and_without_a_time_zone(self):
+        days = [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)]
+        for values in (days, [datetime.date(2020, 1, 1), 3.0], [datetime.time(), days[0]]):
+            X = pd.DataFrame({"day": pd.Series(values, dtype=object)})
+            with pytest.raises(DataTypeError, match="'day' cannot be read as numbers, text or dat"):
+                RankBoost(5).fit(X, [0, 1])
 
     def test_text_where_numbers_were(self):
         frame, y, qid = make()

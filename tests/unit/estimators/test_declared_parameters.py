@@ -203,3 +203,14 @@ def test_a_bad_value_is_refused_in_one_form(estimator: type[Any], parameter: Par
 def _needed(estimator: type[Any], parameter: Parameter) -> dict[str, object]:
     needs = estimator is RankingClassifier and parameter.name != "ranker"
     return {"ranker": crucial.RankBoost()} if needs else {}
+
+
+@pytest.mark.parametrize(
+    "estimator", [one for one in ESTIMATORS if "random_state" in parameters_of(one)]
+)
+def test_seeds_are_those_that_model_files_can_keep(estimator: Any) -> None:
+    rule = parameters_of(estimator)["random_state"].rule
+    for seed in (0, 2**63 - 1, np.int64(7), None, np.random.RandomState(0)):
+        assert rule.accepts(seed)
+    for seed in (-1, 2**63, 2**64, np.uint64(2**63), 0.5, True):
+        assert not rule.accepts(seed)

@@ -145,3 +145,43 @@ def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name, pair, row):
         warnings.simplefilter("error", RuntimeWarning)
         ranker.fit_pairs(X, pairs, y=Y, qid=QID, **weights)
     assert np.isfinite(ranker.predict(X, qid=QID)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("rsrank", {"l1": 10**30}),
+        ("rsrank", {"l1": 10**30, "ranks": "current"}),
+        ("svm-map", {"l2": 10**30}),
+        *[("sparse-ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
+    ],
+)
+def test_whole_numbers_beyond_64_bits_are_floats(name, parameters, tmp_path):
+    same = {key: float(v) if isinstance(v, int) else v for key, v in parameters.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        first, second = (ranker_class(name)(**one).fit(X, Y, qid=QID) for one in (parameters, same))
+    assert first.predict(X).tolist() == second.predict(X).tolist()
+    for number, one in enumerate((first, second)):
+        one.save(tmp_path / f"{number}.json")
+    assert (tmp_path / "0.json").read_bytes() == (tmp_path / "1.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("rankover", "levels"),
+        ("diffrank", "cycles"),
+        ("featurerank", "cycles"),
+        ("bl-featurerank", "cycles"),
+    ],
+)
+def test_numbers_of_steps_end(name, parameter):
+    with pytest.raises(CrucialError, match=rf"The '{parameter}' parameter .* \[1, 1000000\]"):
+        ranker_class(name)(**{parameter: 10**30}).fit(X, Y)
+
+
+def test_more_rows_than_there_are_can_be_selected():
+    ranker = ranker_class("rankboost")(3).fit(X, Y)
+    assert ranker.select(X, 10**20).tolist() == [1.0] * N
+    assert ranker.select(X, 10**20, ties="first").all()

@@ -189,3 +189,26 @@ def test_rounding_makes_no_majority():
     two = clone(ranker).fit(x.repeat(counts, axis=0), y.repeat(counts, axis=0)).label_scores(x)
     np.testing.assert_allclose(one, two, atol=1e-9)
     assert one[0].tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_strings_of_any_length_are_classes():
+    X = np.arange(6.0)[:, None]
+    y = np.array(["low", "low", "mid", "mid", "high", "high"])
+    texts = LabelRanker(5).fit(X, y)
+    strings = LabelRanker(5).fit(X, y.astype(np.dtypes.StringDType()))
+    assert strings.classes_.tolist() == texts.classes_.tolist()
+    assert strings.predict(X).tolist() == texts.predict(X).tolist()
+    assert strings.score(X, y.astype(np.dtypes.StringDType())) == texts.score(X, y)
+
+
+@pytest.mark.parametrize("kind", ["S", object])
+def test_bytes_are_no_classes(kind):
+    with pytest.raises(DataError, match=r"y has classes of type bytes.* Make them text"):
+        LabelRanker(5).fit(np.arange(2.0)[:, None], np.array([b"a", b"b"], kind))
+
+
+@pytest.mark.parametrize(("high", "low", "other"), [(2, 0, 2), (1, -1, -1)])
+def test_a_matrix_is_of_0_and_1(high, low, other):
+    y = np.where(np.eye(3, dtype=bool), high, low)
+    with pytest.raises(DataError, match=rf"must be of 0 and 1. Got {other}\. Pass y > 0"):
+        LabelRanker(5).fit(np.arange(3.0)[:, None], y)

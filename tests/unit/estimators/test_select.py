@@ -113,3 +113,13 @@ def test_wrong_input():
         clone(SelectByRanking().fit(TABLE, DATA.y)).transform(TABLE)
     with pytest.raises(TypeError, match="positional argument"):
         SelectByRanking().fit(TABLE, DATA.y, DATA.qid)
+
+
+def test_a_huge_c_chooses_different_features():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    large = SelectByRanking(3, c=1e12).fit(X, y).chosen_.tolist()
+    assert len(set(large)) == 3
+    for c in (1e200, 1e308):
+        assert SelectByRanking(3, c=c).fit(X, y).chosen_.tolist() == large
