@@ -153,7 +153,7 @@ def test_depth_costs_nothing_where_nothing_is_left_to_split(monkeypatch) -> None
 
 
 def test_a_box_may_be_deeper_than_the_stack_of_calls() -> None:
-    n = 3000
+    n = 1500
     rows = TreeRows.build(
         Instances.from_input(np.arange(n, dtype=float)[:, None]), np.arange(n), None, None
     )
