@@ -59,7 +59,12 @@ CONCERNED = {
     "measures/cascade.py": _MEASURES,
     "measures/delong.py": ("measures/test_row_intervals.py",),
     "measures/families.py": ("measures/test_measure_names.py", "measures/test_measure_values.py"),
-    "measures/judged.py": ("measures/test_measure_ranking.py", "measures/test_measure_evaluate.py"),
+    "measures/judged.py": (
+        "measures/test_measure_ranking.py",
+        "measures/test_measure_evaluate.py",
+        "measures/test_measure_values.py",
+        "measures/test_measure_runs.py",
+    ),
     "measures/linear.py": _MEASURES,
     "measures/names.py": ("measures/test_measure_names.py",),
     "measures/paired.py": ("measures/test_paired.py",),

@@ -299,3 +299,19 @@ def test_the_column_of_an_own_rating_too_large(tmp_path):
     path.write_text("alien,5\nantz,1e300\n")
     with pytest.raises(FileError, match="line 2, column 2: "):
         read_own_ratings(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("11;American President, The (1995)", "American President, The (1995)"),
+        ("11;Crying, Game, The", "Crying, Game, The"),
+        ("11;8,5", "8,5"),
+        ("11,Toy Story,Adventure|Animation|Children|Comedy", "Toy Story"),
+        ("11|Net, The|01-Jan-1995||http", "Net, The"),
+    ],
+)
+def test_titles_may_have_what_separates_other_files(tmp_path, line, title):
+    path = tmp_path / "titles.csv"
+    path.write_text(f"{line}\n")
+    assert read_titles(path) == {"11": title}

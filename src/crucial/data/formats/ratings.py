@@ -34,11 +34,16 @@ def _utf8_or_latin1(raw: bytes) -> str:
         return raw.decode("latin-1")  # (MovieLens' titles are)
 
 
-def _separator(first: bytes, width: int) -> str:
-    """Return what separates the cells of a line that has at least ``width`` of them."""
+def _separator(first: bytes, width: int, *, texts: bool = False) -> str:
+    """Return what separates the cells of a line that has at least ``width`` of them.
+
+    In front of texts, which may have commas and bars of their own, stands an id without any.
+    """
     for sep in ("\t", "::"):
         if sep.encode() in first:
             return sep
+    if texts:  # (what is not there, at -1, comes last)
+        return min(",;|", key=lambda one: first.find(one.encode()) % (len(first) + 1))
     # Of alien;4,5 the comma is the decimal sign, though it is as frequent as the semicolon.
     for sep in ";|":
         if ends_in_decimal_comma(first, sep, width):
@@ -46,16 +51,16 @@ def _separator(first: bytes, width: int) -> str:
     return max(",;|", key=lambda one: first.count(one.encode()))
 
 
-def _records(path: PathLike, width: int) -> Iterator[tuple[int, list[str]]]:
+def _records(path: PathLike, width: int, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every line that is not blank, with its number from 1.
 
-    Lines should have at least ``width`` cells.
+    Lines should have at least ``width`` cells, an id and then ``texts``, or ids and ratings.
     """
     with open_bytes(path) as source:
         first, lines = first_line(text_lines(source))
         if not first:
             raise FileError(path, "is empty.")
-        sep = _separator(first, width)
+        sep = _separator(first, width, texts=texts)
         quotes: Literal["none", "lenient"] = "none" if sep == "::" else "lenient"
         reader = CellReader(path, lines, sep, quotes=quotes, decode=_utf8_or_latin1)
         if sep == "::":
@@ -200,7 +205,7 @@ def read_titles(path: PathLike) -> dict[str, str]:
     {'11': 'American President, The (1995)'}
     """
     titles: dict[str, str] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2)):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2, texts=True)):
         if len(cells) < 2:
             problem = f"expected an item and its title. Got {shown(cells[0])}."
             raise FileError(path, problem, line)
