@@ -442,5 +442,5 @@ def test_single_rows_have_the_scores_that_they_have_among_others() -> None:
     together = ranker.predict(frame)
     for row in range(40):
         alone = ranker.predict(frame.iloc[[row]])
-        # ("08" alone cannot be told from "8", which is a category of its own)
+        # ("08" alone is read as 8, which is another category)
         assert text[row] == "08" or alone[0] == together[row]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
-from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
+from crucial.apps.preferences.board import SCALES, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
+from crucial.apps.preferences.effects import covariate_effects
 from crucial.apps.preferences.graph import always_winning, circles, parts_of
 from crucial.apps.preferences.judges import judge_agreement, judge_ranking
 from crucial.apps.preferences.nested import RankingLikelihood
-from crucial.apps.preferences.newton import Likelihood, maximise
+from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
 from crucial.apps.preferences.position import PositionBias, position_bias
 from crucial.apps.preferences.resampling import (
@@ -25,12 +25,8 @@ from crucial.apps.preferences.resampling import (
 from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import (
     Uncertainty,
-    inverse_curvature,
-    p_of,
     profile_intervals,
-    quantile,
     sandwich,
-    sandwich_covariance,
     sure_differences,
     wald,
 )
@@ -148,7 +144,7 @@ def leaderboard(
         boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
     standings, found = _standings(data, model.part, best, known, above, boosted, tallies, scale)
     runs = found if known is not None else ()
-    effects = _effects(model, p, covariates, level, groups, method == "sandwich")
+    effects = covariate_effects(model, p, covariates, level, groups, method == "sandwich")
     tie_share = 0.0
     if isinstance(model, PairedLikelihood) and model.has_ties:
         tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
@@ -299,31 +295,6 @@ def _known(
                 model, p, n_bootstrap=count, seed=seed, progress=moved
             )  # fmt: skip
     return bootstrap_uncertainty(method, draws, model, p, best, level, groups)
-
-
-def _effects(
-    model: Likelihood,
-    p: Floats,
-    covariates: Sequence[str],
-    level: float,
-    groups: Ints | None,
-    robust: bool,
-) -> tuple[Effect, ...]:
-    """Return slopes of covariates with intervals and tests: Wald's, or those of the sandwich."""
-    if not covariates:
-        return ()
-    if robust or groups is not None:
-        covariance, freedom = sandwich_covariance(model, p, groups)
-    else:
-        covariance, freedom = inverse_curvature(model, p), math.inf
-    errors = np.sqrt(np.diag(covariance))
-    found = []
-    for j, name in enumerate(covariates):
-        slope, error = float(p[model.n + j]), float(errors[model.n + j])
-        half = quantile((1 - level) / 2, freedom) * error
-        chance = p_of(slope, error, freedom)
-        found.append(Effect(name, slope, slope - half, slope + half, chance))
-    return tuple(found)
 
 
 def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:
