@@ -17,9 +17,9 @@ from crucial.inspection.pair_margins import max_margin as max_margin
 from crucial.inspection.precision_curves import (
     precision_recall_curve as precision_recall_curve,
 )
+from crucial.inspection.profit_curves import profit_curve as profit_curve
 from crucial.inspection.ranking_curves import gain_curve as gain_curve
 from crucial.inspection.ranking_curves import lift_curve as lift_curve
-from crucial.inspection.ranking_curves import profit_curve as profit_curve
 from crucial.inspection.ranking_curves import roc_curve as roc_curve
 from crucial.inspection.reliability import calibration_curve as calibration_curve
 from crucial.inspection.report_page import report as report

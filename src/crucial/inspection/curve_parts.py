@@ -12,6 +12,7 @@ from crucial.data.arrays import check_sum
 from crucial.errors import DataError
 from crucial.inspection.results import Frame, as_frame
 from crucial.measures.judged import as_numbers
+from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats, Ints, VectorLike
@@ -20,6 +21,7 @@ __all__ = [
     "Band",
     "ScoredRows",
     "band_of",
+    "curve_line",
     "equal_parts",
     "limits",
     "read_rows",
@@ -208,3 +210,9 @@ def band_of(
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(np.array(drawn), [tail, 1.0 - tail], axis=0)
     return Band(at, low, high, level)
+
+
+def curve_line(values: Floats) -> str:
+    """Return a curve as blocks of text."""
+    picked = np.unique(np.linspace(0, len(values) - 1, 32).astype(int))
+    return sparkline(values[picked].tolist(), 32)

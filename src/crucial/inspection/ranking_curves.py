@@ -1,4 +1,4 @@
-"""ROC, gain, lift and profit curves of a ranking: computed, then printed or drawn."""
+"""ROC, gain and lift curves of a ranking: computed, then printed or drawn."""
 
 from __future__ import annotations
 
@@ -13,35 +13,26 @@ from crucial.inspection.curve_parts import (
     Band,
     ScoredRows,
     band_of,
+    curve_line,
     limits,
     read_rows,
     two_classes,
 )
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
-from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
-from crucial.parameters import between, check
 from crucial.types import Floats, VectorLike
 from crucial.wording import counted
 
 __all__ = [
     "GainCurve",
     "LiftCurve",
-    "ProfitCurve",
     "RocCurve",
     "gain_curve",
     "lift_curve",
-    "profit_curve",
     "roc_curve",
 ]
 
 _GRID = np.linspace(0.0, 1.0, 101)
-
-
-def _line(values: Floats) -> str:
-    """Return a curve as blocks of text."""
-    picked = np.unique(np.linspace(0, len(values) - 1, 32).astype(int))
-    return sparkline(values[picked].tolist(), 32)
 
 
 def draw_band(ax: Axes, band: Band | None) -> None:
@@ -80,7 +71,9 @@ class RocCurve(HtmlResult):
         return f"RocCurve({counted(len(self.alpha), 'point')}, AUC {self.auc:.4f})"
 
     def __str__(self) -> str:
-        return f"ROC curve  {_line(limits(self.alpha, self.beta, _GRID)[1])}  AUC {self.auc:.4f}"
+        return (
+            f"ROC curve  {curve_line(limits(self.alpha, self.beta, _GRID)[1])}  AUC {self.auc:.4f}"
+        )
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
@@ -179,9 +172,10 @@ class GainCurve(HtmlResult):
 
     def __str__(self) -> str:
         tenth, half = np.interp([0.1, 0.5], self.share, self.gain)
+        curve = curve_line(np.interp(_GRID, self.share, self.gain))
         return (
-            f"gain curve  {_line(np.interp(_GRID, self.share, self.gain))}  {tenth:.1%} in the "
-            f"first 10 % of rows, {half:.1%} in the first half"
+            f"gain curve  {curve}  {tenth:.1%} in the first 10 % of rows, {half:.1%} in the first "
+            "half"
         )
 
     def to_frame(self) -> Frame:
@@ -227,7 +221,9 @@ class LiftCurve(HtmlResult):
 
     def __str__(self) -> str:
         (tenth,) = self._at(np.array([0.1]))
-        return f"lift curve  {_line(self._at(_GRID[1:]))}  {tenth:.2f} in the first 10 % of rows"
+        return (
+            f"lift curve  {curve_line(self._at(_GRID[1:]))}  {tenth:.2f} in the first 10 % of rows"
+        )
 
     def _at(self, share: Floats) -> Floats:
         """Return the lift of shares above 0: the gain, straight among equal scores, by share."""
@@ -315,91 +311,3 @@ def lift_curve(
     worth = _gains(rows, "lift_curve")
     share, gain = rows.shares(rows.weight)[1:], rows.shares(rows.weight * worth)[1:]
     return LiftCurve(share, gain / share)
-
-
-@dataclass(frozen=True, eq=False)
-class ProfitCurve(HtmlResult):
-    """Result of `profit_curve`.
-
-    Attributes
-    ----------
-    count : array of shape (n_points,)
-        Rows that are examined (their weight), best score first.
-    profit : array of shape (n_points,)
-        Sum of their amounts less the cost of each.
-    cost : float
-        Cost of examining one row.
-    best_count, best_profit : float
-        The first count with the highest profit, and that profit.
-    """
-
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"profit": None}
-    _html_curve: ClassVar[bool] = True
-
-    count: Floats
-    profit: Floats
-    cost: float
-    best_count: float
-    best_profit: float
-
-    def __repr__(self) -> str:
-        return f"ProfitCurve({counted(len(self.count), 'point')}, best at {self.best_count:g})"
-
-    def __str__(self) -> str:
-        return (
-            f"profit curve  {_line(self.profit)}  highest {self.best_profit:.6g} after "
-            f"{self.best_count:g} rows at a cost of {self.cost:g} each"
-        )
-
-    def to_frame(self) -> Frame:
-        """Return one row per point."""
-        return as_frame({"count": self.count.tolist(), "profit": self.profit.tolist()})
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curve; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(self.count, self.profit, label=f"cost {self.cost:g} per row")
-        ax.axvline(self.best_count, linestyle=":", color="0.5", label="highest profit")
-        ax.set_xlabel("rows examined")
-        ax.set_ylabel("profit")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
-
-
-def profit_curve(
-    amounts: VectorLike,
-    scores: VectorLike,
-    *,
-    cost: float = 0.0,
-    sample_weight: VectorLike | None = None,
-) -> ProfitCurve:
-    """Compute what examining the best-scored rows yields (the audits of Werner 2019).
-
-    The measure ``profit@k(cost=c)`` is one point of it.
-
-    Parameters
-    ----------
-    amounts : array-like of shape (n_rows,)
-        What a row yields if it is examined, of either sign.
-    scores : array-like of shape (n_rows,)
-        Of one query.
-    cost : float
-        Cost of examining one row.
-    sample_weight : array-like of shape (n_rows,), optional
-        A row of weight 2 counts as two rows.
-
-    Examples
-    --------
-    >>> curve = profit_curve([5.0, 0.0, 3.0, 0.0], [4.0, 3.0, 2.0, 1.0], cost=1.0)
-    >>> curve.profit.tolist(), curve.best_count, curve.best_profit
-    ([0.0, 4.0, 3.0, 5.0, 4.0], 3.0, 5.0)
-    """
-    check("profit_curve", "cost", cost, between(-1e300, 1e300))
-    rows = read_rows(amounts, scores, sample_weight, "profit_curve")
-    count = rows.sums(rows.weight)
-    profit = rows.sums(rows.weight * rows.y) - cost * count
-    best = int(np.argmax(profit))
-    return ProfitCurve(count, profit, float(cost), float(count[best]), float(profit[best]))
