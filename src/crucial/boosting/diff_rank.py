@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from crucial.boosting.steps import BoundStep
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.elementary import exp, log
 from crucial.weak.base import Candidate
 
 __all__ = ["DiffRankStep"]
@@ -33,8 +32,8 @@ class DiffRankStep(BoundStep):
         """Multiply the bound by that of the round."""
         r = min(1.0, max(-1.0, candidate.slope))
         right, wrong = (1.0 + r) / 2.0, (1.0 - r) / 2.0
-        self._log_bound += math.log(right * math.exp(-alpha) + wrong * math.exp(alpha))
+        self._log_bound += log(right * exp(-alpha) + wrong * exp(alpha))
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return the bound after all rounds so far."""
-        return {"bound": math.exp(self._log_bound)}
+        return {"bound": exp(self._log_bound)}

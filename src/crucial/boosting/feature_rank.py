@@ -6,7 +6,6 @@ ranking is added ("rank addition"), and weights belong to queries, not to pairs.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
@@ -183,7 +183,7 @@ class RankAddition:
             for ranker, ranking in self._turns(features):
                 began = time.perf_counter()
                 share = self._share(now, ranking, first=not steps.rankers)
-                weights = self._factor * np.exp(-now.agreement)
+                weights = self._factor * exp(-now.agreement)
                 weight = rank_weight(weights, share.agreement, self._smoothing)
                 keep, add, scores = self._added(now.positions, ranking, share, weight)
                 before, now = now, self._judged(self._ranked(scores))
@@ -200,7 +200,7 @@ class RankAddition:
                         weight,
                         float(np.dot(weights, share.agreement)) / float(weights.sum()),
                         now.loss / before.loss,
-                        math.log(now.loss),
+                        log(now.loss),
                         now.r1,
                         now.r2,
                         extras=notes,
@@ -253,7 +253,7 @@ class RankAddition:
         agreement = (right - wrong) / pairs
         r1 = float(np.dot(self._factor, (wrong + tied) / pairs))
         r2 = float(np.dot(self._factor, (wrong + tied / 2.0) / pairs))
-        loss = float(np.dot(self._factor, np.exp(-agreement)))
+        loss = float(np.dot(self._factor, exp(-agreement)))
         return _Judged(positions, agreement, right - wrong, r1, r2, loss)
 
     def _notes(self, share: Share, after: _Judged) -> dict[str, float]:

@@ -15,8 +15,9 @@ from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
-from crucial.feedback.base import Feedback, exp_or_inf
+from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.elementary import exp
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.types import Floats
@@ -135,7 +136,7 @@ def boost(
                 candidate.ranker,
                 alpha,
                 candidate.slope,
-                exp_or_inf(potentials.log_loss - before),
+                exp(potentials.log_loss - before),
                 potentials.log_loss,
                 r1,
                 r2,

@@ -17,6 +17,7 @@ import numpy as np
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.feedback.states import Output
+from crucial.kernels.elementary import log
 from crucial.types import Floats
 from crucial.weak.base import Candidate, StepRule
 from crucial.weak.drops import SNAP
@@ -69,7 +70,7 @@ class PerfectStep(StepRule):
             )
         if _misorders_some(candidate.output, potentials, sign):
             # A pair of no weight is in the wrong order: the weight is large, but finite.
-            return -0.5 * sign * math.log(SNAP)
+            return -0.5 * sign * log(SNAP)
         return sign * math.inf if self._infinite < _MOST_INFINITE else None
 
 

@@ -21,6 +21,7 @@ from crucial.boosting.steps import (
 )
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.kernels.elementary import exp, log
 from crucial.model.tree import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate
@@ -50,7 +51,7 @@ def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
     inf
     """
     below = g * tied + math.sqrt((g * tied) ** 2 + 4.0 * (1.0 - g) * (1.0 + g) * right * wrong)
-    return math.log(2.0 * (1.0 - g) * right / below) if below > 0.0 else math.inf
+    return log(2.0 * (1.0 - g) * right / below) if below > 0.0 else math.inf
 
 
 class SmoothMarginStep(Step):
@@ -149,10 +150,10 @@ class SmoothMarginStep(Step):
         whole = right + wrong + tied
 
         def derivatives(alpha: float) -> tuple[float, float, float]:
-            up, down = right * math.exp(-alpha), wrong * math.exp(alpha)
+            up, down = right * exp(-alpha), wrong * exp(alpha)
             z = up + down + tied
             slope = (down - up) / z
-            return math.log(z / whole), slope, (up + down) / z - slope * slope
+            return log(z / whole), slope, (up + down) / z - slope * slope
 
         return self._root(derivatives, g, norm)
 
@@ -202,7 +203,7 @@ class SmoothClassMarginStep(SmoothMarginStep):
     def _lightest(self) -> float:
         mass = self._feedback.row_mass()
         # A row of weight 2 counts as two rows, so it is as light as they are.
-        return math.log(min(1.0, mass.lightest)) - math.log(mass.total)
+        return log(min(1.0, mass.lightest)) - log(mass.total)
 
     def _smallest(self, scores: Floats) -> float:
         return self._feedback.least_row_margin(scores)

@@ -8,12 +8,11 @@ weights of right and wrong pairs are smoothed in such a round, and in no other.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.kernels.elementary import exp, log
 from crucial.weak.along import Derivatives, log_z_along, newton_root
 from crucial.weak.base import Candidate, StepRule
 from crucial.weak.drops import SNAP
@@ -126,18 +125,18 @@ def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None
         if smoothing == 0.0:
             return None
         right, wrong = right + smoothing, wrong + smoothing
-    return 0.5 * math.log(right / wrong)
+    return 0.5 * log(right / wrong)
 
 
 def smoothed(
     log_z: float, slope: float, curvature: float, alpha: float, share: float
 ) -> tuple[float, float, float]:
     """Return ``ln Z`` with its derivatives, for one more right and wrong pair of that share."""
-    z = math.exp(min(log_z, 600.0))
-    more = 2.0 * share * math.cosh(alpha)
-    first = (z * slope + 2.0 * share * math.sinh(alpha)) / (z + more)
+    z = exp(min(log_z, 600.0))
+    more = share * (exp(alpha) + exp(-alpha))
+    first = (z * slope + share * (exp(alpha) - exp(-alpha))) / (z + more)
     second = (z * (curvature + slope * slope) + more) / (z + more) - first * first
-    return math.log((z + more) / (1.0 + 2.0 * share)), first, max(second, 0.0)
+    return log((z + more) / (1.0 + 2.0 * share)), first, max(second, 0.0)
 
 
 STEPS: dict[str, type[Step]] = {"numeric": NumericStep, "exact": ExactStep, "bound": BoundStep}

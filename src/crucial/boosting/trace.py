@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from crucial.feedback.base import exp_or_inf
+from crucial.kernels.elementary import exp
 from crucial.model.weak import WeakRankerLike
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
@@ -48,7 +48,7 @@ class Round:
     @property
     def loss(self) -> float:
         """E1 (E2 for RankBoost+) after the round: the product of all z so far."""
-        return exp_or_inf(self.log_loss)
+        return exp(self.log_loss)
 
 
 class BoundTerms(TypedDict):

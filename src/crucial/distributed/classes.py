@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import ClassTotals, unit_of_weights
 from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output
+from crucial.kernels.elementary import exp, log
 from crucial.objectives.logit import LogitTotals
 from crucial.types import Floats
 
@@ -32,7 +32,7 @@ class PartedClasses(PartedPairs):
     def __init__(self, parts: Parts, feedback: Feedback) -> None:
         super().__init__(parts, 0.0)
         self._unit, whole = unit_of_weights(feedback)
-        self._log_start = math.log(whole)
+        self._log_start = log(whole)
 
     def _class_totals(self) -> ClassTotals:
         assert isinstance(self.totals, ClassTotals)
@@ -54,9 +54,10 @@ class PartedClasses(PartedPairs):
             totals = self._class_totals()
             bad, good = totals.log_factor
             unit = max(bad - move.alpha, good + move.alpha) - totals.log_unit
-            z = math.cosh(move.alpha) - self.slope * math.sinh(move.alpha)
+            up, down = exp(move.alpha), exp(-move.alpha)
+            z = ((up + down) - self.slope * (up - down)) / 2.0
             before = found["scales"][0]
-            found["scales"] = (before, before * math.exp(unit) / max(z, 0.1))
+            found["scales"] = (before, before * exp(unit) / max(z, 0.1))
         return found
 
     @property
@@ -66,7 +67,7 @@ class PartedClasses(PartedPairs):
 
     def f_skew(self) -> float:
         """Return F+ - F- over all rows, in the unit of their weights."""
-        return self._class_totals().skew(-math.log(self._unit))
+        return self._class_totals().skew(-log(self._unit))
 
     def _weigh(self, method: str, output: Output, *args: Any) -> Floats:
         """Return sums over rows, where those that count weigh 1."""

@@ -16,6 +16,7 @@ from crucial.estimators.targets import read_targets
 from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
+from crucial.kernels.elementary import exp, logaddexp
 from crucial.model.export.export import Export, export_model
 from crucial.parameters import (
     Rule,
@@ -149,8 +150,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         and far too confident for one that was boosted for long.
         """
         decision = self.decision_function(X)
-        good = np.exp(-np.logaddexp(0.0, -2.0 * decision))
-        bad = np.exp(-np.logaddexp(0.0, 2.0 * decision))
+        good = exp(-logaddexp(0.0, -2.0 * decision))
+        bad = exp(-logaddexp(0.0, 2.0 * decision))
         return np.column_stack((bad, good))
 
     def predict(self, X: TableLike) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from crucial.estimators.linear import check_two_labels
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
+from crucial.kernels.elementary import exp, logaddexp
 from crucial.model.weak import ScaledFeature
 from crucial.objectives.base import Objective
 from crucial.objectives.regression import RowLoss, SurrogateLoss, labelled_rows, query_means
@@ -145,7 +146,7 @@ class ComponentwiseBoost(BoostedRanker):
     ) -> LabelFeedback:
         labels = data.known_labels
         if self.expit:
-            labels = np.exp(-np.logaddexp(0.0, -labels))
+            labels = exp(-logaddexp(0.0, -labels))
         return LabelFeedback(labels, data.groups, weight=weight, query_weight=query_weight)
 
     def _boost(

@@ -19,6 +19,7 @@ from crucial.estimators.stumps import MonotoneRanker
 from crucial.estimators.targets import check_one_list_of_two
 from crucial.estimators.weak_rankers import TREES, StumpsOrTrees
 from crucial.feedback.base import Feedback
+from crucial.kernels.elementary import exp, logaddexp
 from crucial.measures.names import Measures
 from crucial.objectives.logit import LogitLoss
 from crucial.objectives.regression import RowLoss, labelled_rows, logit_loss, query_means
@@ -202,8 +203,8 @@ class LogitBoost(StumpsOrTrees, MonotoneRanker):
         """
         check_is_fitted(self, "model_")
         scores = self.predict(X)
-        good = np.exp(-np.logaddexp(0.0, -2.0 * scores))
-        return np.column_stack((np.exp(-np.logaddexp(0.0, 2.0 * scores)), good))
+        good = exp(-logaddexp(0.0, -2.0 * scores))
+        return np.column_stack((exp(-logaddexp(0.0, 2.0 * scores)), good))
 
 
 def _mean_loss(labels: Floats) -> Any:

@@ -18,6 +18,7 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import MarginCounts
 from crucial.feedback.states import PairState
+from crucial.kernels.elementary import exp
 from crucial.kernels.exact_sums import exact_sum
 from crucial.types import Floats, Ints, VectorLike
 
@@ -25,7 +26,6 @@ __all__ = [
     "Feedback",
     "RowMass",
     "TwoClasses",
-    "exp_or_inf",
     "finite_total",
     "power_of_two_scale",
     "smoothing_of",
@@ -225,7 +225,7 @@ class Feedback:
 
     def loss(self, scores: VectorLike) -> float:
         """Return E1, the weighted mean over pairs of ``exp(H(lo) - H(hi))``."""
-        return exp_or_inf(self.log_loss(scores))
+        return exp(self.log_loss(scores))
 
     def r1(self, scores: VectorLike) -> float:
         """Return the weighted share of pairs not ordered right (ties count in full)."""
@@ -238,7 +238,7 @@ class Feedback:
     def z(self, scores: VectorLike, output: VectorLike, alpha: float) -> float:
         """Return Z(alpha), the factor on the loss of adding ``alpha * output`` to the scores."""
         after = np.asarray(scores, np.float64) + alpha * np.asarray(output, np.float64)
-        return exp_or_inf(self.log_loss(after) - self.log_loss(scores))
+        return exp(self.log_loss(after) - self.log_loss(scores))
 
 
 def power_of_two_scale(largest: float) -> float:
@@ -249,14 +249,6 @@ def power_of_two_scale(largest: float) -> float:
 def finite_total(total: float) -> float:
     """Clip a weight to the positive finite floats, for reports and divisions."""
     return min(max(total, sys.float_info.min), sys.float_info.max)
-
-
-def exp_or_inf(value: float) -> float:
-    """Return the exponential, infinite where it overflows."""
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
 
 
 def smoothing_of(total: float) -> float:

@@ -17,6 +17,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import ClassTotals, unit_of_weights
 from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output, draw_share
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
 from crucial.kernels.pairs import advance_binary, class_sums
 from crucial.types import Bools, Codes, Floats
@@ -64,7 +65,7 @@ class BipartiteState:
         self._mass, self._shift = self._weight.copy(), np.zeros(2)
         self._moved = 0.0
         self._drawn: Bools | None = None
-        self._start = math.log(total)
+        self._start = log(total)
         self._factor = np.ones(2)  # on the masses of the classes, in the units of potentials
         self._totals: ClassTotals
         self.net = 0.0
@@ -104,7 +105,7 @@ class BipartiteState:
         drawn = self._sums(mass)
         every = drawn if self._drawn is None else self._sums(self._mass)
         totals = ClassTotals(drawn, every, factors)
-        self._factor = np.array([math.exp(one - totals.log_unit) for one in factors])
+        self._factor = np.array([exp(one - totals.log_unit) for one in factors])
         np.multiply(mass[:bad], -self._factor[0], out=pi[:bad])
         np.multiply(mass[bad:], self._factor[1], out=pi[bad:n])
         return totals
@@ -117,7 +118,7 @@ class BipartiteState:
     def _exponents(self) -> tuple[Floats, Floats]:
         """Return the logarithms of the weights of bad and good rows, but for the offset."""
         with np.errstate(divide="ignore"):
-            logs = np.log(self._weight)
+            logs = log(self._weight)
         bad = self.n_bad
         return logs[:bad] + self._base[:bad], logs[bad:] - self._base[bad:]
 
@@ -136,11 +137,11 @@ class BipartiteState:
         """
         self._shift[:] = peaks.drawn, peaks.every
         logs = np.concatenate([a - b for a, b in zip(self._exponents(), self._shift, strict=True)])
-        self._mass, self._moved = np.exp(logs), 0.0
+        self._mass, self._moved = exp(logs), 0.0
 
     def f_skew(self) -> float:
         """Return F+ - F- over all rows, in the unit of their weights; infinite if it overflows."""
-        return self._totals.skew(-math.log(self._unit))
+        return self._totals.skew(-log(self._unit))
 
     @property
     def curvature(self) -> Floats:
@@ -167,8 +168,8 @@ class BipartiteState:
             self._offset -= alpha
             self._moved += 2.0 * abs(alpha)
             within = self._moved <= _RANGE
-            grow = math.exp(2.0 * alpha) if within else 1.0
-            shrink = math.exp(-2.0 * alpha) if within else 1.0
+            grow = exp(2.0 * alpha) if within else 1.0
+            shrink = exp(-2.0 * alpha) if within else 1.0
             rows = (self._base, self._mass, self._mass, self._threads)
             advance_binary(output[:n], 2.0 * alpha, (grow, 1.0), *rows, (0, bad))
             advance_binary(output[:n], 2.0 * alpha, (1.0, shrink), *rows, (bad, n))
@@ -178,7 +179,7 @@ class BipartiteState:
         ends = (step.min(), step.max()) if span is None else span
         self._moved += float(max(abs(ends[0]), abs(ends[1])))
         if self._moved <= _RANGE:
-            factor = np.exp(step)
+            factor = exp(step)
             self._mass[:bad] *= factor[:bad]
             self._mass[bad:] /= factor[bad:]
 

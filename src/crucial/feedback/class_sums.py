@@ -9,6 +9,7 @@ import numpy as np
 
 from crucial.feedback.base import Feedback, power_of_two_scale
 from crucial.feedback.label_state import Peaks
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.types import Floats
 
@@ -53,7 +54,7 @@ class ClassTotals:
 
     def both(self, sums: tuple[ExactSum, ExactSum]) -> tuple[float, float]:
         """Return F- and F+, for ``drawn`` or ``every``."""
-        bad, good = (math.exp(one - self.log_unit) for one in self.log_factor)
+        bad, good = (exp(one - self.log_unit) for one in self.log_factor)
         return sums[0].value * bad, sums[1].value * good
 
     def finish(self, log_start: float) -> tuple[float, float]:
@@ -64,7 +65,7 @@ class ClassTotals:
         log_start : float
             Logarithm of the weight of all rows at scores of 0.
         """
-        whole = math.log(sum(self.both(self.every)))
+        whole = log(sum(self.both(self.every)))
         return 1.0 / sum(self.both(self.drawn)), self.log_unit + whole - log_start
 
     @property
@@ -76,12 +77,12 @@ class ClassTotals:
     def skew(self, log_unit: float) -> float:
         """Return F+ - F- over all rows, times a unit; infinite if it overflows."""
         bad, good = (
-            math.log(one.value) + factor + log_unit
+            log(one.value) + factor + log_unit
             for one, factor in zip(self.every, self.log_factor, strict=True)
         )
         if max(bad, good) > 709.0:
             return math.inf if good > bad else -math.inf
-        return math.exp(good) - math.exp(bad)
+        return exp(good) - exp(bad)
 
 
 def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
@@ -108,7 +109,7 @@ def log_sums_of(feedback: Feedback, scores: Floats, peaks: Peaks) -> ClassLogs:
     """Return F- and F+ divided by their largest terms, added up without rounding."""
     bad, good = _exponents(feedback, scores)
     return ClassLogs(
-        ExactSum.of(np.exp(bad - peaks.drawn)), ExactSum.of(np.exp(good - peaks.every)), peaks
+        ExactSum.of(exp(bad - peaks.drawn)), ExactSum.of(exp(good - peaks.every)), peaks
     )
 
 
@@ -127,8 +128,8 @@ class ClassLogs:
     @property
     def logs(self) -> tuple[float, float]:
         """The logarithms of F- and F+."""
-        bad = self.peaks.drawn + math.log(self.bad.value)
-        return bad, self.peaks.every + math.log(self.good.value)
+        bad = self.peaks.drawn + log(self.bad.value)
+        return bad, self.peaks.every + log(self.good.value)
 
 
 def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:
@@ -136,7 +137,7 @@ def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:
     classes = feedback.two_classes()
     assert classes is not None
     n = classes.n_low
-    logs = np.zeros(len(scores)) if feedback.weight is None else np.log(feedback.weight)
+    logs = np.zeros(len(scores)) if feedback.weight is None else log(feedback.weight)
     return logs[:n] + scores[:n], logs[n:] - scores[n:]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import SumMargins
 from crucial.feedback.states import Output, PairState, padded
+from crucial.kernels.elementary import exp, log
 from crucial.types import Codes, Floats, Ints
 
 __all__ = ["SumFeedback"]
@@ -101,7 +101,7 @@ class SumFeedback(Feedback):
 
     def log_lightest(self) -> float:
         """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
-        logs = np.log(self.shares) + [part.log_lightest() for part in self.parts]
+        logs = log(self.shares) + [part.log_lightest() for part in self.parts]
         return float(logs.min())
 
     def margin_range(self, scores: Floats) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class SumState:
     def __init__(self, states: Sequence[PairState], shares: Floats, n_rows: int) -> None:
         self.scores = np.zeros(n_rows)
         self._states = states
-        self._start = np.log(shares)
+        self._start = log(shares)
         self._now = shares
         self._scale = shares  # on the potentials of each part
         self._n_padded = padded(n_rows)
@@ -151,13 +151,13 @@ class SumState:
         found = [state.potentials(column) for state, column in zip(self._states, columns)]
         log_loss = self._start + np.array([f[1] for f in found])
         top = float(log_loss.max())
-        now = np.exp(log_loss - top)
+        now = exp(log_loss - top)
         self._now = now / now.sum()
         pi[:] = 0.0
         self._scale = self._now * [scale for scale, _ in found]
         for scale, column in zip(self._scale, columns):
             pi += scale * column[: len(pi)]
-        return 1.0, top + math.log(float(now.sum()))
+        return 1.0, top + log(float(now.sum()))
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
@@ -201,7 +201,7 @@ class SumState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
-        r1, r2 = np.dot(np.exp(self._start), [s.risks() for s in self._states])
+        r1, r2 = np.dot(exp(self._start), [s.risks() for s in self._states])
         return float(r1), float(r2)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from crucial.feedback.label_state import Peaks, QueryTotals, Risks, wrong_unit_of
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, draw_share
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum, exact_sum
 from crucial.kernels.fixed_point import to_fixed
 from crucial.types import Bools, Codes, Floats, Ints
@@ -38,9 +39,9 @@ class ExplicitState:
         self.scores = np.zeros(n_rows)
         self._pairs = pairs
         with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
-            self._log_weight = np.log(pairs.weight)
+            self._log_weight = log(pairs.weight)
         self._drawn: Bools | None = None
-        self._start = math.log(exact_sum(pairs.weight)) if log_total is None else log_total
+        self._start = log(exact_sum(pairs.weight)) if log_total is None else log_total
         self._d: Floats | None = None  # weights of the pairs drawn, the largest of all 1
         self._peaks: Peaks | None = None  # of all pairs, where these are some of many
         self._total = 0.0
@@ -66,8 +67,8 @@ class ExplicitState:
         """Return the weights of the pairs drawn, over the largest of them."""
         # (where no pair drawn weighs anything, all pairs take their place)
         if self._drawn is None or peaks.drawn == -math.inf:
-            return np.asarray(np.exp(logs - peaks.every))
-        return np.asarray(np.exp(np.where(self._drawn, logs - peaks.drawn, -math.inf)))
+            return np.asarray(exp(logs - peaks.every))
+        return np.asarray(exp(np.where(self._drawn, logs - peaks.drawn, -math.inf)))
 
     def _current(self) -> Floats:
         """Return the weights of the pairs drawn at the current scores."""
@@ -96,7 +97,7 @@ class ExplicitState:
         self._pairs.write_potentials(d, len(self.scores), pi)
         drawn = every = ExactSum.of(d)
         if self._drawn is not None:
-            every = ExactSum.of(np.exp(logs - peaks.every))
+            every = ExactSum.of(exp(logs - peaks.every))
         return QueryTotals(drawn, every, math.inf, peaks.every)
 
     def finish(self, totals: QueryTotals) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import Layout
+from crucial.kernels.elementary import log
 from crucial.types import Floats
 
 __all__ = ["log_lightest_pairs", "margin_range"]
@@ -66,7 +67,7 @@ def log_lightest_pairs(layout: Layout, weight: Floats | None, gains: Floats) -> 
     first = layout.query_first[:-1]
     found = np.zeros(layout.n_queries)
     if weight is not None:
-        level = np.log(np.minimum(np.minimum.reduceat(weight, layout.level_start[:-1]), 1.0))
+        level = log(np.minimum(np.minimum.reduceat(weight, layout.level_start[:-1]), 1.0))
         lightest = np.minimum.reduceat(level, first)
         # The partner is on another level: leave the first level that attains it out.
         query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
@@ -78,5 +79,5 @@ def log_lightest_pairs(layout: Layout, weight: Floats | None, gains: Floats) -> 
     if len(gains):
         gap = np.diff(gains, prepend=gains[:1])
         gap[first] = np.inf
-        found = found + np.log(np.minimum.reduceat(gap, first))
+        found = found + log(np.minimum.reduceat(gap, first))
     return found

@@ -11,6 +11,7 @@ import numpy as np
 from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.fixed_point import unit_for
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
@@ -71,7 +72,7 @@ class QueryTotals:
         log_total : float
             Logarithm of the weight of all pairs at scores of 0.
         """
-        return 1.0 / self.drawn.value, self.log_unit + math.log(self.every.value) - log_total
+        return 1.0 / self.drawn.value, self.log_unit + log(self.every.value) - log_total
 
     @property
     def underflows(self) -> bool:
@@ -92,7 +93,7 @@ class Risks:
 
     def shares(self, log_total: float) -> tuple[float, float]:
         """Return R1 and R2, for the logarithm of the weight of all pairs."""
-        whole = math.exp(log_total)
+        whole = exp(log_total)
         return risks_of(self.wrong.value / whole, self.tied.value / whole)
 
 
@@ -198,9 +199,9 @@ class LabelState:
         inputs = (self.scores, self._weight, self._coefficient, pi, log_loss)
         self._sums.log_potentials(*inputs, None if peaks is None else peaks.drawn)
         self._peaks = peaks = self._peaks_of(log_loss) if peaks is None else peaks
-        loss = np.exp(log_loss - log_shift(log_loss, self._coefficient, peaks.drawn))
+        loss = exp(log_loss - log_shift(log_loss, self._coefficient, peaks.drawn))
         # The queries that were not drawn may be far worse, or far better, than the others.
-        every = np.exp(np.minimum(log_loss - peaks.every, 0.0))
+        every = exp(np.minimum(log_loss - peaks.every, 0.0))
         return QueryTotals(*self._totals(loss, every), math.inf, peaks.every)
 
     def finish(self, totals: QueryTotals) -> tuple[float, float]:
@@ -223,7 +224,7 @@ class LabelState:
         if output.dtype == np.uint8:
             self._range += abs(alpha)
             within = self._range <= _LINEAR_RANGE
-            grow, shrink = (math.exp(alpha), math.exp(-alpha)) if within else (1.0, 1.0)
+            grow, shrink = (exp(alpha), exp(-alpha)) if within else (1.0, 1.0)
             rows = (self.scores, self.up, self.down)
             advance_binary(output, alpha, (grow, shrink), *rows, self._threads)
             return
@@ -235,7 +236,7 @@ class LabelState:
         if self._range <= _LINEAR_RANGE:
             # Only differences count: centred, neither exponential can overflow.
             step -= (span[1] + span[0]) / 2
-            factor = np.exp(step)
+            factor = exp(step)
             self.up[:n] *= factor
             self.down[:n] /= factor
 
@@ -255,14 +256,14 @@ class LabelState:
             sizes = np.diff(starts)
             centred = self.scores - np.repeat((top + bottom) / 2, sizes)
             with np.errstate(divide="ignore"):
-                base = np.log(self._weight) - np.repeat(half, sizes)
+                base = log(self._weight) - np.repeat(half, sizes)
             up, down = np.zeros_like(self.up), np.zeros_like(self.down)
-            up[:n] = np.exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
-            down[:n] = np.exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
+            up[:n] = exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
+            down[:n] = exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
             self._sums.potentials(up, down, self._coefficient, np.zeros_like(up), loss)
             shift = log_shift(self._log_loss, self._coefficient, self._peaks.drawn)
-            share = np.exp(self._log_loss - shift)
+            share = exp(self._log_loss - shift)
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
             self._linear = up, down, self._coefficient * share
         return self._linear

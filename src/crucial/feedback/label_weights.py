@@ -11,6 +11,7 @@ import numpy as np
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import finite_total, power_of_two_scale
 from crucial.feedback.layout import LabelledRows, Layout
+from crucial.kernels.elementary import exp2, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.pairs import sums_below
 from crucial.parameters import lookup
@@ -23,7 +24,7 @@ _TINY = 1e-100
 
 GAINS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda y: y,
-    "exp": lambda y: np.exp2(y) - 1.0,
+    "exp": lambda y: exp2(y) - 1.0,
 }
 
 
@@ -112,7 +113,7 @@ class PairMass:
                 "the weights of all pairs are too small to distinguish from 0; use weights of a "
                 "similar size."
             )
-        return math.log(whole)
+        return log(whole)
 
     @property
     def too_light(self) -> bool:

@@ -24,6 +24,7 @@ from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import LabelMargins
 from crucial.feedback.states import PairState
+from crucial.kernels.elementary import exp, log
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ints, VectorLike
 from crucial.wording import counted
@@ -243,7 +244,7 @@ class LabelFeedback(Feedback):
         other.weight = None if self.weight is None else self.weight[left]
         other.n_pairs, other.n_queries = fewer.n_pairs, fewer.n_queries
         other.n_skipped = self.groups.n_groups - fewer.n_queries
-        other.total = finite_total(self.total * math.exp(labelled.log_total - rows.log_total))
+        other.total = finite_total(self.total * exp(labelled.log_total - rows.log_total))
         return other
 
     def log_lightest(self) -> float:
@@ -257,9 +258,9 @@ class LabelFeedback(Feedback):
         scale = np.zeros(len(first))
         if self.weight is not None and rows.weight is not None:
             heaviest = np.maximum.reduceat(self.weight, first)  # (a light row may be 0 as a share)
-            scale = 2.0 * (np.log(np.maximum.reduceat(rows.weight, first)) - np.log(heaviest))
+            scale = 2.0 * (log(np.maximum.reduceat(rows.weight, first)) - log(heaviest))
         with np.errstate(divide="ignore"):
-            logs = np.log(rows.coefficient) + scale
+            logs = log(rows.coefficient) + scale
             logs += log_lightest_pairs(rows.layout, self.weight, rows.gains)
         return float(logs[rows.coefficient > 0].min(initial=math.inf))
 

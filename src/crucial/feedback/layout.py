@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.feedback.listed import ListedPairs
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import exact_dot
 from crucial.kernels.levels import Levels
 from crucial.kernels.pairs import sums_below
@@ -219,14 +219,14 @@ class LabelledRows:
         uncut = None if self.uncut_labels is None else self.uncut_labels[places]
         relative = None if self.query_weight is None else self.query_weight[query]
         return LabelledRows(
-            layout, weight, gains, coefficient, self.balanced, math.log(whole), uncut, relative
+            layout, weight, gains, coefficient, self.balanced, log(whole), uncut, relative
         )
 
     def pair_weights(self, high: Ints, low: Ints) -> Floats:
         """Return the weights of pairs of places, as shares of the weight of all pairs."""
         above, below = self.layout.segment_of_row[high], self.layout.segment_of_row[low]
         query = self.layout.query_of_segment[above]
-        weight: Floats = self.coefficient[query] / math.exp(self.log_total)
+        weight: Floats = self.coefficient[query] / exp(self.log_total)
         if self.weight is not None:
             weight = weight * self.weight[high] * self.weight[low]
         if len(self.gains):

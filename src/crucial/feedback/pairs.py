@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,6 +13,7 @@ from crucial.feedback.labels import check_weights
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import PairMargins
 from crucial.feedback.states import PairState
+from crucial.kernels.elementary import log
 from crucial.kernels.exact_sums import exact_sum
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints, VectorLike
@@ -93,7 +92,7 @@ class PairFeedback(Feedback):
     def log_lightest(self) -> float:
         """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
         weight = self._pairs.weight
-        return math.log(float(weight[weight > 0].min())) - math.log(float(weight.sum()))
+        return log(float(weight[weight > 0].min())) - log(float(weight.sum()))
 
     def margins(self, scores: Floats) -> Floats:
         """Return the margin of every distinct pair, for scores like ``rows``."""

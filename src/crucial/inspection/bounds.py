@@ -19,13 +19,13 @@ from functools import partial
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
-from crucial.feedback.base import exp_or_inf
 from crucial.inspection.covering import (
     COUNT,
     LogCovering,
     log_covering_of_means,
     smallest_epsilon,
 )
+from crucial.kernels.elementary import exp
 from crucial.model.additive import AdditiveRanker
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, between, check, one_of, refuse
@@ -118,8 +118,8 @@ def training_bound(source: object, by: str = "z") -> Bound:
     """
     check("training_bound", "by", by, one_of("z", "slopes"))
     risk, rounds, log_loss, squares = _training_of(source)
-    product = exp_or_inf(log_loss)
-    from_slopes = math.inf if squares is None else exp_or_inf(-0.5 * squares)
+    product = exp(log_loss)
+    from_slopes = math.inf if squares is None else exp(-0.5 * squares)
     value = product if by == "z" else from_slopes
     terms = {"rounds": float(rounds), "product_of_z": product, "from_slopes": from_slopes}
     if squares is not None:

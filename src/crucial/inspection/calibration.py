@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels.elementary import exp, log, log2, logaddexp
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
@@ -66,7 +67,7 @@ def sigmoid(log_odds: Floats) -> Floats:
     >>> sigmoid(np.array([0.0, -1000.0])).tolist()
     [0.5, 0.0]
     """
-    half = np.exp(-np.abs(log_odds))
+    half = exp(-np.abs(log_odds))
     return np.where(log_odds >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
 
 
@@ -81,7 +82,7 @@ def weight_unit(weight: Floats) -> float:
     >>> weight_unit(np.ones(3)), weight_unit(np.array([5.0, 6.0]))
     (1.0, 4.0)
     """
-    return float(2.0 ** np.floor(np.log2(weight.mean())))
+    return float(2.0 ** np.floor(log2(weight.mean())))
 
 
 def fit_calibration(scores: Floats, good: Floats, weight: Floats) -> Calibration:
@@ -157,11 +158,11 @@ def _newton(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
     where nearly all of the weight is on one label.
     """
     design = np.stack([np.ones(len(x)), x], axis=1)
-    beta = np.array([np.log(weight @ target) - np.log(weight @ (1.0 - target)), 0.0])
+    beta = np.array([log(weight @ target) - log(weight @ (1.0 - target)), 0.0])
 
     def loss(line: Floats) -> float:
         eta = design @ line
-        each = target * np.logaddexp(0.0, -eta) + (1.0 - target) * np.logaddexp(0.0, eta)
+        each = target * logaddexp(0.0, -eta) + (1.0 - target) * logaddexp(0.0, eta)
         return float(weight @ each)
 
     def information(p: Floats, other: Floats) -> Floats:

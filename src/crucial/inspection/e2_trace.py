@@ -12,9 +12,10 @@ from crucial.boosting.plus.weights import PairWeights
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.feedback.base import Feedback, exp_or_inf
+from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
+from crucial.kernels.elementary import exp
 from crucial.kernels.plus import PlusSums
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
@@ -157,4 +158,4 @@ class _Expressed:
         for place in np.flatnonzero(beta).tolist():
             column = self._weights.used[:, place].astype(np.uint8)
             self._weights.step(place, column, weight * float(beta[place]))
-        return exp_or_inf(self._weights.log_e2)
+        return exp(self._weights.log_e2)

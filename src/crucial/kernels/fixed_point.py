@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels.elementary import log2
 from crucial.kernels.plain import fixed_point as plain
 from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import cut_evenly, over_ranges
@@ -68,7 +69,7 @@ def round_unit(before: float | None, now: float) -> float:
     """
     if before is not None and 0.0 < before < math.inf and 0.0 < now < math.inf:
         unit = unit_for(before)
-        if _FEWEST <= math.log2(now / unit) <= _MOST:
+        if _FEWEST <= log2(now / unit) <= _MOST:
             return unit
     return unit_for(now)
 

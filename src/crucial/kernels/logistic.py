@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from crucial.kernels import logistic_grid
+from crucial.kernels.elementary import exp
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import logistic as plain
 from crucial.kernels.sizes import in_all, is_small
@@ -99,7 +100,7 @@ class LogisticSums:
             narrow = float((high - low).max(initial=0.0)) <= NARROW
         if shift != 0.0 or not narrow:
             return np.ones(len(scores)), False
-        return np.exp(scores - ((high + low) / 2)[self._query]), True
+        return exp(scores - ((high + low) / 2)[self._query]), True
 
     def sums(
         self, scores: Floats, shift: float, narrow: bool | None = None

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.elementary import exp, log1p
 from crucial.kernels.threads import cut_evenly, over_ranges
 from crucial.types import Floats, Ints
 
@@ -123,7 +124,7 @@ class GridSums:
         own = scores[block_start[0] : block_start[-1]]
         low, high = float(own.min()), float(own.max())
         narrow = shift == 0.0 and high - low <= _NARROW
-        grown = np.exp(scores - (low + high) / 2.0) if narrow else scores
+        grown = exp(scores - (low + high) / 2.0) if narrow else scores
         alike = not (self._weighted or len(self._gain))
         logs = 0 if won_only else (_SHARED if alike else _OWN)
         inputs = (scores, grown, winners, losers, self._gain, self._level_begin, shift)
@@ -229,11 +230,11 @@ def _kernels(nodes: int) -> Floats:
     First as they are, then divided by ``e^d``; shape (2, 3, 2 nodes - 1), distances rising.
     """
     d = np.arange(1 - nodes, nodes) / _PER_UNIT
-    tail = np.exp(-np.abs(d))
+    tail = exp(-np.abs(d))
     share = np.where(d > 0, 1.0, tail) / (1.0 + tail)
     against = np.where(d > 0, tail, 1.0) / (1.0 + tail)
-    cost = np.log1p(tail) + np.maximum(d, 0.0)
+    cost = log1p(tail) + np.maximum(d, 0.0)
     small = tail < 1e-8
-    ratio = np.where(small, 1.0 - tail / 2.0, np.log1p(tail) / np.where(small, 1.0, tail))
+    ratio = np.where(small, 1.0 - tail / 2.0, log1p(tail) / np.where(small, 1.0, tail))
     per_grown = np.where(d > 0, cost * tail, ratio)
     return np.array([[share, share * against, cost], [against, against * against, per_grown]])

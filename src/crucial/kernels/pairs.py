@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels import sizes
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import pairs as plain
@@ -116,7 +117,7 @@ class PairSums:
     ) -> tuple[Floats, Floats, Floats]:
         """Return what every row wins and loses, divided by the largest loss, and its factor."""
         with np.errstate(divide="ignore"):
-            log_weight, log_gap = np.log(weight), np.log(self._gap)
+            log_weight, log_gap = log(weight), log(self._gap)
         levels, n = self._levels, self._levels.n_rows
         out = (np.empty(n), np.empty(n), log_loss)
         if self._small:
@@ -129,7 +130,7 @@ class PairSums:
         sizes = np.diff(levels.row_start)
         shift = np.repeat(log_shift(log_loss, coefficient, top), sizes)
         factor = np.repeat(coefficient, sizes)
-        return np.exp(out[0] - shift), np.exp(out[1] - shift), factor
+        return exp(out[0] - shift), exp(out[1] - shift), factor
 
     def binary_weights(
         self, up: Floats, down: Floats, coefficient: Floats, output: Bytes

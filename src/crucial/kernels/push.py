@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from crucial.kernels.elementary import log
 from crucial.kernels.levels import Levels
 from crucial.kernels.plain import push as plain
 from crucial.kernels.sizes import in_all, is_small
@@ -31,8 +32,8 @@ class PushSums:
         self._levels, self._threads = levels, threads
         self._small = is_small(in_all("rows", levels.n_rows))
         with np.errstate(divide="ignore"):
-            self._log_weight = np.zeros(levels.n_rows) if weight is None else np.log(weight)
-            self._log_gap = np.log(gap)
+            self._log_weight = np.zeros(levels.n_rows) if weight is None else log(weight)
+            self._log_gap = log(gap)
         self._bounds = cut_lists(levels.row_start, threads)
 
     def _over_queries(self, call: Callable[[int, int], None]) -> None:

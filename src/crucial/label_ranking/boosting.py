@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.feedback.base import exp_or_inf, smoothing_of
+from crucial.feedback.base import smoothing_of
+from crucial.kernels.elementary import exp, log
 from crucial.label_ranking.losses import LabelObjective, TwoClassLoss
 from crucial.label_ranking.model import LabelStump
 from crucial.label_ranking.stumps import LabelStumpSearch, PartedRows
@@ -44,7 +44,7 @@ class LabelRound:
     @property
     def loss(self) -> float:
         """The loss after the round."""
-        return exp_or_inf(self.log_loss)
+        return exp(self.log_loss)
 
 
 @dataclass
@@ -96,7 +96,7 @@ def boost_labels(
         ensemble.rounds.append(
             LabelRound(
                 LabelStump(parted.feature, parted.threshold, low, high, missing),
-                exp_or_inf(log_loss - before),
+                exp(log_loss - before),
                 log_loss,
                 float(pi.sum()) if isinstance(objective, TwoClassLoss) else None,
                 time.perf_counter() - began,
@@ -111,7 +111,7 @@ def _real(parted: PartedRows, objective: LabelObjective, smoothing: float) -> Fl
     The smoothing shortens steps and moves no minimum: a prediction of 0 stays 0.
     """
     ratio = (parted.right + smoothing) / (parted.wrong + smoothing)
-    return objective.step * np.log(ratio)
+    return objective.step * log(ratio)
 
 
 def _votes(parted: PartedRows, objective: LabelObjective, smoothing: float) -> Floats:
@@ -119,5 +119,5 @@ def _votes(parted: PartedRows, objective: LabelObjective, smoothing: float) -> F
     difference = parted.right - parted.wrong
     difference[np.abs(difference) <= NOISE] = 0.0  # (rounding must not make a majority)
     r = min(1.0, float(np.abs(difference).sum()) / objective.mass)
-    alpha = 0.5 / objective.mass * math.log((1.0 + r + smoothing) / (1.0 - r + smoothing))
+    alpha = 0.5 / objective.mass * log((1.0 + r + smoothing) / (1.0 - r + smoothing))
     return alpha * np.sign(difference)

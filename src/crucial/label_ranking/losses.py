@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels.elementary import exp, log
 from crucial.types import Bools, Floats
 
 __all__ = ["LABEL_OBJECTIVES", "LabelObjective", "ProductLoss", "TwoClassLoss", "WithinLoss"]
@@ -38,7 +39,7 @@ class LabelObjective:
     def __init__(self, right: Bools, weight: Floats) -> None:
         self.right = right
         with np.errstate(divide="ignore"):
-            self._log_weight: Floats = np.log(weight / weight.max())[:, None]
+            self._log_weight: Floats = log(weight / weight.max())[:, None]
         self._sign = np.where(right, 1.0, -1.0)
         self._start = 0.0
         self._start = self.weigh(np.zeros(right.shape))[1]
@@ -70,7 +71,7 @@ class LabelObjective:
 
 def _log_sum(values: Floats) -> float:
     top = float(values.max(initial=-np.inf))
-    return top if math.isinf(top) else top + math.log(float(np.exp(values - top).sum()))
+    return top if math.isinf(top) else top + log(float(exp(values - top).sum()))
 
 
 class TwoClassLoss(LabelObjective):
@@ -86,9 +87,9 @@ class TwoClassLoss(LabelObjective):
         """Return weights that sum to 1, and the log of the loss."""
         exponent = self._exponents(scores)
         top = float(exponent.max())
-        weights = np.exp(exponent - top)
+        weights = exp(exponent - top)
         total = float(weights.sum())
-        return self._sign * (weights / total), top + math.log(total) - self._start
+        return self._sign * (weights / total), top + log(total) - self._start
 
     def factor(self, criterion: Floats) -> Floats:
         """Return ``Z = 2 sum sqrt(W+ W-)``, which is attained (their equation 11)."""
@@ -109,7 +110,7 @@ class ProductLoss(LabelObjective):
         """Return weights, of which right labels sum to 1 and wrong ones to -1, and the log loss."""
         exponent = self._exponents(scores)
         good, bad = self.log_parts(scores)
-        pi = np.exp(exponent - np.where(self.right, good, bad))
+        pi = exp(exponent - np.where(self.right, good, bad))
         pi *= self._sign
         return pi, good + bad - self._start
 
@@ -138,7 +139,7 @@ class WithinLoss(LabelObjective):
                 "has only one kind; use 'mh' or 'mr_product'."
             )
         with np.errstate(divide="ignore"):
-            self._log_share = -np.log(pairs)[:, None]
+            self._log_share = -log(pairs)[:, None]
         self._log_share[pairs == 0] = -np.inf
         super().__init__(right, weight)
 
@@ -151,7 +152,7 @@ class WithinLoss(LabelObjective):
             top = part.max(axis=1, keepdims=True)
             top[np.isinf(top)] = 0.0
             with np.errstate(divide="ignore"):
-                sums.append(top + np.log(np.exp(part - top).sum(axis=1, keepdims=True)))
+                sums.append(top + log(exp(part - top).sum(axis=1, keepdims=True)))
         share = np.where(np.isinf(self._log_share), -np.inf, self._log_share + self._log_weight)
         # Times the sum of the other kind, a label's weight is that of all pairs it is in.
         known = np.isfinite(share)
@@ -159,7 +160,7 @@ class WithinLoss(LabelObjective):
         log_pairs = np.where(known, share + sums[0] + sums[1], -np.inf)
         total = _log_sum(log_pairs)
         with np.errstate(invalid="ignore"):
-            pi = np.where(known, np.exp(exponent + other + share - total), 0.0)
+            pi = np.where(known, exp(exponent + other + share - total), 0.0)
         return self._sign * pi, total - self._start
 
     def factor(self, criterion: Floats) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
+from crucial.kernels.elementary import exp2, log2
 from crucial.kernels.hinge import HingeSums, ShortPairs
 from crucial.types import Floats
 
@@ -54,7 +55,7 @@ class DiscountedPairs:
         _check_labels(labels)
         self.query = query
         lowest = rows.layout.values[rows.layout.query_first[:-1]]
-        self.gain = np.exp2(labels) - np.exp2(lowest)[query]
+        self.gain = exp2(labels) - exp2(lowest)[query]
         n_rows = len(labels)
         self.weight = np.ones(n_rows) if feedback.weight is None else feedback.weight
         self.scaled = np.ones(n_rows) if rows.weight is None else rows.weight
@@ -72,7 +73,7 @@ class DiscountedPairs:
                 "a share of. Multiply all weights by the same number.",
                 parameter="sample_weight",
             )
-        worth = self.weight * (np.exp2(labels) - 1.0) * self.discounts(-labels)
+        worth = self.weight * (exp2(labels) - 1.0) * self.discounts(-labels)
         best = np.bincount(query, worth, rows.layout.n_queries)
         if not (best > 0.0).all():
             raise DataError(
@@ -103,7 +104,7 @@ class DiscountedPairs:
         block = np.add.reduceat(mass, first)
         begin = _running(block, query[first])
         table = np.concatenate(
-            ([0.0], np.cumsum(1.0 / np.log2(2.0 + np.arange(int(np.ceil((begin + block).max()))))))
+            ([0.0], np.cumsum(1.0 / log2(2.0 + np.arange(int(np.ceil((begin + block).max()))))))
         )
         at = np.arange(len(table))
         inside = np.interp(begin + block, at, table) - np.interp(begin, at, table)

@@ -25,6 +25,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
+from crucial.kernels.elementary import exp
 from crucial.kernels.hinge import HingeSums
 from crucial.types import Floats, Ints
 
@@ -76,7 +77,7 @@ class LabelHinges:
         if margin != "sign":
             _check_distances(layout, margin)
         self._sums = HingeSums(layout, rows.weight, layout.values, margin, n_pairs, threads)
-        share = (rows.coefficient / np.exp(rows.log_total))[layout.query_of_row()]
+        share = (rows.coefficient / exp(rows.log_total))[layout.query_of_row()]
         self._factor = share if rows.weight is None else share * rows.weight
 
     def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:

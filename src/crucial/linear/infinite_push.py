@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import Layout
+from crucial.kernels.elementary import exp, log, logaddexp
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats
 
@@ -45,7 +46,7 @@ class InfinitePushLoss:
         self._of_high = np.repeat(np.arange(layout.n_queries), sizes[1::2])
         self._v = weight[self._high]
         # (a share can be too small for a float, where weights are far apart)
-        self._log_m = np.log(np.maximum(weight[self._low], np.finfo(np.float64).tiny))
+        self._log_m = log(np.maximum(weight[self._low], np.finfo(np.float64).tiny))
 
     def value(self, scores: Floats) -> float:
         """Return the loss itself."""
@@ -53,7 +54,7 @@ class InfinitePushLoss:
         return self._loss(scores[self._high] - top[self._of_high])
 
     def _loss(self, margin: Floats) -> float:
-        return float(np.dot(self._v, np.logaddexp(0.0, -margin)))
+        return float(np.dot(self._v, logaddexp(0.0, -margin)))
 
     def smooth(self, scores: Floats, sharp: float) -> tuple[float, Floats]:
         """Return the smooth form of the loss, and its gradient."""
@@ -64,9 +65,9 @@ class InfinitePushLoss:
         """Return the winners' margins over the smooth maximum, and the losers' shares in it."""
         logs = self._log_m + sharp * scores[self._low]
         highest = np.maximum.reduceat(logs, self._low_start[:-1])
-        grown = np.exp(logs - highest[self._of_low])
+        grown = exp(logs - highest[self._of_low])
         total = np.add.reduceat(grown, self._low_start[:-1])
-        top = (highest + np.log(total)) / sharp
+        top = (highest + log(total)) / sharp
         return scores[self._high] - top[self._of_high], grown / total[self._of_low]
 
     def _pull(self, margin: Floats) -> Floats:
@@ -105,6 +106,6 @@ class InfinitePushLoss:
         margin, share = self._margins(scores, sharp)
         pull = self._pull(margin)
         # v H(s) = v (s ln(1/s) + (1-s) ln(1/(1-s))), s = 1 / (1 + e^margin)
-        entropy = pull * np.logaddexp(0.0, margin)
-        entropy += (self._v - pull) * np.logaddexp(0.0, -margin)
+        entropy = pull * logaddexp(0.0, margin)
+        entropy += (self._v - pull) * logaddexp(0.0, -margin)
         return float(entropy.sum()), self._gradient(pull, share)

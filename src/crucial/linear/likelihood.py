@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import Layout
+from crucial.kernels.elementary import exp, log, logaddexp
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats, Ints
 
@@ -64,7 +65,7 @@ class ListLikelihood:
         lengths = np.diff(layout.query_first)
         self._reversed = len(self._starts) - (self._first + lengths)[::-1]
         u = np.ones(len(layout.rows)) if weight is None else weight
-        self._log_u = np.log(u)
+        self._log_u = log(u)
         lowest = np.zeros(len(self._starts), bool)
         lowest[self._first] = True
         self._chosen = np.flatnonzero(~lowest[self._segment])
@@ -75,15 +76,15 @@ class ListLikelihood:
         """Return the loss, and its gradient by the scores."""
         logs = self._log_u + scores
         highest = np.maximum.reduceat(logs, self._starts)
-        shares = np.add.reduceat(np.exp(logs - highest[self._segment]), self._starts)
-        running = running_log_sums(highest + np.log(shares), self._first)
+        shares = np.add.reduceat(exp(logs - highest[self._segment]), self._starts)
+        running = running_log_sums(highest + log(shares), self._first)
         below = np.empty_like(running)
         below[1:] = running[:-1]
         below[self._first] = -np.inf
 
         at = self._chosen
         margin = scores[at] - below[self._segment[at]]
-        loss = float(np.dot(self._value, np.logaddexp(0.0, -margin)))
+        loss = float(np.dot(self._value, logaddexp(0.0, -margin)))
         pull = self._value * sigmoid(-margin)
         gradient = np.zeros(len(scores))
         gradient[at] = -pull
@@ -92,10 +93,10 @@ class ListLikelihood:
         pulled = np.bincount(self._segment[at], pull, len(self._starts))
         back = np.full(len(pulled), -np.inf)
         some = np.flatnonzero(pulled > 0)
-        back[some] = np.log(pulled[some]) - below[some]
+        back[some] = log(pulled[some]) - below[some]
         above = running_log_sums(back[::-1], self._reversed)[::-1]
         after = np.full(len(above), -np.inf)
         after[:-1] = above[1:]
         after[self._first[1:] - 1] = -np.inf
-        gradient += np.exp(logs + after[self._segment])
+        gradient += exp(logs + after[self._segment])
         return loss, gradient

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.kernels.elementary import log1p
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import BoundedLoss, SparseMinimum, minimise_l1, violation
 from crucial.types import Floats
@@ -45,7 +46,7 @@ class LogPenalty:
 
     def value(self, size: Floats) -> Floats:
         """Return g of absolute weights."""
-        return np.log1p(size / self.epsilon)
+        return log1p(size / self.epsilon)
 
     def slope(self, size: Floats) -> Floats:
         """Return the derivative of g."""

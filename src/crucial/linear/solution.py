@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.kernels.elementary import exp
 from crucial.types import Floats
 
 __all__ = ["SmoothLoss", "Solution", "ridge", "sigmoid"]
@@ -56,5 +57,5 @@ def sigmoid(x: Floats) -> Floats:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    tail = np.exp(-np.abs(x))
+    tail = exp(-np.abs(x))
     return np.where(x > 0, 1.0, tail) / (1.0 + tail)

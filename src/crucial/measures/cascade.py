@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.elementary import exp2, log, log1p
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import runs, size_classes, slots
@@ -82,7 +83,7 @@ def _places_needed(size: Ints, mean_stop: Floats, before: Ints, cutoff: int | No
     The mean chance to pass j items in random order is at most ``(1 - mean_stop)^j``
     (Maclaurin's inequality), so from some place on no reader is left.
     """
-    far = np.ceil(np.log(_UNREACHED) / np.log1p(-mean_stop))
+    far = np.ceil(log(_UNREACHED) / log1p(-mean_stop))
     need = np.minimum(size, far).astype(np.int64)
     return need if cutoff is None else np.clip(cutoff - before, 0, need)
 
@@ -175,7 +176,7 @@ class ExpectedReciprocalRank(Measure):
         self.refuse_labels(judged, y > _MOST_EXPONENT, f"of at most {_MOST_EXPONENT}")
         highest = float(y.max()) if self.highest is None else self.highest
         self.refuse_labels(judged, y > highest, f"of at most max = {highest:g}")
-        stop = (np.exp2(y) - 1.0) / 2.0**highest
+        stop = (exp2(y) - 1.0) / 2.0**highest
         nothing = judged.per_query(stop) == 0
 
         def values(ranking: Ranking) -> Floats:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crucial.kernels.elementary import log, sigmoid
 from crucial.measures.judged import Judged
 from crucial.measures.pairs import PairMeasure, levels_of
 from crucial.types import Floats, Ints
@@ -79,15 +80,13 @@ class PairShare:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval, which lies inside 0 and 1."""
-        from scipy.special import expit
-
         if self.is_degenerate:
             return _score_interval(self.value, *self.sides, level)
         spread, freedom = variance(self.moves, self.strata)
-        middle = math.log(self.value / (1.0 - self.value))
+        middle = log(self.value / (1.0 - self.value))
         reach = t_quantile(level, freedom) * math.sqrt(spread)
         reach /= self.value * (1.0 - self.value)
-        return float(expit(middle - reach)), float(expit(middle + reach))
+        return sigmoid(middle - reach), sigmoid(middle + reach)
 
 
 def delong_applies(measure: object) -> bool:

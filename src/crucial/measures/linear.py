@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.elementary import exp2, log2
 from crucial.measures.base import RELEVANT, BoundMeasure, Measure, Relevance
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ranking import TieBlocks
@@ -63,11 +64,11 @@ def discounts(length: int, base: float | None) -> Floats:
     """
     position = np.arange(1, length + 1, dtype=float)
     if base is None:
-        return np.asarray(1.0 / np.log2(position + 1.0))
+        return np.asarray(1.0 / log2(position + 1.0))
     out = np.ones(length)
     late = position >= base
     # log2 and not log, so that base 2 divides exactly at powers of two.
-    out[late] = np.log2(base) / np.log2(position[late])
+    out[late] = log2(base) / log2(position[late])
     return out
 
 
@@ -105,7 +106,7 @@ class NDCG(Measure):
         if self.exponential:
             rule = f"of at most {_MOST_EXPONENT}, since its gain is 2^y - 1"
             self.refuse_labels(judged, y > _MOST_EXPONENT, rule)
-            return np.asarray(np.exp2(y) - 1.0)
+            return np.asarray(exp2(y) - 1.0)
         # Only the ratio matters; this keeps the sum of a list finite.
         return y / y.max() if y.max() > 1e200 else y
 

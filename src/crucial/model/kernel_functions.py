@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels.elementary import exp
 from crucial.types import Floats
 
 __all__ = ["KERNELS", "Kernel", "KernelCall"]
@@ -63,7 +64,7 @@ class Kernel:
         if self.form == "poly":
             return np.asarray((self.gamma * products + self.coef0) ** self.degree)
         apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * products
-        return np.asarray(np.exp(-self.gamma * np.maximum(apart, 0.0)))
+        return np.asarray(exp(-self.gamma * np.maximum(apart, 0.0)))
 
     def _own(self, A: Floats, B: Floats) -> Floats:
         """Return the values of a function of the user's own, checked."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from crucial.kernels.elementary import tanh
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
@@ -32,7 +33,7 @@ _BLOCK_ROWS = 4096
 
 def activated(sums: Floats, activation: str) -> Floats:
     """Return what hidden units give out."""
-    return np.tanh(sums) if activation == "tanh" else np.maximum(sums, 0.0)
+    return tanh(sums) if activation == "tanh" else np.maximum(sums, 0.0)
 
 
 def slope_of(out: Floats, activation: str) -> Floats:

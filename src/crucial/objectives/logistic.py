@@ -18,6 +18,7 @@ from crucial.feedback.extremes import margin_range
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
+from crucial.kernels.elementary import exp, log, log1p
 from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
 from crucial.kernels.logistic import NARROW, LogisticSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState
@@ -100,7 +101,7 @@ def slope_of(gained: float, alpha: float, shift: float, total: float) -> float:
     shift, total : float
         Of the scores before the step: what their sums were multiplied by, and weight of the pairs.
     """
-    return -gained * math.exp(min(shift, abs(alpha))) / total
+    return -gained * exp(min(shift, abs(alpha))) / total
 
 
 class _Along(Protocol):
@@ -135,7 +136,7 @@ class LogisticLine:
 
 def _mean_log(loss: float, shift: float, weight: float) -> float:
     """Return the logarithm of the mean loss in units of ln 2, for a sum times e^shift."""
-    return math.log(loss) - shift - math.log(weight * math.log(2.0))
+    return log(loss) - shift - log(weight * log(2.0))
 
 
 @dataclass(frozen=True)
@@ -348,8 +349,8 @@ class PairLogistic(LogisticState):
 
     def _shares(self, margin: Floats, shift: float) -> tuple[Floats, Floats]:
         """Return ``s e^shift`` and ``1 - s`` of every pair."""
-        tail = np.exp(-np.abs(margin))
-        share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
+        tail = exp(-np.abs(margin))
+        share = exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
         return share, np.where(margin > 0, 1.0, tail) / (1.0 + tail)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -365,10 +366,10 @@ class PairLogistic(LogisticState):
         self.curvature = np.add(np.bincount(high, bend, n), np.bincount(low, bend, n))
         self._total = exact_sum(d)
         # ln(1 + e^-m) e^shift, also where e^-m underflows
-        tail = np.exp(-np.abs(margin))
+        tail = exp(-np.abs(margin))
         small = tail < 1e-8
-        ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
-        cost = np.exp(shift - np.abs(margin)) * ratio + np.maximum(0.0, -margin)
+        ratio = np.where(small, 1.0 - tail / 2, log1p(tail) / np.where(small, 1.0, tail))
+        cost = exp(shift - np.abs(margin)) * ratio + np.maximum(0.0, -margin)
         whole = exact_dot(self._all, cost)
         scale = 1.0 / self._total if self._total > 0 else 1.0
         return scale, _mean_log(whole, shift, self._pair_weight)

@@ -9,6 +9,7 @@ import numpy as np
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, draw_share, padded
+from crucial.kernels.elementary import exp, logaddexp
 from crucial.kernels.exact_sums import ExactSum
 from crucial.objectives.base import Objective
 from crucial.objectives.regression import log_of, logit_loss
@@ -87,8 +88,8 @@ class LogitState:
         """Write w z of every row; add up their losses and sizes."""
         n = len(self.scores)
         margin = self._sign * self.scores
-        right = np.exp(-np.logaddexp(0.0, -2.0 * margin))
-        wrong = np.exp(-np.logaddexp(0.0, 2.0 * margin))
+        right = exp(-logaddexp(0.0, -2.0 * margin))
+        wrong = exp(-logaddexp(0.0, 2.0 * margin))
         counted = self._weight * self._drawn
         self.curvature[:n] = counted * right * wrong
         pi[:n] = counted * self._sign * wrong

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import exact_sum
 from crucial.objectives.base import Objective
 from crucial.types import Floats
@@ -139,4 +139,4 @@ def log_sum(logs: Floats, top: float | None = None) -> float:
     top = float(logs.max(initial=-np.inf)) if top is None else top
     if top == -np.inf:
         return top
-    return top + math.log(exact_sum(np.exp(logs - top)))
+    return top + log(exact_sum(exp(logs - top)))

@@ -20,6 +20,7 @@ from crucial.feedback.label_state import Peaks
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
+from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum, exact_dot
 from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
@@ -102,8 +103,8 @@ class PushTotals:
     @property
     def logs(self) -> Peaks:
         """Logarithms of F."""
-        drawn = self.tops.drawn + math.log(self.drawn.value)
-        return Peaks(drawn, self.tops.every + math.log(self.every.value))
+        drawn = self.tops.drawn + log(self.drawn.value)
+        return Peaks(drawn, self.tops.every + log(self.every.value))
 
 
 class PushState(OwnLossState):
@@ -155,7 +156,7 @@ class LabelPush(PushState):
         if their weights were made for p = 1.
         """
         with np.errstate(divide="ignore"):
-            logs = np.log(rows.coefficient)
+            logs = log(rows.coefficient)
         if rows.balanced:
             logs = logs + self._sums.logs(self.scores, 1.0)[2]
             logs -= self._sums.logs(self.scores, self._p)[2]
@@ -168,9 +169,9 @@ class LabelPush(PushState):
         peaks = Peaks(*(float(one.max(initial=-np.inf)) for one in (drawn, every)))
         shift = (self._drawn - tops.drawn)[self._query]
         with np.errstate(over="ignore"):  # (then other tops are asked for)
-            won, lost = np.exp(positive + shift), np.exp(negative + shift)
+            won, lost = exp(positive + shift), exp(negative + shift)
             sums = [
-                ExactSum.of(np.exp(logs - top))
+                ExactSum.of(exp(logs - top))
                 for logs, top in ((drawn, tops.drawn), (every, tops.every))
             ]
         return won, lost, PushTotals(sums[0], sums[1], tops, peaks)
@@ -257,7 +258,7 @@ class PairPush(PushState):
         order = np.argsort(pairs.low, kind="stable")
         pairs = self._pairs = pairs.take(order)
         with np.errstate(divide="ignore"):
-            self._all = self._log_weight = np.log(pairs.weight)
+            self._all = self._log_weight = log(pairs.weight)
         self._losers, first = np.unique(pairs.low, return_index=True)
         self._starts = np.append(first, len(order))
         self._term = np.repeat(np.arange(len(first)), np.diff(self._starts))
@@ -268,8 +269,8 @@ class PairPush(PushState):
         top = np.maximum.reduceat(logs, self._starts[:-1])
         safe = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore"):
-            inner = np.add.reduceat(np.exp(logs - safe[self._term]), self._starts[:-1])
-            return safe + np.log(inner)
+            inner = np.add.reduceat(exp(logs - safe[self._term]), self._starts[:-1])
+            return safe + log(inner)
 
     def _log_total(self, scores: Floats, log_weight: Floats) -> tuple[Floats, float]:
         """Return ``ln S`` of every loser, and ln F."""
@@ -284,7 +285,7 @@ class PairPush(PushState):
         """Return the weight of the pairs that every row should win and lose, and ln F of all."""
         inner, total = self._log_total(scores, self._log_weight)
         known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
-        d = np.exp(self._logs(scores, self._log_weight) + (self._p - 1.0) * known - total)
+        d = exp(self._logs(scores, self._log_weight) + (self._p - 1.0) * known - total)
         high, low, _ = self._pairs
         won, lost = (np.asarray(np.bincount(x, d, len(scores)), np.float64) for x in (high, low))
         whole = total if self._log_weight is self._all else self._log_total(scores, self._all)[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.elementary import exp, logaddexp
 from crucial.kernels.exact_sums import ExactSum
 from crucial.types import Floats
 
@@ -87,11 +88,11 @@ class PushTerms:
     def sums(self, alpha: float, top: float) -> LineTotals:
         """Return the sums after a step of alpha, times ``e^-top``."""
         a = np.stack((self._a[0], self._a[1] - alpha))
-        whole = np.logaddexp(*a)
+        whole = logaddexp(*a)
         logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
-        inner = np.exp(a - whole)
+        inner = exp(a - whole)
         with np.errstate(over="ignore"):  # (then another top is asked for)
-            term = np.exp(logs - top)
+            term = exp(logs - top)
         right, wrong = term[0] * inner[1], term[1] * inner[0]
         # How far the loser moves more than the mean of what should win against it.
         square = np.stack((right * inner[1], wrong * inner[0]))

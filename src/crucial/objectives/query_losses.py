@@ -11,6 +11,7 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
+from crucial.kernels.elementary import exp, exp2
 from crucial.kernels.noise import QueryNoise
 from crucial.kernels.query_losses import QueryLosses
 from crucial.objectives.row_losses import Gain, RowLoss, RowLossState, query_weights, worths_of
@@ -72,7 +73,7 @@ class SoftmaxLoss(RowLoss):
         worth = worths_of(self.gain, rows, self.name)
         first, query = rows.layout.row_start[:-1], rows.layout.query_of_row()
         if self.gain is None:
-            target = np.exp(worth - np.maximum.reduceat(worth, first)[query])
+            target = exp(worth - np.maximum.reduceat(worth, first)[query])
         else:
             target = worth - np.minimum.reduceat(worth, first)[query]
         if feedback.weight is not None:
@@ -158,8 +159,8 @@ class XENDCGState(RowLossState):
         self._noise = QueryNoise(seed, layout.queries, layout.row_start, threads)
         # In units of the highest gain of the query, which may be any power of 2.
         highest = np.maximum.reduceat(labels, layout.row_start[:-1])
-        self._worth = np.exp2(labels - highest[layout.query_of_row()])
-        self._unit = np.exp2(-highest)
+        self._worth = exp2(labels - highest[layout.query_of_row()])
+        self._unit = exp2(-highest)
 
     def _write(self, pi: Floats) -> None:
         noise = self._noise.uniforms(self.rounds)

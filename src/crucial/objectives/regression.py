@@ -19,6 +19,7 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.query_means import QueryMeans
 from crucial.feedback.states import Output
+from crucial.kernels.elementary import exp, log, log1p, logaddexp
 from crucial.kernels.surrogates import SurrogateSums
 from crucial.objectives.base import Objective
 from crucial.types import Bools, Floats
@@ -43,7 +44,7 @@ _ROUNDING = 1e-12
 
 def log_of(loss: float) -> float:
     """Return the logarithm of a loss; of the smallest number above 0 where the loss is 0."""
-    return math.log(max(loss, _TINY)) if loss < math.inf else loss
+    return log(max(loss, _TINY)) if loss < math.inf else loss
 
 
 def logit_loss(sign: Floats, scores: Floats) -> Floats:
@@ -54,7 +55,7 @@ def logit_loss(sign: Floats, scores: Floats) -> Floats:
     >>> logit_loss(np.array([1.0, -1.0]), np.array([0.0, 0.0])).tolist()
     [1.0, 1.0]
     """
-    return np.logaddexp(0.0, -2.0 * sign * scores) / math.log(2.0)
+    return logaddexp(0.0, -2.0 * sign * scores) / log(2.0)
 
 
 def labelled_rows(feedback: Feedback, owner: str) -> LabelledRows:
@@ -213,11 +214,11 @@ class _Binomial(FittedState):
         super().__init__(feedback, means)
         self._sign = np.where(good, 1.0, -1.0)
         share = means.means(good.astype(np.float64))
-        self._begin(0.5 * (np.log(share) - np.log1p(-share)))
+        self._begin(0.5 * (log(share) - log1p(-share)))
 
     def _evaluate(self) -> tuple[Floats, float]:
-        wrong = np.exp(-np.logaddexp(0.0, 2.0 * self._sign * self.scores))  # |y - p|
-        gradient: Floats = 2.0 / math.log(2.0) * self._sign * wrong
+        wrong = exp(-logaddexp(0.0, 2.0 * self._sign * self.scores))  # |y - p|
+        gradient: Floats = 2.0 / log(2.0) * self._sign * wrong
         return gradient, self._mean(logit_loss(self._sign, self.scores))
 
 
@@ -265,7 +266,7 @@ class SurrogateState(FittedState):
     def __init__(self, feedback: Feedback, rows: LabelledRows, sums: SurrogateSums) -> None:
         super().__init__(feedback, query_means(rows, by_query=False))
         self._sums, self._labels = sums, rows.labels
-        self._pairs = math.exp(rows.log_total)
+        self._pairs = exp(rows.log_total)
         self._first = True
 
     def risk_of(self, scores: Floats) -> float:

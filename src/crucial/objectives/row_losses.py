@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.label_weights import GAINS
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, draw_share
+from crucial.kernels.elementary import log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.objectives.base import Objective
 from crucial.parameters import lookup
@@ -61,7 +61,7 @@ class LossTotals:
         scale = 2.0 / size if size > 0.0 else 1.0
         if not start > 0.0:
             return scale, 0.0
-        return scale, math.log(max(self.loss.value / start, _FLOOR))
+        return scale, log(max(self.loss.value / start, _FLOOR))
 
 
 class RowLossState:

@@ -10,6 +10,7 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
+from crucial.kernels.elementary import log2
 from crucial.kernels.lambdas import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, LambdaSums
 from crucial.kernels.noise import QueryNoise
 from crucial.kernels.sizes import is_part
@@ -71,7 +72,7 @@ class LambdaLoss(RowLoss):
         longest = int(np.diff(layout.row_start).max())
         truncation = longest if self.truncation is None else self.truncation
         depth = truncation if self.k is None else self.k
-        discount = 1.0 / np.log2(np.arange(longest) + 2.0)
+        discount = 1.0 / log2(np.arange(longest) + 2.0)
         if self.k is not None:
             discount[self.k :] = 0.0
         worth = self._worths(kind, rows)

@@ -10,6 +10,7 @@ import numpy as np
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.feedback.states import Output
+from crucial.kernels.elementary import exp, expm1, log
 from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.model.tree import Tree
 from crucial.types import Floats
@@ -19,7 +20,7 @@ from crucial.weak.drops import SNAP
 __all__ = ["Derivatives", "largest_drop", "log_z_along", "newton_root"]
 
 # Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
-_FAR = -0.5 * math.log(SNAP)
+_FAR = -0.5 * log(SNAP)
 # Slopes of ln Z below this are treated as zero.
 _FLAT = 1e-15
 # Steps of alpha that change Z by less than rounding.
@@ -66,13 +67,13 @@ def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
 
     def derivatives(alpha: float) -> tuple[float, float, float]:
         with np.errstate(divide="ignore"):
-            logs = np.log(weights) + alpha * moves
+            logs = log(weights) + alpha * moves
         top = float(logs.max())
-        shares = np.exp(logs - top)
+        shares = exp(logs - top)
         total = exact_sum(shares)
         slope = exact_dot(shares, moves) / total
         bend = exact_dot(shares, (moves - slope) ** 2) / total
-        return top + math.log(total), slope, bend
+        return top + log(total), slope, bend
 
     return derivatives
 
@@ -140,4 +141,4 @@ def largest_drop(candidate: Candidate, potentials: Potentials) -> float:
     alpha = newton_root(lambda at: derivatives(at)[1:], _CLOSE)
     if alpha is None:
         alpha = math.copysign(_FAR, candidate.slope)
-    return -math.expm1(min(derivatives(alpha)[0], 0.0))
+    return -expm1(min(derivatives(alpha)[0], 0.0))

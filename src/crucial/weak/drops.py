@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.kernels.elementary import exp, expm1
 from crucial.kernels.threads import run_all
 from crucial.types import Floats, Ints
 from crucial.weak.choose import TIE
@@ -78,14 +79,13 @@ class DropSearch:
         """Widen the bounds by what a step can have changed of any weight."""
         right, wrong = weights
         tied = max(0.0, 1.0 - right - wrong)
-        factors = np.exp([-alpha, 0.0, alpha])
-        z = float(np.array([right, tied, wrong]) @ factors)
-        factors /= z
+        up, down = exp(alpha), exp(-alpha)
+        z = right * down + tied + wrong * up
         # A little more than rounding could make of it.
-        least, most = float(factors.min()) * (1.0 - 1e-12), float(factors.max()) * (1.0 + 1e-12)
+        least, most = min(up, down) / z * (1.0 - 1e-12), max(up, down) / z * (1.0 + 1e-12)
         lighter, heavier = (right, wrong) if alpha > 0.0 else (wrong, right)
-        lost = -math.expm1(-abs(alpha)) * lighter
-        won = math.expm1(abs(alpha)) * heavier
+        lost = -expm1(-abs(alpha)) * lighter
+        won = expm1(abs(alpha)) * heavier
         change = self._change
         change[:, change[2] > _LARGEST] = _ANY_CHANGE
         change[0] *= least

@@ -10,10 +10,9 @@ it is and takes part in the next level.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from crucial.kernels.elementary import log2
 from crucial.kernels.gradient_trees import LeafPlan, LevelLeaf
 from crucial.kernels.leaf_limits import NO_COUNTS, TIE, LeafLimits, Split
 from crucial.types import Bools, Floats
@@ -32,7 +31,7 @@ def grow_levels(growth: Growth, root: Leaf) -> None:
     root : Leaf
     """
     limits = growth.limits
-    levels = int(math.log2(limits.max_leaves))
+    levels = int(log2(limits.max_leaves))
     if limits.max_depth is not None:
         levels = min(levels, limits.max_depth)
     search = growth.search

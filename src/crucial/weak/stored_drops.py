@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.elementary import exp, expm1
 from crucial.kernels.stored import StoredSums
 from crucial.types import Floats, Ints, Singles
 
@@ -64,8 +63,8 @@ class PartedPairs:
         """Widen the bounds by what a step can have taken from any weight."""
         right, wrong = weights
         tied = max(0.0, 1.0 - right - wrong)
-        z = right * math.exp(-alpha) + tied + wrong * math.exp(alpha)
-        lost = -math.expm1(-abs(alpha)) * (right if alpha > 0.0 else wrong)
+        z = right * exp(-alpha) + tied + wrong * exp(alpha)
+        lost = -expm1(-abs(alpha)) * (right if alpha > 0.0 else wrong)
         scale, taken = self._change
         scale /= z
         taken[:] = (taken + lost) / z * (1.0 + 1e-12) + 1e-15

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, ScoreState
+from crucial.kernels.elementary import log2
 from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.kernels.gradient_trees import SplitSearch, summable
 from crucial.model.tree import Tree
@@ -42,7 +43,7 @@ def grid_unit(values: Floats) -> float:
     >>> grid_unit(np.array([0.5, -3.0])) == 4.0 * 2.0**-36
     True
     """
-    return _GRID * 2.0 ** math.ceil(math.log2(np.abs(values).max()))
+    return _GRID * 2.0 ** math.ceil(log2(float(np.abs(values).max())))
 
 
 def scaled(tree: Tree, factor: float, unit: float) -> Tree:

@@ -26,7 +26,8 @@ from crucial.boosting.progress import Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
-from crucial.feedback.base import Feedback, exp_or_inf, smoothing_of
+from crucial.feedback.base import Feedback, smoothing_of
+from crucial.kernels.elementary import exp
 from crucial.kernels.plus import PlusSums
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
@@ -132,12 +133,12 @@ def boost_plus(
                 move.ranker,
                 move.alpha,
                 move.r,
-                exp_or_inf(move.log_z),
+                exp(move.log_z),
                 run.weights.log_e2,
                 r1,
                 r2,
                 measures={} if watch is None else watch.advance(move.ranker, move.alpha),
-                extras={"delta": move.delta, **{k: exp_or_inf(v) for k, v in losses.items()}},
+                extras={"delta": move.delta, **{k: exp(v) for k, v in losses.items()}},
                 seconds=time.perf_counter() - began,
             ),
             progress,

@@ -8,8 +8,6 @@ factor F2, which would put both on different scales.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +16,7 @@ from crucial.boosting.plus.search import Choice, lowest
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PairWeights, log_cosh
 from crucial.boosting.steps import newton_root
+from crucial.kernels.elementary import exp, tanh
 from crucial.kernels.plus import stump_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
@@ -175,22 +174,23 @@ class _Direction:
     def slopes(self, alpha: float, smoothing: float) -> tuple[float, float]:
         """Return the first and second derivative of ln F2 at alpha."""
         now = self._eta + alpha * self._beta
-        tanh = np.tanh(now)
+        bent = tanh(now)
         per_ranker = np.stack(
             (
                 log_cosh(now) - log_cosh(self._eta),
-                self._beta * tanh,
-                self._beta**2 * (1.0 - tanh**2),
+                self._beta * bent,
+                self._beta**2 * (1.0 - bent * bent),
             ),
             axis=1,
         )
-        value, first, second = smoothing * 2.0 * math.cosh(alpha), 0.0, 0.0
-        first += smoothing * 2.0 * math.sinh(alpha)
+        grown, shrunk = exp(alpha), exp(-alpha)
+        value, first, second = smoothing * (grown + shrunk), 0.0, 0.0
+        first += smoothing * (grown - shrunk)
         second += value
         for part in self._parts:
             tied, margin, share = self._kept or self._table(part)
             sums = tied @ per_ranker
-            d = share * np.exp(sums[:, 0] - alpha * margin)
+            d = share * exp(sums[:, 0] - alpha * margin)
             tilt = sums[:, 1] - margin
             value += float(d.sum())
             first += float(d @ tilt)

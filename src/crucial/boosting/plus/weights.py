@@ -7,13 +7,12 @@ ranker orders the pair right, ``exp(eta)`` where wrong, ``cosh(eta)`` where it t
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
 from crucial.feedback.states import risks_of
+from crucial.kernels.elementary import exp, log, log1p, tanh
 from crucial.kernels.plus import PlusSums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
@@ -24,7 +23,7 @@ __all__ = ["PairWeights", "log_cosh"]
 # Sum of |alpha| after which weights are computed anew. Relative to each other they can
 # meanwhile change by no more than exp(2 * 100), so that what underflowed stays negligible.
 _RENEW = 100.0
-_LOG_2 = math.log(2.0)
+_LOG_2 = log(2.0)
 # Distance after which nothing is known of a weight between 0 and 1.
 _UNKNOWN = 1e9
 # More is added up than rounding could hide from a bound.
@@ -36,12 +35,12 @@ _FIRST_LOOK = 4
 def log_cosh(x: Floats) -> Floats:
     """Return the logarithm of the hyperbolic cosine, for any argument."""
     size = np.abs(x)
-    return size + np.log1p(np.exp(-2.0 * size)) - _LOG_2
+    return size + log1p(exp(-2.0 * size)) - _LOG_2
 
 
 def _log_cosh(x: float) -> float:
     size = abs(x)
-    return size + math.log1p(math.exp(-2.0 * size)) - _LOG_2
+    return size + log1p(exp(-2.0 * size)) - _LOG_2
 
 
 class PairWeights:
@@ -112,11 +111,11 @@ class PairWeights:
         if self._moved > _RENEW:
             self._renew()
             return self.log_e2 - log_e2
-        grow = math.exp(alpha)
+        grow = exp(alpha)
         factors = self._factors
         # Divided by the mass so far, so that weights need no extra pass to sum to 1.
         factors[0, 1], factors[0, 2] = grow / self._mass, 1.0 / grow / self._mass
-        factors[0, 0] = math.exp(_log_cosh(before + alpha) - _log_cosh(before)) / self._mass
+        factors[0, 0] = exp(_log_cosh(before + alpha) - _log_cosh(before)) / self._mass
         factors[1, 1], factors[1, 2] = grow / self._other_mass, 1.0 / grow / self._other_mass
         factors[1, 0] = 1.0 / self._other_mass
         factors[:, 3] = factors[:, 0]
@@ -127,9 +126,9 @@ class PairWeights:
         changes = ((sums[2], tie), (sums[3], 1.0 / grow), (left, grow))
         change = sum(abs(w / self._mass - w / factor) for w, factor in changes)
         self._travel += 0.5 * float(change) + 1e-15
-        log_z = math.log(self._mass)
+        log_z = log(self._mass)
         self.log_e2 += log_z
-        self.log_e1 += math.log(self._other_mass)
+        self.log_e1 += log(self._other_mass)
         return log_z
 
     def _multiply(self, output: Bytes) -> Floats:
@@ -159,12 +158,12 @@ class PairWeights:
         """
         n = self.size
         slope = self._kernels.column_sums(self.potentials, self._columns, n)
-        tanh = np.tanh(self.eta)
+        bent = tanh(self.eta)
         if floor < 0.0:
             self._weigh_ties(np.arange(n))
-            return self._ties[:n] * tanh - slope, slope
-        delta = self._ties[:n] * tanh - slope
-        reach = np.minimum(self._travel - self._weighed[:n], 1.0) * np.abs(tanh) + np.abs(delta)
+            return self._ties[:n] * bent - slope, slope
+        delta = self._ties[:n] * bent - slope
+        reach = np.minimum(self._travel - self._weighed[:n], 1.0) * np.abs(bent) + np.abs(delta)
         best, take = floor, _FIRST_LOOK
         while True:
             left = (reach >= worst_tied(best) - _SLACK).nonzero()[0]
@@ -173,7 +172,7 @@ class PairWeights:
             if len(left) > take:  # the most promising first: they may rule out the others
                 left = left[np.argsort(-reach[left], kind="stable")[:take]]
             self._weigh_ties(left)
-            found = self._ties[left] * tanh[left] - slope[left]
+            found = self._ties[left] * bent[left] - slope[left]
             delta[left] = found
             reach[left] = -1.0  # (known)
             best, take = max(best, float(np.abs(found).max())), n
@@ -192,16 +191,16 @@ class PairWeights:
             high, low = pairs.high[part], pairs.low[part]
             both = np.einsum("ij,ij->i", used[high] * tie, used[low])
             with np.errstate(divide="ignore"):
-                start = np.log(pairs.weight[part])
+                start = log(pairs.weight[part])
             self._e[part] = start + scores[low] - scores[high]
             self._d[part] = self._e[part] + whole - share[high] - share[low] + 2.0 * both
         tops = float(self._d.max()), float(self._e.max())
-        np.exp(self._d - tops[0], out=self._d)
-        np.exp(self._e - tops[1], out=self._e)
+        self._d[:] = exp(self._d - tops[0])
+        self._e[:] = exp(self._e - tops[1])
         self._factors[:] = 1.0
         self._multiply(np.zeros(pairs.n_rows, np.uint8))
-        self.log_e2 = tops[0] + math.log(self._mass)
-        self.log_e1 = tops[1] + math.log(self._other_mass)
+        self.log_e2 = tops[0] + log(self._mass)
+        self.log_e1 = tops[1] + log(self._other_mass)
 
     def share_of(self, part: slice) -> Floats:
         """Return the weights D of some pairs, normalised."""

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from crucial.data.dtypes import float_type
 from crucial.data.problems.problem import Problem
+from crucial.kernels.elementary import exp
 from crucial.parameters import at_least, between, check
 from crucial.types import Ints, Singles
 
@@ -172,9 +173,9 @@ class _Column:
             np.negative(values, out=values)
         values *= self.spread
         if self.kind == "count":
-            np.floor(np.exp(values, out=values), out=values)
+            values[:] = np.floor(exp(values))
         elif self.kind == "heavy":
             values *= 2
-            np.exp(values, out=values)
+            values[:] = exp(values)
         else:
             values += self.centre

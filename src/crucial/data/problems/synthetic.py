@@ -13,6 +13,7 @@ from crucial.data.dtypes import float_type
 from crucial.data.problems.interactions import make_interactions
 from crucial.data.problems.letor import make_letor
 from crucial.data.problems.problem import Problem
+from crucial.kernels.elementary import exp, log
 from crucial.parameters import at_least, between, check, int_between
 from crucial.types import Bools, Floats, Ints, Singles
 
@@ -70,14 +71,14 @@ def make_film_club(
 
     rng = np.random.default_rng(seed)
     n_tastes = 4
-    popularity = -0.8 * np.log(np.arange(1, n_films + 1))
+    popularity = -0.8 * log(np.arange(1, n_films + 1))
     quality = rng.standard_normal(n_films, np.float32) + np.float32(0.3) * _scaled(popularity)
     films = rng.standard_normal((n_films, n_tastes), np.float32)
     target = rng.standard_normal(n_tastes, np.float32)
     likeness = rng.uniform(-0.5, 1.0, (n_viewers, 1)).astype(np.float32)
     own = rng.standard_normal((n_viewers, n_tastes), np.float32)
     tastes = (likeness * target + np.sqrt(1 - likeness**2) * own).astype(np.float32)
-    busy = n_rated * np.exp(0.6 * rng.standard_normal(n_viewers))
+    busy = n_rated * exp(0.6 * rng.standard_normal(n_viewers))
     counts = np.clip(np.rint(busy), 1, n_films).astype(np.int64)
 
     film = np.flatnonzero(_seen(rng, popularity, np.array([n_rated]))[0])

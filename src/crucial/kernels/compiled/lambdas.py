@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log2
 from crucial.kernels.compiled.sorting import order_falling
 from crucial.kernels.jit import kernel
 
@@ -127,7 +128,7 @@ def _wide_pairs_of(at, size, sigmoid, score, worth, weight, place, apart, pull, 
         distance = score[at] - score[j]  # (not negative)
         change = gap * (place[at] - place[j]) * (weight[at] * weight[j])
         change /= base + apart * distance
-        tail = np.exp(-sigmoid * distance)
+        tail = exp(-sigmoid * distance)
         pull[j] = change * (tail if gap > 0.0 else 1.0) / (1.0 + tail)
         bend[j] = abs(change) * tail / ((1.0 + tail) * (1.0 + tail))
         won[j] -= pull[j]
@@ -216,7 +217,7 @@ def lambda_sums(
         for p in range(size):
             sorted_worth[p] = worth[row[p]]
             sorted_weight[p] = weight[row[p]]
-            grown[p] = np.exp(sigmoid * (score[p] - middle)) if narrow else 1.0
+            grown[p] = exp(sigmoid * (score[p] - middle)) if narrow else 1.0
             won[p] = 0.0
             curved[p] = 0.0
         for p in range(size, size + _ABREAST):
@@ -247,7 +248,7 @@ def lambda_sums(
         factor = sigmoid * inverse[q]
         if normalise and whole > 0.0:
             total = 2.0 * factor * whole
-            factor *= np.log2(1.0 + total) / total
+            factor *= log2(1.0 + total) / total
         factor *= coefficient[q]
         _share_ties(size, score, sorted_worth, sorted_weight, won, curved)
         for p in range(size):

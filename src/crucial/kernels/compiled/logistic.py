@@ -6,8 +6,7 @@ row and a pair costs one division; elsewhere it costs two exponentials.
 
 from __future__ import annotations
 
-import numpy as np
-
+from crucial.kernels.compiled.elementary import exp, log1p
 from crucial.kernels.jit import kernel
 
 __all__ = ["logistic_along", "logistic_sums"]
@@ -19,13 +18,13 @@ _TOGETHER = 8
 @kernel
 def _pair(margin, shift):
     """Return ``(s, 1 - s, ln(1 + e^-margin))`` of a pair, the first and last times e^shift."""
-    tail = np.exp(-abs(margin))
+    tail = exp(-abs(margin))
     if margin > 0:
-        share = np.exp(shift - margin) / (1.0 + tail)
-        ratio = 1.0 - tail / 2 if tail < 1e-8 else np.log1p(tail) / tail
-        return share, 1.0 / (1.0 + tail), np.exp(shift - margin) * ratio
+        share = exp(shift - margin) / (1.0 + tail)
+        ratio = 1.0 - tail / 2 if tail < 1e-8 else log1p(tail) / tail
+        return share, 1.0 / (1.0 + tail), exp(shift - margin) * ratio
     # (there is a shift only where no margin is negative)
-    return 1.0 / (1.0 + tail), tail / (1.0 + tail), np.log1p(tail) - margin
+    return 1.0 / (1.0 + tail), tail / (1.0 + tail), log1p(tail) - margin
 
 
 @kernel
@@ -65,11 +64,11 @@ def logistic_sums(
                         level_won += share
                         level_bend += share * against
                         if weighted:
-                            level_paid += weight[j] * np.log1p(odds)
+                            level_paid += weight[j] * log1p(odds)
                         else:
                             more += odds + more * odds
                     if not weighted:
-                        level_paid += np.log1p(more)
+                        level_paid += log1p(more)
             elif narrow:
                 for j in range(begin, end):
                     whole = 1.0 / (grown[j] + grown[i])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log, log1p
 from crucial.kernels.compiled.logistic import _pair
 from crucial.kernels.jit import kernel
 
@@ -73,7 +74,7 @@ def spread(scores, weight, gain, sign, first_row, last_row, lowest, middle, per_
         place = (scores[i] - lowest) * per_unit
         node = _node(place, out.shape[1])
         _shares(place - node, shares)
-        grown = weight[i] * np.exp(sign * (scores[i] - middle))
+        grown = weight[i] * exp(sign * (scores[i] - middle))
         for k in range(_NODES):
             out[0, node + k] += weight[i] * shares[k]
             out[2, node + k] += grown * shares[k]
@@ -100,7 +101,7 @@ def read_grid(
         _shares(place - node, shares)
         centred = sign * (scores[i] - middle)
         form = 1 if centred > cut else 0
-        factor = weight[i] * np.exp(shift - (centred if form else 0.0))
+        factor = weight[i] * exp(shift - (centred if form else 0.0))
         for what in range(tables.shape[1]):
             value = 0.0
             for k in range(_NODES):
@@ -162,7 +163,7 @@ def read_pieces(
             own = mass[known]
             total = own[0].sum()
             if total > 0.0:
-                cut = np.log(own[2].sum() / total)
+                cut = log(own[2].sum() / total)
                 _convolve(own, lines, len(gain) > 0, tables)
         if not total > 0.0:  # (there are no others)
             continue
@@ -208,11 +209,11 @@ def exact_pairs(
                         more += odds + more * odds
                         held += 1
                         if held == _TOGETHER:
-                            paid += np.log1p(more)
+                            paid += log1p(more)
                             more = 0.0
                             held = 0
                     elif logs == 1:
-                        paid += factor * np.log1p(odds)
+                        paid += factor * log1p(odds)
                 else:
                     share, against, cost = _pair(scores[i] - scores[j], shift)
                     amount = factor * share
@@ -223,4 +224,4 @@ def exact_pairs(
                 out[4, j] += amount * against
             out[0, i] += won
             out[1, i] += bent
-            out[2, i] += paid + np.log1p(more)
+            out[2, i] += paid + log1p(more)

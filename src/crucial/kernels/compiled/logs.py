@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log, log1p
 from crucial.kernels.jit import kernel
 
 __all__ = ["log_add", "log_sum"]
@@ -16,7 +17,7 @@ def log_add(a, b):
         a, b = b, a
     if b == -np.inf:
         return a
-    return a + np.log1p(np.exp(b - a))
+    return a + log1p(exp(b - a))
 
 
 @kernel
@@ -29,5 +30,5 @@ def log_sum(scores, log_weight, factor, begin, end):
         return top
     total = 0.0
     for i in range(begin, end):
-        total += np.exp(log_weight[i] + factor * scores[i] - top)
-    return top + np.log(total)
+        total += exp(log_weight[i] + factor * scores[i] - top)
+    return top + log(total)

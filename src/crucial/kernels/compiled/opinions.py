@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log
 from crucial.kernels.compiled.logs import log_add
 from crucial.kernels.jit import kernel
 
@@ -23,8 +24,8 @@ def _log_sum(values, sign, first, last):
         top = max(top, sign * values[i])
     total = 0.0
     for i in range(first, last):
-        total += np.exp(sign * values[i] - top)
-    return top + np.log(total)
+        total += exp(sign * values[i] - top)
+    return top + log(total)
 
 
 @kernel
@@ -45,13 +46,13 @@ def _potentials(scores, level_start, pi):
         below = log_add(below, _log_sum(scores, 1.0, a, b))
     total = 0.0
     for i in range(len(scores)):
-        pi[i] = np.exp(pi[i] - top)
+        pi[i] = exp(pi[i] - top)
         total += pi[i]
     above = -np.inf
     for level in range(n_levels - 1, -1, -1):
         a, b = level_start[level], level_start[level + 1]
         for i in range(a, b):
-            pi[i] = (pi[i] - np.exp(above + scores[i] - top)) / total
+            pi[i] = (pi[i] - exp(above + scores[i] - top)) / total
         above = log_add(above, _log_sum(scores, -1.0, a, b))
 
 
@@ -62,7 +63,7 @@ def _step(r, smoothing, snap):
     right, wrong = (1.0 + r) / 2.0, (1.0 - r) / 2.0
     if right < snap or wrong < snap:
         right, wrong = right + smoothing, wrong + smoothing
-    return 0.5 * np.log(right / wrong)
+    return 0.5 * log(right / wrong)
 
 
 @kernel

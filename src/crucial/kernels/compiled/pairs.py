@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log
 from crucial.kernels.compiled.logs import log_add
 from crucial.kernels.compiled.trees import tree_add, tree_sum
 from crucial.kernels.jit import kernel
@@ -115,14 +116,14 @@ def log_halves(
                 positive[i] = log_weight[i] - scores[i] + below
                 row_top = max(row_top, positive[i])
                 if top > -np.inf:
-                    level += np.exp(log_weight[i] + scores[i] - top)
+                    level += exp(log_weight[i] + scores[i] - top)
             if row_top > -np.inf:
                 rows = 0.0
                 for i in range(level_start[s], level_start[s + 1]):
-                    rows += np.exp(positive[i] - row_top)
-                total = log_add(total, row_top + np.log(rows))
+                    rows += exp(positive[i] - row_top)
+                total = log_add(total, row_top + log(rows))
             if top > -np.inf:
-                cumulative = log_add(cumulative, top + np.log(level))
+                cumulative = log_add(cumulative, top + log(level))
             if not graded:
                 below = cumulative
         log_loss[q] = total
@@ -138,9 +139,9 @@ def log_halves(
             for i in range(level_start[s], level_start[s + 1]):
                 negative[i] = log_weight[i] + scores[i] + above
                 if top > -np.inf:
-                    level += np.exp(log_weight[i] - scores[i] - top)
+                    level += exp(log_weight[i] - scores[i] - top)
             if top > -np.inf:
-                cumulative = log_add(cumulative, top + np.log(level))
+                cumulative = log_add(cumulative, top + log(level))
             if not graded:
                 above = cumulative
 

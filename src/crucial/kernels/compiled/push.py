@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log
 from crucial.kernels.compiled.logs import log_add, log_sum
 from crucial.kernels.jit import kernel
 
@@ -61,8 +62,8 @@ def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
     total = 0.0
     for i in range(begin, end):
         if output[i] == wanted:
-            total += np.exp(log_weight[i] + factor * scores[i] - top)
-    return top + np.log(total)
+            total += exp(log_weight[i] + factor * scores[i] - top)
+    return top + log(total)
 
 
 @kernel

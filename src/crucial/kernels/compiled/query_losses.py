@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from crucial.kernels.compiled.elementary import exp, log
 from crucial.kernels.jit import kernel
 
 __all__ = ["cross_entropy", "squares", "xendcg"]
@@ -50,11 +49,11 @@ def cross_entropy(
         right = 0.0
         for i in range(a, b):
             centred = scores[i] - top
-            share = weight[i] * np.exp(centred)
+            share = weight[i] * exp(centred)
             pi[i] = share
             whole += share
             right += target[i] * centred
-        loss[q] = np.log(whole) - right
+        loss[q] = log(whole) - right
         inverse = 1.0 / whole
         factor = coefficient[q]
         for i in range(a, b):
@@ -90,7 +89,7 @@ def xendcg(
         top = a  # the row of the largest share
         for i in range(a, b):
             centred = scores[i] - highest
-            curvature[i] = weight[i] * np.exp(centred)
+            curvature[i] = weight[i] * exp(centred)
             top = i if curvature[i] > curvature[top] else top
             pi[i] = weight[i] * (worth[i] - unit[q] * noise[i])
             targets += pi[i]
@@ -101,7 +100,7 @@ def xendcg(
         for i in range(a, b):
             others += curvature[i] if i != top else 0.0
         whole = others + curvature[top]
-        loss[q] = np.log(whole) - right / expected
+        loss[q] = log(whole) - right / expected
         copies = max(weight[top], 1.0)
         rest_top = max((others + curvature[top] * (1.0 - 1.0 / copies)) / whole, _LEAST)
         without = 0.0  # sum of p1 over all rows but the top one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp
 from crucial.kernels.jit import kernel
 from crucial.kernels.plain.surrogates import EDGE
 
@@ -16,7 +17,7 @@ _EXP, _HINGE = 0, 1
 def _pair(surrogate, width, z):
     """Return the loss of one pair and minus its derivative, as levels of one row each have."""
     if surrogate == _EXP:
-        loss = np.exp(-z)
+        loss = exp(-z)
         return loss, loss
     if surrogate == _HINGE:
         return max(0.0, 1.0 - z), 1.0 if z < 1.0 - EDGE else 0.0
@@ -78,16 +79,16 @@ def _exponential(gap, c, f, u, a, b, begin, end, gradient):
     lowest, highest = f[a], f[end - 1]
     above = 0.0
     for i in range(a, b):
-        above += u[i] * np.exp(gap * (lowest - f[i]))
+        above += u[i] * exp(gap * (lowest - f[i]))
     below = 0.0
     for j in range(begin, end):
-        below += u[j] * np.exp(gap * (f[j] - highest))
-    unit = np.exp(gap * (highest - lowest))
+        below += u[j] * exp(gap * (f[j] - highest))
+    unit = exp(gap * (highest - lowest))
     if len(gradient):
         for i in range(a, b):
-            gradient[i] += c * gap * np.exp(gap * (lowest - f[i])) * below * unit
+            gradient[i] += c * gap * exp(gap * (lowest - f[i])) * below * unit
         for j in range(begin, end):
-            gradient[j] -= c * gap * np.exp(gap * (f[j] - highest)) * above * unit
+            gradient[j] -= c * gap * exp(gap * (f[j] - highest)) * above * unit
     return above * below * unit
 
 

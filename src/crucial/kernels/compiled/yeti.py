@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.compiled.elementary import exp, log, log1p
 from crucial.kernels.compiled.noise import mix
 from crucial.kernels.compiled.sorting import order_falling
 from crucial.kernels.jit import kernel
@@ -55,7 +56,7 @@ def yeti_sums(
             curvature[i] = 0.0
         narrow = high - low <= NARROW
         for p in range(size):
-            grown[p] = np.exp(scores[begin + p] - 0.5 * (low + high)) if narrow else 1.0
+            grown[p] = exp(scores[begin + p] - 0.5 * (low + high)) if narrow else 1.0
         paid = 0.0
         for number in range(permutations):
             own = mix(keys[q] + np.uint64(number + 1))
@@ -65,7 +66,7 @@ def yeti_sums(
                 if narrow:  # (exponentials have the same order)
                     noisy[p] = grown[p] * z / (1.0 - z)
                 else:
-                    noisy[p] = scores[begin + p] + np.log(z) - np.log1p(-z)
+                    noisy[p] = scores[begin + p] + log(z) - log1p(-z)
             order_falling(noisy, 0, size, key, row, spare, spare_row)
             decayed = 1.0 / permutations
             for p in range(size - 1):
@@ -77,8 +78,8 @@ def yeti_sums(
                         one, other = grown[row[p]], grown[row[p + 1]]
                     else:
                         distance = scores[i] - scores[j]
-                        one = 1.0 if distance > 0.0 else np.exp(distance)
-                        other = np.exp(-distance) if distance > 0.0 else 1.0
+                        one = 1.0 if distance > 0.0 else exp(distance)
+                        other = exp(-distance) if distance > 0.0 else 1.0
                     whole = 1.0 / (one + other)
                     w = decayed * abs(gap) * weight[i] * weight[j]
                     amount = w * (other if gap > 0.0 else one) * whole

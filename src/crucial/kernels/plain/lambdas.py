@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.elementary import exp, log2
 from crucial.types import Floats, Ints
 
 __all__ = ["AVERAGE_PRECISION", "NDCG", "RECIPROCAL_RANK", "How", "lambda_sums", "worths_of_places"]
@@ -122,7 +123,7 @@ def lambda_sums(
         distance = score[:top, None] - score
         if normalise and score[0] > score[-1]:
             change /= _NEAR + np.abs(distance)
-        tail = np.exp(-sigmoid * np.abs(distance))
+        tail = exp(-sigmoid * np.abs(distance))
         share = np.where(change > 0, tail, 1.0) / (1.0 + tail)
         pull, bend = change * share, np.abs(change) * tail / (1.0 + tail) ** 2
         won, curved = -pull.sum(axis=0), bend.sum(axis=0)
@@ -131,7 +132,7 @@ def lambda_sums(
         factor = sigmoid * inverse[q]
         total = 2.0 * factor * float(np.abs(pull).sum())
         if normalise and total > 0:
-            factor *= np.log2(1.0 + total) / total
+            factor *= log2(1.0 + total) / total
         factor *= coefficient[q]
         won, curved = _shared(score, own, u, won), _shared(score, own, u, curved)
         pi[a + order] = factor * won

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from crucial.kernels.elementary import exp, log1p
 from crucial.kernels.levels import Levels
 from crucial.types import Floats
 
@@ -72,9 +73,9 @@ def logistic_sums(
     for hi, lo, factor in _blocks(weight, gains, levels):
         w = weight[hi, None] * factor
         margin = scores[hi, None] - scores[lo]
-        tail = np.exp(-np.abs(margin))
+        tail = exp(-np.abs(margin))
         # e^shift / (1 + e^margin), without overflow on either side
-        share = np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
+        share = exp(np.minimum(0.0, -margin) + shift) / (1.0 + tail)
         d = w * share
         bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
         positive[hi] += d.sum(axis=1)
@@ -83,8 +84,8 @@ def logistic_sums(
         curvature[lo] += bend.sum(axis=0)
         # ln(1 + t) e^shift = (ln(1 + t) / t) e^(shift - margin) where t underflows
         small = tail < 1e-8
-        ratio = np.where(small, 1.0 - tail / 2, np.log1p(tail) / np.where(small, 1.0, tail))
-        gone = np.exp(shift - np.abs(margin)) * ratio
+        ratio = np.where(small, 1.0 - tail / 2, log1p(tail) / np.where(small, 1.0, tail))
+        gone = exp(shift - np.abs(margin)) * ratio
         loss[hi] += (w * (gone + np.maximum(0.0, -margin))).sum(axis=1)
 
 
@@ -110,8 +111,8 @@ def logistic_along(
     out[:] = 0.0
     for hi, lo, factor in _blocks(weight, gains, levels):
         margin = scores[hi, None] - scores[lo]
-        tail = np.exp(-np.abs(margin))
-        d = weight[hi, None] * factor * np.exp(np.minimum(0.0, -margin) + shift)
+        tail = exp(-np.abs(margin))
+        d = weight[hi, None] * factor * exp(np.minimum(0.0, -margin) + shift)
         d /= 1.0 + tail
         gained = output[hi, None] - output[lo]
         out[hi, 0] = (d * (gained > 0)).sum(axis=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.elementary import exp, log, logaddexp
 from crucial.kernels.levels import Levels
 from crucial.types import Bytes, Codes, Floats, Ints
 
@@ -28,11 +30,17 @@ __all__ = [
 ]
 
 
+def _accumulated(add: Callable[..., Floats], terms: NDArray[np.number]) -> Floats:
+    if isinstance(add, np.ufunc):
+        return np.asarray(add.accumulate(terms, axis=0))
+    return np.array(list(accumulate(terms.tolist(), add)))
+
+
 def _below(
     sums: NDArray[np.number],
     gap: Floats,
     query_first: Ints,
-    add: np.ufunc,
+    add: Callable[..., Floats],
     multiply: np.ufunc,
     zero: float,
 ) -> Floats:
@@ -43,9 +51,9 @@ def _below(
     deepest = int(sizes.max(initial=0))
     if len(sizes) <= deepest:  # few deep queries: one after the other
         for a, b in pairwise(query_first.tolist()):
-            cumulative = add.accumulate(sums[a : b - 1], axis=0)
+            cumulative = _accumulated(add, sums[a : b - 1])
             if len(gap):
-                cumulative = add.accumulate(multiply(gap[a + 1 : b], cumulative), axis=0)
+                cumulative = _accumulated(add, multiply(gap[a + 1 : b], cumulative))
             out[a + 1 : b] = cumulative
         return out
     cumulative = np.full((len(sizes), *sums.shape[1:]), zero)
@@ -83,7 +91,7 @@ def sums_above(sums: NDArray[np.number], gap: Floats, query_first: Ints) -> Floa
 
 def logs_below(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
     """Return `sums_below` of logarithms, as logarithms."""
-    return _below(sums, log_gap, query_first, np.logaddexp, np.add, -np.inf)
+    return _below(sums, log_gap, query_first, logaddexp, np.add, -np.inf)
 
 
 def logs_above(sums: Floats, log_gap: Floats, query_first: Ints) -> Floats:
@@ -200,9 +208,9 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
     """Return the logarithm of the sum of exponentials of every slice."""
     top = np.maximum.reduceat(values, starts[:-1])
     safe = np.where(np.isfinite(top), top, 0.0)
-    inner = np.exp(values - np.repeat(safe, np.diff(starts)))
+    inner = exp(values - np.repeat(safe, np.diff(starts)))
     with np.errstate(divide="ignore"):
-        return safe + np.log(np.add.reduceat(inner, starts[:-1]))
+        return safe + log(np.add.reduceat(inner, starts[:-1]))
 
 
 def binary_weights(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.elementary import exp, log
 from crucial.types import Floats, Ints
 
 __all__ = ["cross_entropy", "squares", "xendcg"]
@@ -76,13 +77,13 @@ def cross_entropy(
     first, sizes = row_start[:-1], np.diff(row_start)
     top = np.maximum.reduceat(scores, first)
     centred = scores - np.repeat(top, sizes)
-    share = weight * np.exp(centred)
+    share = weight * exp(centred)
     whole = np.add.reduceat(share, first)
     share /= np.repeat(whole, sizes)
     factor = np.repeat(coefficient, sizes)
     pi[:] = factor * (target - share)
     curvature[:] = factor * share * (1.0 - share / np.maximum(weight, 1.0))
-    loss[:] = np.log(whole) - np.add.reduceat(target * centred, first)
+    loss[:] = log(whole) - np.add.reduceat(target * centred, first)
 
 
 def xendcg(
@@ -119,7 +120,7 @@ def xendcg(
     first, sizes = row_start[:-1], np.diff(row_start)
     query = np.repeat(np.arange(len(sizes)), sizes)
     centred = scores - np.maximum.reduceat(scores, first)[query]
-    mass = weight * np.exp(centred)
+    mass = weight * exp(centred)
     top = _first_largest(mass, first, query)
     copies = np.maximum(weight, 1.0)
     other = mass.copy()
@@ -147,7 +148,7 @@ def xendcg(
     curvature[:] = factor * r * rest
     expected = weight * (worth - 0.5 * unit[query])
     right = np.add.reduceat(expected * centred, first) / np.add.reduceat(expected, first)
-    loss[:] = np.log(whole) - right
+    loss[:] = log(whole) - right
 
 
 def _first_largest(values: Floats, first: Ints, query: Ints) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.elementary import exp
 from crucial.kernels.levels import Levels
 from crucial.types import Floats
 
@@ -25,7 +26,7 @@ def surrogate_of(surrogate: str, width: float, z: Floats) -> tuple[Floats, Float
     """
     if surrogate == "exp":
         with np.errstate(over="ignore"):
-            loss = np.exp(-z)
+            loss = exp(-z)
         return loss, loss
     if surrogate == "hinge":
         return np.maximum(0.0, 1.0 - z), (z < 1.0 - EDGE).astype(np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.elementary import exp, log, log1p
 from crucial.kernels.plain.noise import GOLDEN, mix
 from crucial.types import Floats, Ints
 
@@ -51,12 +52,12 @@ def yeti_sums(
         places = GOLDEN * np.arange(1, b - a + 1, dtype=np.uint64)
         drawn = mix(mix(keys[q] + numbers)[:, None] + places) >> np.uint64(11)
         uniform = (drawn + 0.5) * 2.0**-53
-        noisy = score + np.log(uniform) - np.log1p(-uniform)
+        noisy = score + log(uniform) - log1p(-uniform)
         order = np.argsort(-noisy, axis=1, kind="stable")
         upper, lower = order[:, :-1], order[:, 1:]
         gap = own[upper] - own[lower]
         margin = np.where(gap > 0, 1.0, -1.0) * (score[upper] - score[lower])
-        tail = np.exp(-np.abs(margin))
+        tail = exp(-np.abs(margin))
         w = decay ** np.arange(b - a - 1) * np.abs(gap) * u[upper] * u[lower] / permutations
         amount = w * np.where(margin > 0, tail, 1.0) / (1.0 + tail)
         bend = w * tail / (1.0 + tail) ** 2

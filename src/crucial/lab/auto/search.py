@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from crucial import __version__
 from crucial.errors import DataError
 from crucial.inspection.results import plain
+from crucial.kernels.elementary import exp
 from crucial.lab.auto.blend import AverageRanker
 from crucial.lab.auto.candidates import KINDS, Candidate
 from crucial.lab.auto.cells import TASK, average_cell, compute_cell, compute_scores, fresh
@@ -368,7 +368,7 @@ def _part(trial: Trial, best: Trial) -> float:
     gap = best.gap(trial)
     if not gap.mean > 0.0:
         return 1.0
-    return math.exp(-0.5 * (gap.mean / (_FADING * gap.error)) ** 2) if gap.error else 0.0
+    return exp(-0.5 * (gap.mean / (_FADING * gap.error)) ** 2) if gap.error else 0.0
 
 
 def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:

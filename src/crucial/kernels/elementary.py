@@ -1,0 +1,298 @@
+"""Exponentials and logarithms that are the same to the last bit on every machine.
+
+The exp and log of NumPy and of the C library differ in their last digit between CPUs: each has
+several implementations, chosen at run time by vector width and fused multiply-add. The functions
+here use additions, multiplications, divisions and exact scaling only, each rounded once, in one
+order for numbers, arrays and compiled kernels (`crucial.kernels.compiled.elementary`), so that
+all of them agree to the byte. Errors are at most 1 unit in the last place for exp and log, 2 for
+the functions derived from them. They accept numbers and arrays and never warn or raise: the
+results are 0, infinity and NaN where IEEE 754 has them.
+
+Examples
+--------
+>>> exp(1.0), log(0.0), exp(np.array([0.0, 1.0]))
+(2.718281828459045, -inf, array([1.        , 2.71828183]))
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from crucial.types import Floats
+
+__all__ = [
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "logaddexp", "power", "sigmoid", "tanh",
+]  # fmt: skip
+
+Number = TypeVar("Number", float, Floats)
+
+LOG2_E = 1.4426950408889634
+LOG_2 = 0.6931471805599453
+# ln 2 in two parts: multiples of the first by whole numbers below 2^20 are exact.
+LOG_2_HIGH, LOG_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+# Adding this number rounds to a whole number, which the low bits of the sum then contain.
+ROUNDING, ROUNDING_BITS = 6755399441055744.0, 0x4338000000000000
+# Arguments beyond which exp is 0 or infinite.
+LOWEST, HIGHEST = -746.0, 710.0
+# Bits of sqrt(1/2): log splits numbers into 2^k m with m in [sqrt(1/2), sqrt(2)).
+ROOT_BITS = 0x3FE6A09E667F3BCD
+SMALLEST_NORMAL, TO_NORMAL = 2.0**-1022, 2.0**54
+
+_BLOCK = 4096  # (intermediate results stay in the first cache)
+_COMPILED = 20_000  # size from which a compiled loop pays off, where Numba is loaded anyway
+
+
+def exp_series(r: Number) -> Number:
+    """Return e^r - 1 for ``abs(r) <= ln(2) / 2``: a Chebyshev interpolant, error 2^-61."""
+    z = r * r
+    zz = z * z
+    low = (0.5 + r * 0.1666666666666667) + z * (0.04166666666666667 + r * 0.008333333333326084)
+    high = (0.0013888888888883711 + r * 0.0001984126987500228) + z * (
+        2.480158732567746e-05 + r * 2.755725517000089e-06
+    )
+    rest = (2.755727347871858e-07 + r * 2.5105312729622103e-08) + z * 2.09147553258932e-09
+    return r + z * (low + zz * (high + zz * rest))
+
+
+def log_series(f: Number) -> tuple[Number, Number]:
+    """Return a and b with ``log(1 + f) = f - (a - b)`` for 1 + f in [sqrt(1/2), sqrt(2)).
+
+    b is ``s (a + R)`` with ``s = f / (2 + f)`` and the Chebyshev interpolant R of
+    ``(2 artanh s) / s - 2`` (error 2^-60).
+    """
+    s = f / (2.0 + f)
+    z = s * s
+    zz = z * z
+    low = 0.6666666666666666 + z * 0.40000000000000885
+    low = low + zz * (0.28571428570799784 + z * 0.22222222392581045)
+    high = 0.18181795547521137 + z * 0.15386244737621665
+    high = high + zz * (0.13268638369266825 + z * 0.13088034850927555)
+    a = 0.5 * f * f
+    return a, s * (a + z * (low + zz * zz * high))
+
+
+def _exp_number(x: float) -> float:
+    if not LOWEST <= x <= HIGHEST:
+        return x if x != x else (math.inf if x > 0.0 else 0.0)
+    k = (x * LOG2_E + ROUNDING) - ROUNDING
+    y = 1.0 + exp_series((x - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    return y * 2.0**k if -1022.0 <= k < 1024.0 else _scaled(y, int(k))
+
+
+def _scaled(y: float, k: int) -> float:
+    try:
+        return math.ldexp(y, k)
+    except OverflowError:
+        return math.inf
+
+
+def _exp_block(x: Floats) -> Floats:
+    clipped = np.where(x > HIGHEST, HIGHEST, np.where(x < LOWEST, LOWEST, x))
+    shifted = clipped * LOG2_E + ROUNDING
+    k = shifted - ROUNDING
+    y = 1.0 + exp_series((clipped - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    n = shifted.view(np.int64) - ROUNDING_BITS
+    half = n >> 1
+    y *= ((half + 1023) << 52).view(np.float64)
+    y *= ((n - half + 1023) << 52).view(np.float64)
+    return y
+
+
+def _split_number(x: float) -> tuple[float, float]:
+    """Return k and f of ``x = 2^k (1 + f)`` for a positive finite number."""
+    m, k = math.frexp(x)
+    # (the border is that of ROOT_BITS, one unit above the rounded square root's own)
+    return (k - 1.0, 2.0 * m - 1.0) if m < 0.7071067811865476 else (float(k), m - 1.0)
+
+
+def _log_number(x: float) -> float:
+    if not 0.0 < x < math.inf:
+        return x if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+    k, f = _split_number(x)
+    a, b = log_series(f)
+    return k * LOG_2_HIGH - ((a - (b + k * LOG_2_LOW)) - f)
+
+
+def _split_block(x: Floats) -> tuple[Floats, Floats]:
+    tiny = x < SMALLEST_NORMAL
+    bits = np.where(tiny, x * TO_NORMAL, x).view(np.int64)
+    k = (bits - ROOT_BITS) >> 52
+    return (k - 54 * tiny).astype(np.float64), (bits - (k << 52)).view(np.float64) - 1.0
+
+
+def _log_block(x: Floats) -> Floats:
+    k, f = _split_block(x)
+    a, b = log_series(f)
+    return _log_special(x, k * LOG_2_HIGH - ((a - (b + k * LOG_2_LOW)) - f))
+
+
+def _log_special(x: Floats, value: Floats) -> Floats:
+    """Return the logarithms with those of 0, negative numbers, infinity and NaN in place."""
+    odd = ~((x > 0.0) & (x < np.inf))
+    if odd.any():
+        value[odd] = np.where(x[odd] > 0.0, x[odd], np.where(x[odd] == 0.0, -np.inf, np.nan))
+    return value
+
+
+def _log2_number(x: float) -> float:
+    if not 0.0 < x < math.inf:
+        return _log_number(x)
+    k, f = _split_number(x)
+    a, b = log_series(f)
+    return k + (f - (a - b)) * LOG2_E
+
+
+def _log2_block(x: Floats) -> Floats:
+    k, f = _split_block(x)
+    a, b = log_series(f)
+    return _log_special(x, k + (f - (a - b)) * LOG2_E)
+
+
+def _exp2_number(x: float) -> float:
+    if not -1076.0 <= x <= 1025.0:
+        return x if x != x else (math.inf if x > 0.0 else 0.0)
+    k = (x + ROUNDING) - ROUNDING
+    return _scaled(1.0 + exp_series((x - k) * LOG_2), int(k))
+
+
+def _exp2_block(x: Floats) -> Floats:
+    clipped = np.where(x > 1025.0, 1025.0, np.where(x < -1076.0, -1076.0, x))
+    shifted = clipped + ROUNDING
+    y = 1.0 + exp_series((clipped - (shifted - ROUNDING)) * LOG_2)
+    return np.ldexp(y, (shifted.view(np.int64) - ROUNDING_BITS).astype(np.int32))
+
+
+def _expm1_number(x: float) -> float:
+    if not -40.0 <= x <= HIGHEST:
+        return x if x != x else (math.inf if x > 0.0 else -1.0)
+    k = (x * LOG2_E + ROUNDING) - ROUNDING
+    s = exp_series((x - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    if k == 0.0:
+        return s
+    return 2.0**k * s + (2.0**k - 1.0) if k < 1024.0 else _exp_number(x)
+
+
+def _expm1_block(x: Floats) -> Floats:
+    clipped = np.where(x > HIGHEST, HIGHEST, np.where(x < -40.0, -40.0, x))
+    k = (clipped * LOG2_E + ROUNDING) - ROUNDING
+    s = exp_series((clipped - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    unit = np.ldexp(1.0, np.nan_to_num(k).astype(np.int32))
+    y = np.where(k == 0.0, s, unit * s + (unit - 1.0))
+    return np.where(x < -40.0, -1.0, np.where(k >= 1024.0, _exp_block(x), y))
+
+
+def _log1p_number(x: float) -> float:
+    u = 1.0 + x
+    if u == 1.0 or not 0.0 < u < math.inf:
+        return x if u == 1.0 else _log_number(u)
+    return _log_number(u) + (x - (u - 1.0)) / u
+
+
+def _log1p_block(x: Floats) -> Floats:
+    u = 1.0 + x
+    value = _log_block(u)
+    near = (u > 0.0) & (u < np.inf)
+    return np.where(u == 1.0, x, np.where(near, value + (x - (u - 1.0)) / u, value))
+
+
+class _Function:
+    """A function of a number, or of every number of an array."""
+
+    def __init__(
+        self,
+        about: str,
+        number: Callable[[float], float],
+        block: Callable[[Floats], Floats],
+        compiled: str = "",
+    ) -> None:
+        self.__doc__, self._number, self._block, self._compiled = about, number, block, compiled
+
+    @overload
+    def __call__(self, x: float) -> float: ...
+    @overload
+    def __call__(self, x: ArrayLike) -> Floats: ...
+    def __call__(self, x: ArrayLike) -> float | Floats:
+        if isinstance(x, float) or np.ndim(x) == 0:
+            return self._number(float(x))  # type: ignore[arg-type]
+        flat = np.ascontiguousarray(x, np.float64).reshape(-1)
+        out = np.empty_like(flat)
+        if self._compiled and len(flat) >= _COMPILED and "numba" in sys.modules:
+            from crucial.kernels.compiled import elementary
+
+            getattr(elementary, self._compiled)(flat, out)
+            return out.reshape(np.shape(x))
+        with np.errstate(all="ignore"):
+            for begin in range(0, len(flat), _BLOCK):
+                out[begin : begin + _BLOCK] = self._block(flat[begin : begin + _BLOCK])
+        return out.reshape(np.shape(x))
+
+
+exp = _Function("Return e^x.", _exp_number, _exp_block, "exp_all")
+exp2 = _Function("Return 2^x, exact for whole numbers.", _exp2_number, _exp2_block)
+expm1 = _Function("Return e^x - 1, accurate near 0.", _expm1_number, _expm1_block)
+log = _Function("Return the natural logarithm.", _log_number, _log_block, "log_all")
+log1p = _Function("Return log(1 + x), accurate near 0.", _log1p_number, _log1p_block, "log1p_all")
+log2 = _Function("Return the logarithm to base 2.", _log2_number, _log2_block)
+
+
+def _sigmoid_number(x: float) -> float:
+    tail = _exp_number(-abs(x))
+    return (1.0 if x >= 0.0 else tail) / (1.0 + tail)
+
+
+def _sigmoid_block(x: Floats) -> Floats:
+    tail = _exp_block(-np.abs(x))
+    return np.asarray(np.where(x >= 0.0, 1.0, tail) / (1.0 + tail))
+
+
+def _tanh_number(x: float) -> float:
+    grown = _expm1_number(min(2.0 * abs(x), 50.0)) if x == x else x  # (beyond, it is 1)
+    return math.copysign(grown / (grown + 2.0), x)
+
+
+def _tanh_block(x: Floats) -> Floats:
+    grown = _expm1_block(np.minimum(2.0 * np.abs(x), 50.0))
+    return np.copysign(grown / (grown + 2.0), x)
+
+
+sigmoid = _Function("Return 1 / (1 + e^-x).", _sigmoid_number, _sigmoid_block)
+tanh = _Function("Return the hyperbolic tangent.", _tanh_number, _tanh_block)
+
+
+@overload
+def logaddexp(a: float, b: float) -> float: ...
+@overload
+def logaddexp(a: ArrayLike, b: ArrayLike) -> Floats: ...
+def logaddexp(a: ArrayLike, b: ArrayLike) -> float | Floats:
+    """Return log(e^a + e^b)."""
+    if isinstance(a, float) and isinstance(b, float):
+        gap = 0.0 if a == b else abs(a - b)
+        return (b if a < b else a) + _log1p_number(_exp_number(-gap))
+    top = np.where(np.less(a, b), b, a)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(np.equal(a, b), 0.0, np.abs(np.subtract(a, b)))  # (both may be infinite)
+    return top + log1p(exp(-gaps))
+
+
+@overload
+def power(base: float, exponent: float) -> float: ...
+@overload
+def power(base: Floats, exponent: float) -> Floats: ...
+def power(base: float | Floats, exponent: float) -> float | Floats:
+    """Return ``base ** exponent`` for a base of at least 0.
+
+    Whole exponents up to 64 are products, others ``exp(exponent * log(base))``, whose relative
+    error grows with the size of that product.
+    """
+    if exponent.is_integer() and 0 <= exponent <= 64:
+        out = base * 0.0 + 1.0
+        for bit in f"{int(exponent):b}":
+            out = out * out * base if bit == "1" else out * out
+        return out
+    return exp(exponent * log(base))

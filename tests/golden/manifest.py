@@ -1,0 +1,272 @@
+"""Digests of what every ranker learns from fixed problems, and of every measure.
+
+``python tests/golden/manifest.py write`` writes ``manifest.json``, ``check`` compares this machine
+with it, and ``cpus`` compares processes that use other code paths of NumPy, OpenBLAS, the C
+library and Numba (`make test-cpus`). Rankers that boost, and measures, are held to the byte. The
+scores of linear, kernel and net rankers, whose solvers call BLAS, are held to `CLOSE`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from crucial import Groups, evaluate
+from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.measures.names import MEASURES
+
+FILE = Path(__file__).parent / "manifest.json"
+CLOSE = 1e-9  # of the range of the scores
+#: Rankers that compare all rows with all, and refuse queries.
+WITHOUT_QUERIES = {
+    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
+    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
+}  # fmt: skip
+#: Rankers whose solvers call BLAS.
+BY_BLAS = {
+    "infinite-push", "listmle", "rankcosine", "ranking-svm", "ranknet", "rankrls", "rsrank",
+    "sparse-ranking-svm", "svm-map",
+}  # fmt: skip
+TREES = {"weak": "tree", "max_leaves": 4, "min_rows": 3}
+#: Other settings than a ranker's defaults, by a name that begins with the ranker's own.
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{
+        f"{name} {kind}": TREES | settings
+        for name in ("adaboost", "logistic", "logitboost", "pnorm-push", "rankboost")
+        for kind, settings in (("trees", {}), ("symmetric trees", {"symmetric": True}))
+    },
+    "smooth-margin trees": TREES,
+    **{
+        f"gradient {loss}": {"loss": loss}
+        for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
+    },
+    "gradient symmetric trees": {"symmetric": True},
+    "gradient sampled rows": {"subsample_rows": 0.7, "max_features": 0.7},
+    "rankboost largest_drop": {"choice": "largest_drop"},
+    "rankboost numeric": {"step": "numeric", "weak": "feature"},
+    "rankboost bags": {"n_bags": 2},
+    "rankboost exp gain": {"gain": "exp"},
+    "rankboost early stopping": {"early_stopping_rounds": 2},
+    "rankboost pairs": {"interactions": 2, "weak": "tree", "max_leaves": 3},
+    "ranking-svm rbf": {"kernel": "rbf"},
+    "rankrls rbf": {"kernel": "rbf"},
+}
+#: Rankers that take minutes on, or refuse, the large problems.
+SMALL_ONLY = {"infinite-push", "ranknet", "rsrank", "svm-map", "rankrls rbf", "ranking-svm rbf"}
+TWO_LABELS = WITHOUT_QUERIES | {"infinite-push", "svm-map"}
+NEED_CUTOFF = {"localised_loss", "p", "persistence", "profit", "recall", "top", "weak_loss"}
+MEASURES_AT = sorted(NEED_CUTOFF | {"err", "map", "mrr", "ndcg", "ndcg_exp"})
+FEW = {
+    "gradient": {"min_rows": 3},
+    "ranknet": {"max_iter": 5},
+    "tournament-forest": {"n_estimators": 3},
+    "ranking-forest": {"n_estimators": 3},
+    "crank-forest": {"n_estimators": 3},
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with labels, queries and weights."""
+
+    X: Any
+    y: Any
+    qid: Any
+    weight: Any
+    two_labels: bool
+
+
+def _numbers(rows: int, columns: int, labels: int, queries: int, seed: int) -> Problem:
+    """Return a problem made by additions and multiplications: the same on every machine."""
+    random = np.random.default_rng(seed)
+    X = random.random((rows, columns)) + random.random((rows, columns)) - 1.0
+    X[:, 1] = np.round(X[:, 1] * 4.0)  # (ties)
+    signal = X[:, 0] - 0.5 * X[:, 2] * X[:, 0] + 0.25 * X[:, 1] + 0.6 * random.random(rows)
+    cuts = np.sort(signal)[[rows * k // labels for k in range(1, labels)]]
+    X[random.random(X.shape) < 0.1] = np.nan
+    y = np.searchsorted(cuts, signal).astype(float)
+    qid = random.integers(0, queries, rows)
+    return Problem(X, y, qid, 0.5 + random.random(rows), labels == 2)
+
+
+def _sparse(problem: Problem) -> Problem:
+    X = np.where(np.isnan(problem.X) | (np.abs(problem.X) < 0.5), 0.0, problem.X)
+    return Problem(csr_array(X), problem.y, problem.qid, problem.weight, problem.two_labels)
+
+
+def _text(problem: Problem) -> Problem:
+    place = np.arange(len(problem.y))
+    kinds = np.array(["bread", "tea", None, "salt", "oil"], object)[(place * 7 + place // 3) % 5]
+    days = pd.Timestamp("2020-02-28") + pd.to_timedelta(place * 36 % 5000, "h")
+    X = pd.DataFrame({"size": problem.X[:, 0], "kind": kinds, "day": days, "x": problem.X[:, 2]})
+    return Problem(X, problem.y, problem.qid, problem.weight, problem.two_labels)
+
+
+def problems() -> dict[str, Problem]:
+    """Return the fixed problems: two below and two above the sizes of compiled kernels."""
+    small = _numbers(90, 4, 2, 5, 1)
+    return {
+        "two": small,
+        "graded": _numbers(400, 6, 4, 20, 2),
+        "large two": _numbers(31_000, 12, 2, 300, 3),
+        "large graded": _numbers(31_000, 12, 5, 300, 4),
+        "sparse": _sparse(_numbers(300, 8, 2, 10, 5)),
+        "text": _text(_numbers(200, 4, 2, 8, 6)),
+    }
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _accepts(name: str, place: str, problem: Problem) -> bool:
+    if place.startswith("large") and {name, name.split()[0]} & SMALL_ONLY:
+        return False
+    return problem.two_labels or name.split()[0] not in TWO_LABELS
+
+
+def _fitted(name: str, problem: Problem, threads: int) -> Any:
+    own = name.split()[0]
+    ranker = ranker_class(own)()
+    known = ranker.get_params()
+    few = {"n_estimators": 6} if "n_estimators" in known else {}
+    jobs = {"n_jobs": threads} if "n_jobs" in known else {}
+    ranker.set_params(**(few | FEW.get(own, {}) | VARIANTS.get(name, {}) | jobs))
+    queries = {} if own in WITHOUT_QUERIES else {"qid": problem.qid}
+    weight = np.ceil(problem.weight) if own == "svm-map" else problem.weight  # (it counts rows)
+    return ranker.fit(problem.X, problem.y, sample_weight=weight, **queries)
+
+
+def entry(name: str, problem: Problem, threads: int) -> Any:
+    """Return the digests of a model file and of its scores, or some scores, of one fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker = _fitted(name, problem, threads)
+    queries = {} if name.split()[0] in WITHOUT_QUERIES else {"qid": problem.qid}
+    scores = ranker.predict(problem.X, **queries)
+    if name.split()[0] in BY_BLAS:
+        some = scores[:: max(1, len(scores) // 40)]
+        return {"range": float(np.ptp(scores)), "scores": some.tolist()}
+    with tempfile.TemporaryDirectory() as folder:
+        ranker.save(path := Path(folder) / "model.json")
+        return f"{_digest(path.read_bytes())} {_digest(scores.tobytes())}"
+
+
+def measured(name: str, problem: Problem, scores: Any) -> str:
+    """Return the digest of the values of a measure, one per query."""
+    found = evaluate(problem.y, scores, problem.qid, [name])
+    return _digest(np.asarray(next(iter(found.per_query.values()))).tobytes())
+
+
+def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of every entry whose name contains a text."""
+    for place, problem in problems().items():
+        for name in [*RANKERS, *VARIANTS]:
+            for jobs in threads:
+                key = f"{name} / {place} / {jobs}"
+                if only in key and _accepts(name, place, problem):
+                    yield key, entry(name, problem, jobs)
+    for place in ("two", "graded", "large graded"):
+        problem = problems()[place]
+        scores = np.round(np.nan_to_num(problem.X[:, 0]) * 8.0) / 8.0
+        for name in [*sorted({*MEASURES} - NEED_CUTOFF), *(f"{one}@5" for one in MEASURES_AT)]:
+            if only in (key := f"{name} / {place}"):
+                yield key, measured(name, problem, scores)
+
+
+def differences(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Return a line for every entry that is not as expected."""
+    out = []
+    for key, value in found.items():
+        known = expected.get(key)
+        if isinstance(value, dict) and isinstance(known, dict):
+            apart = np.abs(np.subtract(value["scores"], known["scores"])).max()
+            if apart > CLOSE * max(known["range"], 1e-300):
+                out.append(f"{key}: scores differ by {apart / known['range']:.1e} of their range")
+        elif value != known:
+            out.append(f"{key}: {value}, expected {known}")
+    return out
+
+
+def _numpy_features() -> tuple[list[str], list[str]]:
+    """Return the vector extensions that NumPy uses here: with 512 bits, and all of them."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    used = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+    return [name for name in used if "512" in name or name == "X86_V4"], used
+
+
+def settings() -> dict[str, dict[str, str]]:
+    """Return the environments of processes that compute like other machines."""
+    wide, used = _numpy_features()
+    out = {
+        "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": " ".join(wide)},
+        "NumPy baseline": {"NPY_DISABLE_CPU_FEATURES": " ".join(used)},
+        **{
+            f"OpenBLAS {core}": {"OPENBLAS_CORETYPE": core}
+            for core in ("Prescott", "Haswell", "SkylakeX", "Zen")
+        },
+        **{f"OpenBLAS threads {n}": {"OPENBLAS_NUM_THREADS": n} for n in ("1", "2")},
+        "C library without FMA": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"},
+        "Numba generic": {"NUMBA_CPU_NAME": "generic"},
+    }
+    old = ("NumPy baseline", "OpenBLAS Prescott", "C library without FMA", "Numba generic")
+    out["everything old"] = {k: v for name in old for k, v in out[name].items()}
+    return out
+
+
+def elsewhere(setting: dict[str, str], only: str = "") -> dict[str, Any]:
+    """Return the entries that a process with these variables finds."""
+    command = [sys.executable, __file__, "print", "--only", only]
+    done = subprocess.run(
+        command, env=os.environ | setting, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["write", "check", "print", "cpus"])
+    parser.add_argument("--only", default="", help="entries whose names contain this text")
+    parser.add_argument("--setting", default="", help="settings whose names contain this text")
+    options = parser.parse_args()
+    if options.action == "write":
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in entries())
+        FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        return 0
+    if options.action == "print":
+        json.dump(dict(entries(options.only)), sys.stdout)
+        return 0
+    expected, wrong = json.loads(FILE.read_text()), 0
+    runs = {"this process": {}} if options.action == "check" else settings()
+    for name, setting in runs.items():
+        if options.setting not in name:
+            continue
+        found = elsewhere(setting, options.only) if setting else dict(entries(options.only))
+        lines = differences(found, expected)
+        wrong += len(lines)
+        print(f"{name}: {len(found) - len(lines)} as written, {len(lines)} not")  # noqa: T201
+        for line in lines:
+            print(f"  {line}")  # noqa: T201
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
