@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from crucial import Groups, evaluate
+from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
+from crucial.apps.fusion import fuse, learn_fusion
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.measures.names import MEASURES
 
@@ -67,6 +69,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 #: Rankers that take minutes on, or refuse, the large problems.
 SMALL_ONLY = {"infinite-push", "ranknet", "rsrank", "svm-map", "rankrls rbf", "ranking-svm rbf"}
+TAKE_BOTH = ("rankboost", "rankboost-plus", "smooth-margin")
 TWO_LABELS = WITHOUT_QUERIES | {"infinite-push", "svm-map"}
 NEED_CUTOFF = {"localised_loss", "p", "persistence", "profit", "recall", "top", "weak_loss"}
 MEASURES_AT = sorted(NEED_CUTOFF | {"err", "map", "mrr", "ndcg", "ndcg_exp"})
@@ -161,9 +164,79 @@ def entry(name: str, problem: Problem, threads: int) -> Any:
     if name.split()[0] in BY_BLAS:
         some = scores[:: max(1, len(scores) // 40)]
         return {"range": float(np.ptp(scores)), "scores": some.tolist()}
+    return _saved(ranker, scores)
+
+
+def _saved(model: Any, *scores: Any) -> str:
+    """Return the digests of a model file and of scores."""
     with tempfile.TemporaryDirectory() as folder:
-        ranker.save(path := Path(folder) / "model.json")
-        return f"{_digest(path.read_bytes())} {_digest(scores.tobytes())}"
+        model.save(path := Path(folder) / "model.json")
+        found = _digest(path.read_bytes())
+    return " ".join([found, *(_digest(np.asarray(one).tobytes()) for one in scores)])
+
+
+def others() -> dict[str, Callable[[], str]]:
+    """Return how to make the entries of pairs, judges, labels, fusions and searches."""
+    graded = problems()["graded"]
+    place = np.arange(len(graded.y))
+    first, second = place[:-7:3], place[7::3]
+    right = graded.y[first] > graded.y[second]
+    pairs = np.column_stack((np.where(right, first, second), np.where(right, second, first)))
+    weight = graded.weight[: len(pairs)]
+    judges = np.column_stack((graded.y, np.where(place % 3 == 0, np.nan, (place * 7) % 4)))
+
+    def by_pairs(name: str, labelled: bool) -> str:
+        ranker = ranker_class(name)(n_estimators=6)
+        more = {"y": graded.y, "qid": graded.qid} if labelled else {}
+        ranker.fit_pairs(graded.X, pairs, pair_weight=weight, **more)
+        return _saved(ranker, ranker.predict(graded.X))
+
+    def by_judges(name: str) -> str:
+        ranker = ranker_class(name)(n_estimators=6).fit(graded.X, judges, qid=graded.qid)
+        return _saved(ranker, ranker.predict(graded.X))
+
+    def by_labels(loss: str) -> str:
+        ranker = LabelRanker(6, objective=loss).fit(graded.X, graded.y)
+        return _digest(ranker.decision_function(graded.X).tobytes())
+
+    def by_search() -> str:
+        ranker = AutoRanker(0.5).fit(graded.X, graded.y, qid=graded.qid)
+        return _saved(ranker, ranker.predict(graded.X))
+
+    def runs() -> tuple[dict[str, Run], Qrels]:
+        docs = np.array([f"d{k}" for k in range(30)])
+        queries = np.array([f"q{k}" for k in range(12)])
+        qid, doc = np.repeat(queries, 30), np.tile(docs, 12)
+        random = np.random.default_rng(7)
+        good = (random.random(360) < 0.2).astype(int)
+        lists = {
+            name: Run(qid[kept], doc[kept], (good + noise * random.random(360))[kept], name)
+            for name, noise in (("a", 2.0), ("b", 4.0), ("c", 8.0))
+            for kept in [random.random(360) < 0.7]
+        }
+        return lists, Qrels(qid, doc, good)
+
+    def by_rule(method: str) -> str:
+        found = fuse(runs()[0], method)
+        return _digest(found.score.tobytes())
+
+    def by_fusion(features: str | None) -> str:
+        lists, qrels = runs()
+        model = learn_fusion(lists, qrels, features=features, folds=3, rounds=20)
+        return _saved(model, model.fuse(lists).score)
+
+    return {
+        **{
+            f"{n} / pairs": partial(by_pairs, n, False)
+            for n in ("rankboost", "logistic", "pnorm-push")
+        },
+        **{f"{n} / pairs and labels": partial(by_pairs, n, True) for n in TAKE_BOTH},
+        **{f"{n} / judges": partial(by_judges, n) for n in ("rankboost", "smooth-margin")},
+        **{f"label ranker {loss}": partial(by_labels, loss) for loss in ("mh", "mr")},
+        **{f"fusion {rule}": partial(by_rule, rule) for rule in ("rrf", "combsum", "borda")},
+        **{f"learned fusion {kind}": partial(by_fusion, kind) for kind in (None, "positions")},
+        "auto / graded": by_search,
+    }
 
 
 def measured(name: str, problem: Problem, scores: Any) -> str:
@@ -180,6 +253,11 @@ def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple
                 key = f"{name} / {place} / {jobs}"
                 if only in key and _accepts(name, place, problem):
                     yield key, entry(name, problem, jobs)
+    for key, make in others().items():
+        if only in key:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield key, make()
     for place in ("two", "graded", "large graded"):
         problem = problems()[place]
         scores = np.round(np.nan_to_num(problem.X[:, 0]) * 8.0) / 8.0

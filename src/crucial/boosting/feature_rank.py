@@ -18,6 +18,7 @@ from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import exact_dot, exact_sum
+from crucial.kernels.products import dot
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.types import Floats, Ints
@@ -198,7 +199,7 @@ class RankAddition:
                     Round(
                         ranker,
                         weight,
-                        float(np.dot(weights, share.agreement)) / float(weights.sum()),
+                        dot(weights, share.agreement) / float(weights.sum()),
                         now.loss / before.loss,
                         log(now.loss),
                         now.r1,
@@ -251,9 +252,9 @@ class RankAddition:
         right, wrong, tied = self._agreement.counts(positions).T
         pairs = right + wrong + tied
         agreement = (right - wrong) / pairs
-        r1 = float(np.dot(self._factor, (wrong + tied) / pairs))
-        r2 = float(np.dot(self._factor, (wrong + tied / 2.0) / pairs))
-        loss = float(np.dot(self._factor, exp(-agreement)))
+        r1 = dot(self._factor, (wrong + tied) / pairs)
+        r2 = dot(self._factor, (wrong + tied / 2.0) / pairs)
+        loss = dot(self._factor, exp(-agreement))
         return _Judged(positions, agreement, right - wrong, r1, r2, loss)
 
     def _notes(self, share: Share, after: _Judged) -> dict[str, float]:
@@ -263,8 +264,8 @@ class RankAddition:
         if self._balance is not None:
             kept, taken = share.of_before == 1.0, share.of_before == 0.0
             notes |= {
-                "kept": float(np.dot(self._factor, kept)),
-                "mixed": float(np.dot(self._factor, ~kept & ~taken)),
-                "share_kept": float(np.dot(self._factor, share.of_before)),
+                "kept": dot(self._factor, kept),
+                "mixed": dot(self._factor, ~kept & ~taken),
+                "share_kept": dot(self._factor, share.of_before),
             }
         return notes

@@ -19,6 +19,7 @@ from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback
 from crucial.feedback.query_means import QueryMeans
+from crucial.kernels.products import dot, matrix_product
 from crucial.objectives.regression import log_of
 from crucial.types import Floats
 from crucial.weak.base import TrainingRows
@@ -152,7 +153,7 @@ class EffectiveParameters:
         place = self._chosen.index(at)
         norm = self._norm[at]
         # <h_j, R h_s> of the chosen column j with what is left of every s, j itself among them
-        inner = self._gram[place] - self._gram[place] @ self._left
+        inner = self._gram[place] - matrix_product(self._gram[place][None, :], self._left)[0]
         self._trace += self._rate * float(inner[place]) / norm
         self._left[place] += self._rate / norm * inner
         self._path.append(place)
@@ -167,7 +168,7 @@ class EffectiveParameters:
         gram[-1, :] = gram[:, -1] = self._products.with_column(at)[chosen]
         taken = np.zeros(n)
         for place in self._path:
-            inner = gram[place, -1] - float(gram[place] @ taken)
+            inner = gram[place, -1] - dot(gram[place], taken)
             taken[place] += self._rate / self._norm[self._chosen[place]] * inner
         left = np.zeros((n, n))
         left[:-1, :-1] = self._left

@@ -12,6 +12,7 @@ from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedState, RankerOutput
 from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output
+from crucial.kernels.elementary import power
 from crucial.objectives import logistic, push
 from crucial.objectives.logistic import AlongTotals, LogisticLine, LogisticTotals, ScoreReach
 from crucial.objectives.push import PushTotals
@@ -95,7 +96,7 @@ class PartedPush(PartedState):
         if found:
             # (potentials are divided by F before the move, and F is a p-th power)
             before, after = found["scales"]
-            found["scales"] = (before, (after / before) ** self._p)
+            found["scales"] = (before, power(after / before, self._p))
         return found
 
     def _finished(self, totals: Totals) -> tuple[float, float]:

@@ -92,7 +92,7 @@ def _hashed(instances: Instances, feedback: Feedback, parameters: Mapping[str, o
     digest = hashlib.blake2b(digest_size=16)
     table = instances.table
     # At scores of no pattern, since at equal ones other pairs may have the same potentials.
-    scores = np.random.default_rng(0).standard_normal(feedback.n_rows)
+    scores = np.random.default_rng(0).random(feedback.n_rows)
     arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
     if feedback.weight is not None:
         arrays.append(feedback.weight)

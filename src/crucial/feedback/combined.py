@@ -175,12 +175,12 @@ class SumState:
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
-        right, wrong = np.dot(self._now, [s.binary_weights(output) for s in self._states])
+        right, wrong = _mixed(self._now, [s.binary_weights(output) for s in self._states])
         return float(right), float(wrong)
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained."""
-        mean, square = np.dot(self._now, [s.moments(output) for s in self._states])
+        mean, square = _mixed(self._now, [s.moments(output) for s in self._states])
         return float(mean), float(square)
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
@@ -201,7 +201,7 @@ class SumState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
-        r1, r2 = np.dot(exp(self._start), [s.risks() for s in self._states])
+        r1, r2 = _mixed(exp(self._start), [s.risks() for s in self._states])
         return float(r1), float(r2)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
@@ -227,3 +227,8 @@ class SumState:
         other._states = [part for part in parts if part is not None]
         other._start, other._now = self._start[left], self._now[left]
         return other
+
+
+def _mixed(shares: Floats, values: list[tuple[float, float]]) -> Floats:
+    """Return the sums of the values of the parts, each times its share."""
+    return np.asarray((shares[:, None] * np.array(values)).sum(axis=0))

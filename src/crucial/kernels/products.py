@@ -9,12 +9,16 @@ may choose between the two.
 from __future__ import annotations
 
 import sys
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crucial.types import Floats, Reals
+from crucial.types import Floats
 
 __all__ = ["dot", "matrix_product", "row_products", "row_sums"]
+
+Numbers: TypeAlias = NDArray[np.number | np.bool_]
 
 _COMPILED = 50_000  # products from which a compiled loop pays off, where Numba is loaded anyway
 _ALWAYS_COMPILED = 30_000_000  # products from which loading Numba does
@@ -24,7 +28,7 @@ def _compiled(n_products: int) -> bool:
     return n_products >= (_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
 
 
-def dot(a: Reals, b: Reals) -> float:
+def dot(a: Numbers, b: Numbers) -> float:
     """Return the sum of products of two vectors, by NumPy's sum in pairs.
 
     Examples
@@ -35,7 +39,7 @@ def dot(a: Reals, b: Reals) -> float:
     return float(np.multiply(a, b, dtype=np.float64).sum())
 
 
-def matrix_product(a: Floats, b: Floats) -> Floats:
+def matrix_product(a: Numbers, b: Numbers) -> Floats:
     """Return ``a @ b`` for two matrices."""
     out = np.zeros((len(a), b.shape[1]))
     if _compiled(a.size * b.shape[1]):
@@ -48,12 +52,12 @@ def matrix_product(a: Floats, b: Floats) -> Floats:
     return out
 
 
-def row_products(a: Floats, b: Floats) -> Floats:
+def row_products(a: Numbers, b: Numbers) -> Floats:
     """Return ``a @ b.T``: the sum of products of every row of a with every row of b."""
     return matrix_product(a, b.T)
 
 
-def row_sums(table: Floats, weights: Floats) -> Floats:
+def row_sums(table: Numbers, weights: Floats) -> Floats:
     """Return ``table @ weights`` for a vector of weights."""
     if _compiled(table.size):
         from crucial.kernels.compiled.products import row_sums as write

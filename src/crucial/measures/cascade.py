@@ -176,7 +176,7 @@ class ExpectedReciprocalRank(Measure):
         self.refuse_labels(judged, y > _MOST_EXPONENT, f"of at most {_MOST_EXPONENT}")
         highest = float(y.max()) if self.highest is None else self.highest
         self.refuse_labels(judged, y > highest, f"of at most max = {highest:g}")
-        stop = (exp2(y) - 1.0) / 2.0**highest
+        stop = (exp2(y) - 1.0) / exp2(highest)
         nothing = judged.per_query(stop) == 0
 
         def values(ranking: Ranking) -> Floats:

@@ -179,7 +179,9 @@ class RankBiasedPrecision(_Binary):
 
     def _weights(self, judged: Judged) -> Floats:
         length = min(judged.longest, self.cutoff or judged.longest)
-        return np.asarray((1 - self.persistence) * self.persistence ** np.arange(length))
+        # (by multiplication: powers differ in their last digit between CPUs)
+        reached = np.multiply.accumulate([1.0, *[self.persistence] * (length - 1)])[:length]
+        return np.asarray((1 - self.persistence) * reached)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels.products import row_sums
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import Interval, bootstrap_interval, generator
 from crucial.parameters import at_least, check, one_of
@@ -151,14 +152,14 @@ def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool
     bar = abs(float(moving.sum())) - 1e-12 * float(np.abs(moving).sum())
     if len(moving) <= _ALL_SIGNS:
         bits = np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving)) & 1
-        sums = (1.0 - 2.0 * bits) @ moving
+        sums = row_sums(1.0 - 2.0 * bits, moving)
         return float(np.mean(np.abs(sums) >= bar)), True
     random = generator("compare", seed)
     hits, left, rows = 0, resamples, max(1, _AT_ONCE // len(moving))
     while left:
         count = min(rows, left)
         signs = random.integers(0, 2, (count, len(moving)), np.int8)
-        sums = 2.0 * (signs @ moving) - moving.sum()
+        sums = 2.0 * row_sums(signs, moving) - moving.sum()
         hits += int((np.abs(sums) >= bar).sum())
         left -= count
     return (1 + hits) / (1 + resamples), False

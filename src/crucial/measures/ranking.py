@@ -129,8 +129,26 @@ def _keep_best(keys: Floats, depth: int, fill: float) -> tuple[Floats, Ints] | N
     return np.where(filled, np.take_along_axis(keys, columns, axis=1), fill), columns
 
 
+def _sorted(sheet: Floats) -> Ints:
+    """Return the columns of every row by rising key, equal keys by column.
+
+    A sort that is not stable, after which the columns of equal keys are put in order, takes a
+    third of the time of a stable one where NumPy has vector instructions for it.
+    """
+    order = np.argsort(sheet, axis=1)
+    ranked = np.take_along_axis(sheet, order, axis=1)
+    equal = ranked[:, 1:] == ranked[:, :-1]
+    tied = np.flatnonzero(equal.any(axis=1))
+    if len(tied):
+        block = np.zeros((len(tied), sheet.shape[1]), np.int64)
+        np.cumsum(~equal[tied], axis=1, out=block[:, 1:])
+        block *= sheet.shape[1]
+        order[tied] = np.sort(block + order[tied], axis=1) - block
+    return order
+
+
 def _sort_table(
-    table: Table, keys: Floats, depth: int | None, stable: bool, keep_hidden: bool
+    table: Table, keys: Floats, depth: int | None, keep_hidden: bool
 ) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the items of one table, their keys, positions and lists, in ranked order."""
     # Hidden rows have the key inf. Padding must come after them.
@@ -141,7 +159,7 @@ def _sort_table(
         best = _keep_best(sheet, depth, fill)
         if best is not None:
             sheet, columns = best
-    order = np.argsort(sheet, axis=1, kind="stable" if stable else None)
+    order = _sorted(sheet)
     ranked = np.take_along_axis(sheet, order, axis=1)
     if columns is not None:
         order = np.take_along_axis(columns, order, axis=1)
@@ -178,7 +196,7 @@ def sort_into_blocks(
     keep_hidden : bool
         Rows with the key inf form a last block instead of being dropped.
     """
-    parts = [_sort_table(t, keys, depth, break_ties, keep_hidden) for t in tables]
+    parts = [_sort_table(t, keys, depth, keep_hidden) for t in tables]
     if len(parts) == 1:
         items, ranked, position, lists = parts[0]
     elif parts:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.products import dot
 from crucial.measures.label_pairs import threshold_sums
 from crucial.trees.grow import Node
 from crucial.trees.scan import Cells, Sides
@@ -86,7 +87,7 @@ class PairGains:
                 at = label - lowest
                 return cls(label, weight, sums[at], (sums + each)[at], float(total[0]))
         lower = np.cumsum(mass) - mass
-        return cls(label, weight, np.ones(len(label)), np.zeros(len(label)), float(mass @ lower))
+        return cls(label, weight, np.ones(len(label)), np.zeros(len(label)), dot(mass, lower))
 
     def between(self, rows: NDArray[np.integer[Any]], left: Bools) -> float:
         """Return the gain of ranking some rows, the left ones, above the others.
@@ -113,7 +114,7 @@ class PairGains:
 
         won = below * lower(right) - lower(above * right)
         lost = higher(below * right) - above * higher(right)
-        return float(0.5 * (mine @ (won - lost)) / self.total)
+        return 0.5 * dot(mine, won - lost) / self.total
 
 
 class MedianTask:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
+from crucial.kernels.products import dot
 from crucial.trees.exact import Cut, best_two_levels
 from crucial.trees.scan import Cells, NodeTest, Sides, TreeRows
 from crucial.types import Bools, Floats, Ints
@@ -126,7 +127,7 @@ class _Box:
     @cached_property
     def masses(self) -> tuple[float, float]:
         """Weight of the rows that are not good, and of those that are."""
-        return float(self.weight @ (self.good ^ 1)), float(self.weight @ self.good)
+        return dot(self.weight, self.good ^ 1), dot(self.weight, self.good)
 
     def part(self, inside: Bools) -> _Box:
         """Return the box of some of the rows."""
@@ -352,7 +353,7 @@ class ClassifierSplitter:
             table, good[counts].astype(np.int64), sample_weight=balanced[counts] / mean
         )
         left = router.goes_left(self._rows.instances, rows)
-        gain = float(balanced @ np.where(left, 2.0 * good - 1.0, 0.0))
+        gain = dot(balanced, np.where(left, 2.0 * good - 1.0, 0.0))
         return Split(left, (NodeTest.outside(router),), gain) if gain > NOISE else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.trees.grow import Node
 from crucial.trees.scan import Cells, Sides, TreeRows
 from crucial.trees.splitters import Split, Splitter
@@ -70,7 +71,7 @@ def curve_area(alpha: Floats, beta: Floats) -> float:
     0.75
     """
     reached = np.cumsum(beta) - 0.5 * beta
-    return float(alpha @ reached)
+    return dot(alpha, reached)
 
 
 def tree_area(root: Node) -> float:

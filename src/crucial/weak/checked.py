@@ -13,6 +13,7 @@ from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
+from crucial.kernels.products import dot
 from crucial.model.weak import WeakRankerLike
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output
 
@@ -60,7 +61,7 @@ class CheckedLearner(WeakLearner):
             self._refuse(f"propose must return a Candidate or None. Got {type(found).__name__}.")
         output = self._checked_output(found.output)
         self._check_ranker(found.ranker, output)
-        slope = float(np.dot(potentials.pi[: len(output)], output)) * potentials.scale
+        slope = dot(potentials.pi[: len(output)], output) * potentials.scale
         if not math.isclose(found.slope, slope, rel_tol=_CLOSE, abs_tol=_CLOSE):
             self._refuse(
                 "the slope of a candidate must be the sum of potentials.scale * potentials.pi * "

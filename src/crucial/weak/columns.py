@@ -10,6 +10,7 @@ from scipy.sparse import diags_array
 
 from crucial.data.instances import Instances
 from crucial.feedback.query_means import QueryMeans
+from crucial.kernels.products import matrix_product, row_sums
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints, Reals
 from crucial.weak.base import TrainingRows
@@ -78,7 +79,6 @@ class Columns:
                 self._table = self._table.astype(np.float64) @ diags_array(self._factor)
                 self._factor = np.ones(len(varies))
         elif self._whole and self._instances.table.dtype == np.float64 and not far:
-            # (einsum adds in another order where columns are stored one after the other)
             self._table = np.ascontiguousarray(self._instances.table)
         else:
             self._own = np.empty((len(self.rankers), len(self._rows)))
@@ -105,9 +105,8 @@ class Columns:
         values : array over the training rows
             Every query sums to 0.
         """
-        # (einsum, not a product of matrices: BLAS adds in an order that depends on its threads)
         if self._table is None:
-            return np.asarray(np.einsum("ji,i->j", self._own, values))
+            return row_sums(self._own, values)
         full = np.zeros(self._instances.n_rows)
         full[self._rows] = values
         return self._products(full)
@@ -116,8 +115,7 @@ class Columns:
         """Return the same for values over the rows of the table."""
         if self._instances.is_sparse:
             return np.asarray(self._table.T @ values) * self._factor
-        product: Floats = np.einsum("ij,i->j", self._table, values)
-        return product[self._features] * self._factor
+        return _column_sums(values, self._table)[self._features] * self._factor
 
     def products(self, at: int) -> Floats:
         """Return the weighted products of all columns with one, about the means of the queries."""
@@ -130,6 +128,10 @@ class Columns:
         mass[self._rows] = means.mass
         centred = mass * (column - float((mass * column).sum()) / means.whole)
         return self._products(centred) * float(self._factor[at])
+
+
+def _column_sums(weights: Floats, table: Floats) -> Floats:
+    return np.asarray(matrix_product(weights[None, :], table)[0])
 
 
 def _shape_of(
@@ -178,18 +180,14 @@ def _shape_of_table(
     blocks = [slice(b, b + _BLOCK) for b in range(0, len(rows), _BLOCK)]
     cuts = blocks if order is None else [order[b] for b in blocks]
 
-    def by_rows(at: slice | Ints) -> Floats:
-        """Return a block stored row by row, on which the order of sums depends."""
-        return np.ascontiguousarray(table[at])
-
     with np.errstate(over="ignore", invalid="ignore"):
         low = np.min([table[at].min(axis=0) for at in cuts], axis=0)
         high = np.max([table[at].max(axis=0) for at in cuts], axis=0)
         width = high - low
         if not np.isfinite(width).all():
             return None
-        mean = low + sum(mass[at] @ (by_rows(at) - low) for at in cuts) / means.whole
-        norm = sum(mass[at] @ (by_rows(at) - mean) ** 2 for at in cuts)
+        mean = low + sum(_column_sums(mass[at], table[at] - low) for at in cuts) / means.whole
+        norm = sum(_column_sums(mass[at], (table[at] - mean) ** 2) for at in cuts)
         divide = np.where(width > 0, width, 1.0)
         scaled = ((mean - low) / divide, norm / divide / divide)
     if not np.isfinite(scaled).all():

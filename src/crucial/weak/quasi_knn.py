@@ -13,6 +13,7 @@ from crucial.data.cutting import Cutter, over_features
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
+from crucial.kernels.products import dot
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
 from crucial.types import Floats, Ints
@@ -202,7 +203,7 @@ class QuasiKNNLearner(WeakLearner):
         if self._first is None:
             return features
         slopes = [
-            0.0 if found is None else abs(_product(self._first, self._output(found[1])))
+            0.0 if found is None else abs(dot(self._first, self._output(found[1])))
             for found in self.rankings.stream(features)
         ]
         return best_first(slopes)
@@ -217,15 +218,10 @@ class QuasiKNNLearner(WeakLearner):
             if found is None:
                 continue
             output = self._output(found[1])
-            slope = _product(pi, output) * potentials.scale
+            slope = dot(pi, output) * potentials.scale
             if abs(slope) > NOISE:
                 return Candidate(found[0], output, slope)
         return None
-
-
-def _product(a: Floats, b: Floats) -> float:
-    """Return the sum of products, in one order: BLAS would spread it over its own threads."""
-    return float(np.einsum("i,i->", a, b))
 
 
 def best_first(values: Sequence[float]) -> list[int]:

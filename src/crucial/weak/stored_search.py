@@ -115,7 +115,7 @@ class StoredSearch:
                 return best
             if len(left) > 2 * together:
                 reach = self.peak[left] + self.drift[left]
-                left = left[np.argpartition(-reach, together)[:together]]
+                left = left[np.argsort(-reach, kind="stable")[:together]]
             self.scan(left)
             together *= _GROWTH
 

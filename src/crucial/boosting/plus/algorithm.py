@@ -29,6 +29,7 @@ from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.kernels.elementary import exp
 from crucial.kernels.plus import PlusSums
+from crucial.kernels.products import dot
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
 from crucial.weak.base import TrainingRows
@@ -203,7 +204,7 @@ class _Run:
         alpha = self.rules.rate * best
         r = choice.slope
         if r is None:
-            r = float(np.dot(self.weights.potentials, output))
+            r = dot(self.weights.potentials, output)
         log_z = self._move(choice, output, alpha)
         self.scores += alpha * output
         return _Move(self.ranker(choice.number), alpha, r, choice.delta, log_z)

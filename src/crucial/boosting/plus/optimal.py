@@ -18,6 +18,7 @@ from crucial.boosting.plus.weights import PairWeights, log_cosh
 from crucial.boosting.steps import newton_root
 from crucial.kernels.elementary import exp, tanh
 from crucial.kernels.plus import stump_sums
+from crucial.kernels.products import dot, matrix_product, row_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 
@@ -56,7 +57,7 @@ class OptimalSearch:
     def propose(self, number: int) -> Choice | None:
         """Return the best choice for a round; None if nothing helps."""
         delta, slope = self._weights.deltas()
-        along = self._betas[:, : len(delta)] @ delta
+        along = row_sums(self._betas[:, : len(delta)], delta)
         steep = np.concatenate((delta, along / self._lengths))
         top = float(np.abs(steep).max(initial=0.0))
         while True:
@@ -189,10 +190,10 @@ class _Direction:
         second += value
         for part in self._parts:
             tied, margin, share = self._kept or self._table(part)
-            sums = tied @ per_ranker
+            sums = matrix_product(tied, per_ranker)
             d = share * exp(sums[:, 0] - alpha * margin)
             tilt = sums[:, 1] - margin
             value += float(d.sum())
-            first += float(d @ tilt)
-            second += float(d @ (tilt**2 + sums[:, 2]))
+            first += dot(d, tilt)
+            second += dot(d, tilt**2 + sums[:, 2])
         return first / value, max(second / value - (first / value) ** 2, 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.feedback.states import Output
+from crucial.kernels.products import matrix_product, row_products
 from crucial.types import Bools, Floats
 
 __all__ = ["TOLERANCE", "Span"]
@@ -76,10 +77,10 @@ class Span:
     def _split(self, centred: Floats) -> tuple[Floats, Floats]:
         """Return coefficients on the basis and the rest; done twice, to stay orthogonal."""
         basis = self._basis[: self.size]
-        inside = centred @ basis.T
-        rest = centred - inside @ basis
-        again = rest @ basis.T
-        return inside + again, rest - again @ basis
+        inside = row_products(centred, basis)
+        rest = centred - matrix_product(inside, basis)
+        again = row_products(rest, basis)
+        return inside + again, rest - matrix_product(again, basis)
 
     def outside(self, outputs: Output) -> Bools:
         """Return which rows of ``outputs`` are independent of the members."""
@@ -123,17 +124,20 @@ class Span:
         beta : array of shape (n_outputs, size)
             Over the members in the order they came; meaningless where independent.
         """
-        from scipy.linalg import solve_triangular
-
         centred = self.centred(outputs)
         inside, rest = self._split(centred)
         dependent = ~(_norm(rest) > TOLERANCE * _norm(centred))
         if not self.size:
             return dependent, np.zeros((len(outputs), 0))
         triangle = self._triangle[: self.size, : self.size]
-        return dependent, solve_triangular(triangle, inside.T).T
+        # Back substitution: the last member first.
+        left, beta = inside.T.copy(), np.zeros((self.size, len(outputs)))
+        for k in range(self.size - 1, -1, -1):
+            beta[k] = left[k] / triangle[k, k]
+            left[:k] -= triangle[:k, k, None] * beta[k]
+        return dependent, beta.T
 
 
 def _norm(rows: Floats) -> Floats:
-    found: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    found: Floats = np.sqrt((rows * rows).sum(axis=1))
     return found

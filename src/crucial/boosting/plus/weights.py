@@ -14,6 +14,7 @@ from crucial.boosting.plus.pairs import PairList
 from crucial.feedback.states import risks_of
 from crucial.kernels.elementary import exp, log, log1p, tanh
 from crucial.kernels.plus import PlusSums
+from crucial.kernels.products import row_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 
@@ -183,13 +184,13 @@ class PairWeights:
         self._travel += 1.0  # (nothing is known of a W0 any more)
         pairs, used = self.pairs, self.used
         tie = log_cosh(self.eta)
-        scores, share = used @ self.eta, used @ tie
+        scores, share = row_sums(used, self.eta), row_sums(used, tie)
         # A pair is tied by the rankers where both rows are 1, or neither is.
         whole = float(tie.sum())
         for begin in range(0, pairs.n_pairs, 1 << 16):
             part = slice(begin, begin + (1 << 16))
             high, low = pairs.high[part], pairs.low[part]
-            both = np.einsum("ij,ij->i", used[high] * tie, used[low])
+            both = (used[high] * tie * used[low]).sum(axis=1)
             with np.errstate(divide="ignore"):
                 start = log(pairs.weight[part])
             self._e[part] = start + scores[low] - scores[high]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.elementary import exp, log2
+from crucial.kernels.products import dot
 from crucial.types import Floats, Ints
 
 __all__ = ["AVERAGE_PRECISION", "NDCG", "RECIPROCAL_RANK", "How", "lambda_sums", "worths_of_places"]
@@ -58,12 +59,12 @@ def worths_of_places(
     """
     size = len(worth)
     if kind == NDCG:
-        value = float(np.dot(worth[:depth], discount[: min(size, depth)]))
+        value = dot(worth[:depth], discount[: min(size, depth)])
         return discount[:size], discount[:size], value
     position = np.arange(1.0, size + 1.0)
     if kind == AVERAGE_PRECISION:
         count, inside = np.cumsum(worth), np.cumsum(worth / position)
-        value = float(np.dot(worth, count / position))
+        value = dot(worth, count / position)
         return (count + 1.0) / position - inside, count / position - inside, value
     relevant = np.append(np.flatnonzero(worth > 0), [size, size])
     first, second = relevant[:2] + 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.types import Floats, Ints
 
 __all__ = ["count_margins"]
@@ -31,7 +32,7 @@ def count_margins(
         before = np.concatenate(([0.0], np.cumsum(weight[~upper])))
         for k, t in enumerate(thresholds.tolist()):
             end = _reach(high_score, low_score, first, last, t)
-            counts[k] += float(np.dot(high_weight, before[end] - before[first]))
+            counts[k] += dot(high_weight, before[end] - before[first])
         if shift:
             node = 2 * node + upper
             order = np.argsort(node, kind="stable")

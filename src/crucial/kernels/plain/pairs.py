@@ -154,8 +154,8 @@ def curvature(
     n, n_segments = len(segment), levels.n_segments
     below = sums_below(np.bincount(segment, up[:n], n_segments), gap, levels.query_first)
     above = sums_above(np.bincount(segment, down[:n], n_segments), gap, levels.query_first)
-    factor = coefficient[levels.query_of_segment]
-    out[:] = (factor * below)[segment] * down[:n] + (factor * above)[segment] * up[:n]
+    factor = coefficient[levels.query_of_segment][segment]
+    out[:] = factor * down[:n] * below[segment] + factor * up[:n] * above[segment]
 
 
 def log_halves(
@@ -185,7 +185,11 @@ def log_halves(
     above = logs_above(log_sums(down, levels.level_start), log_gap, levels.query_first)
     positive[:] = down + below[segment]
     negative[:] = up + above[segment]
-    log_loss[:] = log_sums(positive, levels.row_start)
+    log_loss[:] = -np.inf
+    won, first = log_sums(positive, levels.level_start), levels.query_first
+    for level in range(levels.deepest):  # (level after level, as the compiled kernel adds)
+        live = np.flatnonzero(np.diff(first) > level)
+        log_loss[live] = logaddexp(log_loss[live], won[first[live] + level])
 
 
 def log_shift(log_loss: Floats, coefficient: Floats, top: float | None = None) -> Floats:
@@ -208,15 +212,15 @@ def log_sums(values: Floats, starts: Ints) -> Floats:
     """Return the logarithm of the sum of exponentials of every slice."""
     top = np.maximum.reduceat(values, starts[:-1])
     safe = np.where(np.isfinite(top), top, 0.0)
-    inner = exp(values - np.repeat(safe, np.diff(starts)))
-    with np.errstate(divide="ignore"):
-        return safe + log(np.add.reduceat(inner, starts[:-1]))
+    sizes = np.diff(starts)
+    inner = exp(values - np.repeat(safe, sizes))
+    return safe + log(np.bincount(np.repeat(np.arange(len(sizes)), sizes), inner, len(sizes)))
 
 
 def binary_weights(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Bytes, levels: Levels
 ) -> Floats:
-    """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong, per segment.
+    """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong, per query.
 
     Equivalent to, and much faster than: adding ``coefficient * (gain_hi - gain_lo) *
     up[lo] * down[hi]`` over the pairs with output 1 for hi and 0 for lo, or the reverse.
@@ -225,35 +229,36 @@ def binary_weights(
     n = len(segment)
     n_segments = levels.n_segments
     one = output[:n].astype(bool)
-    weight = coefficient[levels.query_of_segment]
+    query, n_queries = levels.query_of_segment, levels.n_queries
     zero_up = sums_below(np.bincount(segment, up[:n] * ~one, n_segments), gap, levels.query_first)
     one_up = sums_below(np.bincount(segment, up[:n] * one, n_segments), gap, levels.query_first)
     one_down = np.bincount(segment, down[:n] * one, n_segments)
     zero_down = np.bincount(segment, down[:n] * ~one, n_segments)
-    return np.stack((weight * one_down * zero_up, weight * zero_down * one_up), axis=1)
+    right = np.bincount(query, one_down * zero_up, n_queries)
+    wrong = np.bincount(query, zero_down * one_up, n_queries)
+    return np.stack((coefficient * right, coefficient * wrong), axis=1)
 
 
 def moments(
     up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Floats, levels: Levels
 ) -> Floats:
-    """Return the sum of d, d * m and d * m^2 over the pairs that each row should win.
+    """Return the sum of d, d * m and d * m^2 over the pairs of every query.
 
     ``m = output[hi] - output[lo]``: the zeroth, first and second moment of the margin gained
-    along a weak ranker; over all rows they add up to value, slope and curvature of Z at alpha = 0.
+    along a weak ranker; over all queries they add up to value, slope and curvature of Z at alpha = 0.
     Around 0, outputs lose the least to cancellation.
     """
     segment = levels.segment_of_row
     n = len(segment)
     n_segments = levels.n_segments
-    h = output[:n]
-    weight = coefficient[levels.query_of_segment][segment] * down[:n]
-    below = [
-        sums_below(np.bincount(segment, up[:n] * h**k, n_segments), gap, levels.query_first)
-        for k in range(3)
-    ]
-    s0, s1, s2 = (sums[segment] for sums in below)
-    slope, curvature = h * s0 - s1, h * h * s0 - 2 * h * s1 + s2
-    return np.stack((weight * s0, weight * slope, weight * curvature), axis=1)
+    h, query = output[:n], levels.query_of_segment[segment]
+    s0, s1, s2 = (
+        sums_below(np.bincount(segment, terms, n_segments), gap, levels.query_first)[segment]
+        for terms in (up[:n], up[:n] * h, up[:n] * h * h)
+    )
+    slope, curvature = h * s0 - s1, h * h * s0 - 2.0 * h * s1 + s2
+    sums = [np.bincount(query, down[:n] * one, levels.n_queries) for one in (s0, slope, curvature)]
+    return np.stack([coefficient * one for one in sums], axis=1)
 
 
 def wrong_weights(

@@ -58,7 +58,8 @@ def yeti_sums(
         gap = own[upper] - own[lower]
         margin = np.where(gap > 0, 1.0, -1.0) * (score[upper] - score[lower])
         tail = exp(-np.abs(margin))
-        w = decay ** np.arange(b - a - 1) * np.abs(gap) * u[upper] * u[lower] / permutations
+        decayed = np.multiply.accumulate([1.0, *[decay] * (b - a - 2)])[: b - a - 1]
+        w = decayed / permutations * np.abs(gap) * u[upper] * u[lower]
         amount = w * np.where(margin > 0, tail, 1.0) / (1.0 + tail)
         bend = w * tail / (1.0 + tail) ** 2
         signed = np.where(gap > 0, amount, -amount).ravel()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.types import Floats
 
 __all__ = ["Entrant", "Gap", "choose", "gap_of", "mean_of"]
@@ -80,9 +81,9 @@ def gap_of(
     if n < 2:
         return Gap(float(change.mean()) if n else math.nan, math.inf)
     w = np.full(n, 1.0 / n) if weights is None else weights[there] / weights[there].sum()
-    mean = float(w @ change)
+    mean = dot(w, change)
     # (n / (n - 1) makes the plain standard error of it where all weigh the same)
-    variance = float((w * w) @ (change - mean) ** 2) * n / (n - 1)
+    variance = dot(w * w, (change - mean) ** 2) * n / (n - 1)
     return Gap(mean, math.sqrt(variance * (1.0 + n * overlap)))
 
 
