@@ -15,7 +15,7 @@ marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests | sort | sed 's,
 # (without byte code, every process that a test starts would parse the sources again)
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-cpus test-slow test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -41,6 +41,9 @@ test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, a
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow" $(call marked,kernels)
 	HYPOTHESIS_PROFILE=few NUMBA_BOUNDSCHECK=1 $(PYTEST) -m "bounds and not slow" $(call marked,bounds)
+
+test-cpus: $(READY)  ## bytes of every ranker and measure, computed as on other CPUs
+	$(BIN)/python tests/golden/manifest.py cpus
 
 # The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what is in each.
 SLOW_forms := tests/properties/test_every_ranker_invariant.py

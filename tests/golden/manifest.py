@@ -17,6 +17,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -333,11 +334,12 @@ def main() -> int:
         json.dump(dict(entries(options.only)), sys.stdout)
         return 0
     expected, wrong = json.loads(FILE.read_text()), 0
-    runs = {"this process": {}} if options.action == "check" else settings()
-    for name, setting in runs.items():
-        if options.setting not in name:
-            continue
-        found = elsewhere(setting, options.only) if setting else dict(entries(options.only))
+    here: dict[str, dict[str, str]] = {"this machine": {}}
+    runs = here if options.action == "check" else here | settings()
+    runs = {name: one for name, one in runs.items() if options.setting in name}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(partial(elsewhere, only=options.only), runs.values()))
+    for name, found in zip(runs, made, strict=True):
         lines = differences(found, expected)
         wrong += len(lines)
         print(f"{name}: {len(found) - len(lines)} as written, {len(lines)} not")  # noqa: T201

@@ -1,4 +1,4 @@
-"""Portable exp, log and products: right to 2 units in the last place, the same bytes in every form."""
+"""Portable exp, log and products: right to a few units, the same bytes in every form."""
 
 import hashlib
 import math

@@ -245,8 +245,8 @@ def moments(
     """Return the sum of d, d * m and d * m^2 over the pairs of every query.
 
     ``m = output[hi] - output[lo]``: the zeroth, first and second moment of the margin gained
-    along a weak ranker; over all queries they add up to value, slope and curvature of Z at alpha = 0.
-    Around 0, outputs lose the least to cancellation.
+    along a weak ranker; over all queries they add up to value, slope and curvature of Z at
+    alpha = 0. Around 0, outputs lose the least to cancellation.
     """
     segment = levels.segment_of_row
     n = len(segment)
