@@ -140,6 +140,21 @@ def test_xgboost_finds_the_right_child_beside_the_left_one(tmp_path):
         assert right == (left + 1 if left >= 0 else -1)
 
 
+@pytest.mark.parametrize("kind", ["trees", "mixed", "ranking_trees"])
+def test_onnx_adds_batches_of_trees_in_the_order_of_the_model(kind, tmp_path, monkeypatch):
+    onnx = pytest.importorskip("onnx")
+    monkeypatch.setattr("crucial.model.export.targets.onnx_file._TREES", 3)
+    model = random_model(kind, 4, n_rounds=40, names=NAMES)
+    assert model.export(tmp_path / "x", "onnx").verification.same_scores
+    form = score_form(model)
+    operators = [one.op_type for one in onnx.load(tmp_path / "x").graph.node]
+    batches = -(-len(form.steps) // 3) + -(-len(form.trees) // 3)
+    assert operators.count("TreeEnsembleRegressor") == batches
+    # (trees before sums: otherwise runtimes keep the leaves of all trees in memory)
+    after = operators[operators.index("Concat") :]
+    assert "TreeEnsembleRegressor" not in after or form.steps
+
+
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
 def test_treelite_scores_the_same(name, tmp_path):
     treelite = pytest.importorskip("treelite")

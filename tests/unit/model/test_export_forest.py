@@ -51,6 +51,9 @@ def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, ce
     made = Forest(flattened(nested, read), test, numbers, sums)
     assert made.scores(X, 0.1).tolist() == naive(nested, X, test, numbers, sums, 0.1)
     assert made.scores(X).tolist() == naive(nested, X, test, numbers, sums, 0.0)
+    alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
+    assert made.leaves(X).tolist() == np.transpose(alone).tolist()
+    assert made.leaves(X).dtype == sums
 
 
 def test_missing_values_go_right_where_no_node_says_otherwise():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -130,21 +130,32 @@ class Forest:
 
     def scores(self, X: Numbers, start: float = 0.0) -> Floats:
         """Return the sum of the leaves that each row reaches, beginning with ``start``."""
+        out = np.empty(len(X))
+        for begin, leaves in self._blocks(X):
+            # (along the trees; a running sum never adds in pairs)
+            first = np.full((1, leaves.shape[1]), start, self.sums)
+            sums = np.add.accumulate(np.concatenate((first, leaves)), axis=0, dtype=self.sums)
+            out[begin : begin + leaves.shape[1]] = sums[-1]
+        return out
+
+    def leaves(self, X: Numbers) -> NDArray[Any]:
+        """Return the value of the leaf that each row reaches in each tree: (rows, trees)."""
+        out = np.empty((len(X), len(self.trees.roots)), self.sums)
+        for begin, leaves in self._blocks(X):
+            out[begin : begin + leaves.shape[1]] = leaves.T
+        return out
+
+    def _blocks(self, X: Numbers) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the first of some rows, and their leaves' values of shape (trees, rows)."""
         with np.errstate(over="ignore"):
             table = X.T.astype(self.numbers, order="C")
             thresholds = self.trees.thresholds.astype(self.numbers)
         values = self.trees.values.astype(self.sums)
         children = np.stack((self.trees.right, self.trees.left), axis=1).ravel()
-        out = np.empty(len(X))
         step = max(1, _CELLS // len(self.trees.roots))
         for begin in range(0, len(X), step):
             rows = np.ascontiguousarray(table[:, begin : begin + step])
-            leaves = values[self._leaves(rows, thresholds, children)]
-            # (along the trees; a running sum never adds in pairs)
-            first = np.full((1, rows.shape[1]), start, self.sums)
-            sums = np.add.accumulate(np.concatenate((first, leaves)), axis=0, dtype=self.sums)
-            out[begin : begin + step] = sums[-1]
-        return out
+            yield begin, values[self._leaves(rows, thresholds, children)]
 
     def _leaves(self, columns: NDArray[Any], thresholds: NDArray[Any], children: Ints) -> Ints:
         """Return the leaf of every row of some columns in every tree, of shape (trees, rows)."""
