@@ -1,5 +1,7 @@
 """Engines' trees, walked in blocks of rows, against a walk of one row and one tree at a time."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,12 @@ def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, ce
     alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
     assert made.leaves(X).tolist() == np.transpose(alone).tolist()
     assert made.leaves(X).dtype == sums
+    counts, leaves = made.counts(X), made.trees.features < 0
+    assert counts[~leaves].tolist() == [0] * int((~leaves).sum())
+    assert counts.sum() == 6 * len(X)
+    found = sorted(zip(made.trees.values[leaves].astype(sums), counts[leaves], strict=True))
+    reached = Counter(value for values in alone for value in values)
+    assert {value: count for value, count in found if count} == reached
 
 
 def test_missing_values_go_right_where_no_node_says_otherwise():

@@ -276,6 +276,12 @@ def _notes(target: Target, form: ScoreForm, settings: ExportSettings) -> tuple[s
             "exact for every value that is a float32 number; pass the training data to check "
             "that rounding moves none of its values across a threshold"
         )
+    if target.has_counts:
+        notes.append(
+            "SHAP values take every leaf for one row: pass the training data to count its rows"
+            if settings.data is None
+            else "SHAP values weigh leaves by the rows of the data; one without any counts as one"
+        )
     if settings.missing == "zero":
         notes.append(
             f"tried with 0 for every missing value; {target.name} still takes NaN for no opinion"
