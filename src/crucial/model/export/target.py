@@ -54,6 +54,8 @@ class Target:
         Returns why the format cannot hold a name; "" if it can.
     writes_all_names : bool
         Whether the names of features that the model does not use must fit too.
+    rejects_negative : bool
+        Whether the engine rejects negative scores, as Lucene does.
     has_counts : bool
         Whether the format has the number of rows of every leaf, which SHAP values are made of.
     reorders : callable
@@ -84,6 +86,7 @@ class Target:
     by_name: bool = False
     check_name: Callable[[str], str] | None = None
     writes_all_names: bool = False
+    rejects_negative: bool = False
     has_counts: bool = False
     reorders: Callable[[ScoreForm], bool] = lambda form: False
     trial_cells: int = 2_000_000
