@@ -194,38 +194,6 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     return content
 
 
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "Add": np.add,
-    "Cast": lambda x, to: x.astype(np.int32),
-    "Concat": lambda *columns, axis: np.concatenate(columns, axis),
-    "CumSum": lambda x, axis: np.add.accumulate(x, int(axis)),
-    "Div": np.divide,
-    "Gather": lambda x, places, axis: np.take(x, places, axis),
-    "Identity": lambda x: x,
-    "IsNaN": np.isnan,
-    "Max": np.maximum,
-    "Min": np.minimum,
-    "Mul": np.multiply,
-    "Sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
-    "Sub": np.subtract,
-    "Where": np.where,
-}
-
-
-def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
-    """Score rows by the operators of the file, one after the other."""
-    onnx = _onnx()
-    graph = onnx.load_from_string(content).graph
-    array, read = onnx.numpy_helper.to_array, onnx.helper.get_attribute_value
-    found = {"X": X} | {one.name: array(one) for one in graph.initializer}
-    for node in graph.node:
-        own = {one.name: read(one) for one in node.attribute}
-        run = _OPERATORS.get(node.op_type, _leaves)
-        found[node.output[0]] = run(*(found[name] for name in node.input), **own)
-    scores: Floats = found["score"].ravel()
-    return scores
-
-
 def _leaves(X: Floats, **own: Any) -> NDArray[np.float32]:
     """Return what the operator of trees gives: its weight of the leaf of every row and tree."""
     to_array = _onnx().numpy_helper.to_array
@@ -247,6 +215,39 @@ def _leaves(X: Floats, **own: Any) -> NDArray[np.float32]:
         weights,
     )
     return Forest(trees, "<=", np.float64, np.float32).leaves(X)
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "Add": np.add,
+    "Cast": lambda x, to: x.astype(np.int32),
+    "Concat": lambda *columns, axis: np.concatenate(columns, axis),
+    "CumSum": lambda x, axis: np.add.accumulate(x, int(axis)),
+    "Div": np.divide,
+    "Gather": lambda x, places, axis: np.take(x, places, axis),
+    "Identity": lambda x: x,
+    "IsNaN": np.isnan,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Mul": np.multiply,
+    "Sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "Sub": np.subtract,
+    "TreeEnsembleRegressor": _leaves,
+    "Where": np.where,
+}
+
+
+def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
+    """Score rows by the operators of the file, one after the other."""
+    onnx = _onnx()
+    graph = onnx.load_from_string(content).graph
+    array, read = onnx.numpy_helper.to_array, onnx.helper.get_attribute_value
+    found = {"X": X} | {one.name: array(one) for one in graph.initializer}
+    for node in graph.node:
+        own = {one.name: read(one) for one in node.attribute}
+        inputs = (found[name] for name in node.input)
+        found[node.output[0]] = _OPERATORS[node.op_type](*inputs, **own)
+    scores: Floats = found["score"].ravel()
+    return scores
 
 
 def _engine(
