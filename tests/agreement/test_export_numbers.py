@@ -130,7 +130,7 @@ def test_thresholds_that_are_0_for_lightgbm_need_the_data(tmp_path):
         ({"features": ["a"]}, "'features' parameter of export must be a mapping from names"),
         ({"features": {"a": 1}}, "'features' parameter of export must be a mapping from names"),
         ({"name": 5}, "'name' parameter of export must be str or None"),
-        ({"shift": "no"}, "'shift' parameter of export must be True or False"),
+        ({"shift": "no"}, "'shift' parameter of export must be True, False or None"),
     ],
 )
 def test_settings_of_a_wrong_kind(settings, match, tmp_path):

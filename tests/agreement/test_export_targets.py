@@ -1,20 +1,25 @@
 """Every target scores random models of every kind as they score themselves, or refuses them."""
 
 import json
+import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
+from crucial.model.export.export import _shift
 from crucial.model.export.forms import score_form
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.tree import Tree
+from crucial.model.weak import Stump
 from naive.random_models import KINDS, random_model, random_rows
 
 NAMES = ("price", "length", "clicks", "age")
+LOGIT = {"estimator": "LogitBoost"}
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +61,9 @@ def scores_as_the_model_or_refuses(name, kind, tmp_path, seeds):
         done = model.export(path, name, **settings)
         assert path.read_bytes()
         assert done.verification.n_rows >= 200
-        exact = target.numbers == "float64" and not target.reorders(score_form(model))
+        form = score_form(model)
+        form = replace(form, offset=float(target.rejects_negative and form.may_be_negative))
+        exact = target.numbers == "float64" and not target.reorders(form)
         assert done.verification.same_scores or not exact
 
 
@@ -68,11 +75,72 @@ def test_shifted_scores_are_not_negative(name, tmp_path):
     assert done.verification.lowest >= 0.0
 
 
+LUCENE = ("elasticsearch", "elasticsearch-ltr", "opensearch-ltr", "solr")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_engines_of_lucene_get_no_negative_scores(name, tmp_path):
+    model = random_model("trees", 3, names=NAMES, float32=True)
+    settings = settings_of(target_named(name))
+    form = score_form(model)
+    assert form.lowest() < 0.0
+    done = model.export(tmp_path / "x", name, **settings)
+    plain = model.export(tmp_path / "plain", name, shift=False, **settings)
+    same = (tmp_path / "x").read_bytes() == (tmp_path / "plain").read_bytes()
+    assert same == (name not in LUCENE)
+    assert (done.verification.lowest >= 0.0) == (name in LUCENE)
+    assert plain.verification.lowest < 0.0
+    negative = f"scores may be negative, down to {form.lowest():.3g}, which Lucene rejects"
+    assert (negative in plain.notes) == (name in LUCENE)
+    if name not in LUCENE:
+        assert not any("negative" in note for note in (*done.notes, *plain.notes))
+        return
+    shift = float(re.search(r"model's plus (\S+), so that none is negative, which", str(done))[1])
+    assert shift == pytest.approx(-form.lowest(), abs=1e-4)
+    # What cannot be negative stays as it is, and so does a probability.
+    steps = [Stump(at, 0.5, 0) for at in range(4)]
+    upward = AdditiveRanker(4, steps, [0.5, 1.0, 2.0, 4.0], NAMES)
+    assert not any(
+        "score" in note for note in upward.export(tmp_path / "x", name, **settings).notes
+    )
+    if "probability" in target_named(name).takes:
+        chances = AdditiveRanker(4, model.rankers, model.weights, NAMES, LOGIT)
+        done = chances.export(tmp_path / "x", name, probability=True, **settings)
+        assert 0.0 < done.verification.lowest < 0.5
+        assert not any("negative" in note for note in done.notes)
+        with pytest.raises(ParameterError, match="no probability is negative, and shifted"):
+            chances.export(tmp_path / "x", name, probability=True, shift=True, **settings)
+
+
+@pytest.mark.parametrize("kind", ["stumps", "trees", "ranking_trees"])
+@pytest.mark.parametrize("name", LUCENE)
+def test_a_shift_keeps_order_and_ties(name, kind, tmp_path):
+    """The engine's own sum plus a constant is rounded once, which keeps the order."""
+    target = target_named(name)
+    settings = settings_of(target)
+    for seed in range(4):
+        model = random_model(kind, seed, n_rounds=60, names=NAMES, float32=True)
+        form = score_form(model)
+        X = random_rows(model, seed, 2000).astype(np.float32).astype(np.float64)
+        X[np.abs(X) < 1e-30] = 0.0  # (Solr moves thresholds, and has no numbers there)
+        plain, shifted = (
+            target.twin((tmp_path / "x").read_bytes(), X, form, ExportSettings())
+            for shift in (False, True)
+            if model.export(tmp_path / "x", name, shift=shift, **settings)
+        )
+        constant = target.dtype(_shift(target, form, ExportSettings(shift=True)))
+        assert shifted.tolist() == (plain.astype(target.dtype) + constant).tolist()
+        order = np.argsort(plain, kind="stable")
+        assert (np.diff(shifted[order]) >= 0.0).all()
+        tied = np.diff(plain[order]) == 0.0
+        assert (np.diff(shifted[order])[tied] == 0.0).all()
+        assert shifted.min() >= 0.0
+
+
 @pytest.mark.parametrize("name", [n for n in TARGETS if "probability" in target_named(n).takes])
 def test_probabilities_are_those_of_the_model(name, tmp_path):
     drawn = random_model("trees", 3, names=NAMES, float32=True)
-    training = {"estimator": "LogitBoost"}
-    model = AdditiveRanker(4, drawn.rankers, drawn.weights, NAMES, training)
+    model = AdditiveRanker(4, drawn.rankers, drawn.weights, NAMES, LOGIT)
     X = np.nan_to_num(random_rows(model, 0)).astype(np.float32).astype(np.float64)
     model.export(tmp_path / "x", name, probability=True, **settings_of(target_named(name)))
     form, settings = score_form(model), ExportSettings(probability=True)
@@ -138,6 +206,21 @@ def test_xgboost_finds_the_right_child_beside_the_left_one(tmp_path):
     (one,) = written["learner"]["gradient_booster"]["model"]["trees"]
     for left, right in zip(one["left_children"], one["right_children"]):
         assert right == (left + 1 if left >= 0 else -1)
+
+
+@pytest.mark.parametrize("kind", ["trees", "mixed", "ranking_trees"])
+def test_onnx_adds_batches_of_trees_in_the_order_of_the_model(kind, tmp_path, monkeypatch):
+    onnx = pytest.importorskip("onnx")
+    monkeypatch.setattr("crucial.model.export.targets.onnx_file._TREES", 3)
+    model = random_model(kind, 4, n_rounds=40, names=NAMES)
+    assert model.export(tmp_path / "x", "onnx").verification.same_scores
+    form = score_form(model)
+    operators = [one.op_type for one in onnx.load(tmp_path / "x").graph.node]
+    batches = -(-len(form.steps) // 3) + -(-len(form.trees) // 3)
+    assert operators.count("TreeEnsembleRegressor") == batches
+    # (trees before sums: otherwise runtimes keep the leaves of all trees in memory)
+    after = operators[operators.index("Concat") :]
+    assert "TreeEnsembleRegressor" not in after or form.steps
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])

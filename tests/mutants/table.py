@@ -15,6 +15,7 @@ _NAMES = "model/test_export_names.py"
 _TARGETS = "agreement/test_export_targets.py"
 _NUMBERS = "agreement/test_export_numbers.py"
 _CODE = "agreement/test_export_code.py"
+_SHAP = "agreement/test_export_engines.py::test_shap_values_are_those_of_the_rows"
 _EXPORTS = (_TARGETS, _NUMBERS)
 _WITHOUT_CHANCES = ("elasticsearch", "pmml", "ranklib", "solr")
 
@@ -83,7 +84,7 @@ CONCERNED = {
     ),
     "model/export/forest.py": ("model/test_export_forest.py",),
     "model/export/form.py": ("model/test_export_checks.py", "agreement/test_export_targets.py"),
-    "model/export/plain_trees.py": ("properties/test_export_forms.py", _TARGETS),
+    "model/export/plain_trees.py": ("properties/test_export_forms.py", _TARGETS, _SHAP),
     "model/export/sql_writer.py": (_CODE,),
     "model/export/targets/c_code.py": (*_scores("c"), _NAMES, f"{_CODE}::test_c_takes_numbers"),
     "model/export/targets/elasticsearch_ltr.py": (
@@ -93,14 +94,19 @@ CONCERNED = {
     ),
     "model/export/targets/elasticsearch_native.py": (*_scores("elasticsearch"), _NUMBERS),
     "model/export/targets/javascript_code.py": (*_scores("javascript"), _NAMES, _CODE),
-    "model/export/targets/lightgbm_text.py": (*_scores("lightgbm"), _NUMBERS),
-    "model/export/targets/onnx_file.py": (*_scores("onnx")[2:], _NUMBERS, _NAMES),
+    "model/export/targets/lightgbm_text.py": (*_scores("lightgbm"), _NUMBERS, _SHAP),
+    "model/export/targets/onnx_file.py": (
+        *_scores("onnx")[2:],
+        f"{_TARGETS}::test_onnx_adds_batches_of_trees_in_the_order_of_the_model",
+        _NUMBERS,
+        _NAMES,
+    ),
     "model/export/targets/pmml_file.py": (*_scores("pmml"), _NAMES),
     "model/export/targets/python_code.py": (*_scores("python"), _NAMES, _CODE),
     "model/export/targets/ranklib_text.py": (*_scores("ranklib"), _NUMBERS),
     "model/export/targets/solr_json.py": (*_scores("solr"), _NUMBERS),
     "model/export/targets/sql_code.py": (*_scores("sql"), _NAMES, _CODE),
-    "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS),
+    "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS, _SHAP),
     "model/export/verify.py": ("model/test_export_checks.py", *_EXPORTS),
     "model/file.py": ("model/test_model_file.py",),
     "model/kernel_payload.py": ("model/test_kernel.py",),

@@ -56,6 +56,16 @@ def test_rows_that_tie_are_counted(crucial, tmp_path):
     assert "of 20 rows of the data have values that xgboost cannot tell apart" in done.stdout
 
 
+def test_a_shift_is_printed_and_can_be_switched_off(crucial, tmp_path):
+    AdditiveRanker(1, [Stump(0, 0.5, 0)], [-2.0], ["a"]).save(tmp_path / "m.json")
+    arguments = ["export", tmp_path / "m.json", "--to", "elasticsearch", "-o", tmp_path / "x"]
+    assert "every score is the model's plus 2, so that none is" in crucial(*arguments).stdout
+    assert crucial(*arguments, "--shift").stdout == crucial(*arguments).stdout
+    done = crucial(*arguments, "--no-shift")
+    assert "scores may be negative, down to -2, which Lucene rejects" in done.stdout
+    assert "so that none is negative" not in done.stdout
+
+
 def test_names_are_read_from_a_file(crucial, model, tmp_path):
     names = tmp_path / "names.json"
     names.write_text('{"f0": "a", "f1": "b", "f2": "c"}')

@@ -1,5 +1,7 @@
 """Engines' trees, walked in blocks of rows, against a walk of one row and one tree at a time."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,15 @@ def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, ce
     made = Forest(flattened(nested, read), test, numbers, sums)
     assert made.scores(X, 0.1).tolist() == naive(nested, X, test, numbers, sums, 0.1)
     assert made.scores(X).tolist() == naive(nested, X, test, numbers, sums, 0.0)
+    alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
+    assert made.leaves(X).tolist() == np.transpose(alone).tolist()
+    assert made.leaves(X).dtype == sums
+    counts, leaves = made.counts(X), made.trees.features < 0
+    assert counts[~leaves].tolist() == [0] * int((~leaves).sum())
+    assert counts.sum() == 6 * len(X)
+    found = sorted(zip(made.trees.values[leaves].astype(sums), counts[leaves], strict=True))
+    reached = Counter(value for values in alone for value in values)
+    assert {value: count for value, count in found if count} == reached
 
 
 def test_missing_values_go_right_where_no_node_says_otherwise():

@@ -37,7 +37,12 @@ class ExportOptions:
     features: File | None = option(
         'JSON file of names in the engine: {"name in the model": "name there", ...}.'
     )
-    shift: bool = option("Add a constant, so that no score is negative.")
+    shift: bool | None = option(
+        "Add a constant, so that no score is negative. [default: for Elasticsearch, OpenSearch and "
+        "Solr, which reject negative scores]",
+        "--shift/--no-shift",
+        default=None,
+    )
     missing: Literal["abstain", "zero"] = option(
         "What the engine makes of a missing value; 'zero' accepts that it counts as 0.",
         default="abstain",

@@ -19,7 +19,7 @@ _NUMBERS = {
     "text": "the numbers that stand in the model file under training.columns",
     "dates": "days since 1970-01-01 (UTC, with fractions), or seconds for times of day",
 }
-_SETTINGS = {"shift": False, "missing": "abstain", "probability": False, "dialect": "ansi"}
+_SETTINGS = {"shift": None, "missing": "abstain", "probability": False, "dialect": "ansi"}
 
 
 def check_export(target: Target, form: ScoreForm, settings: ExportSettings) -> None:
@@ -50,6 +50,12 @@ def check_export(target: Target, form: ScoreForm, settings: ExportSettings) -> N
             "this model has no probabilities: train LogitBoost, or export a classifier made by "
             "to_classifier().",
             parameter="probability",
+        )
+    if settings.probability and settings.shift:
+        raise ParameterError(
+            "no probability is negative, and shifted scores have other ones: leave out shift or "
+            "probability.",
+            parameter="shift",
         )
     if target.numbers == "float32" and form.largest() >= FLOAT32_LIMIT:
         raise NotRankedError(

@@ -132,7 +132,8 @@ def _settings(model: FrozenModel, given: dict[str, Any]) -> ExportSettings:
     ):
         raise refuse("export", "features", "a mapping from names to names", names)
     check("export", "name", given.get("name"), none_or(instance_of(str)))
-    for one in ("shift", "probability", "encoded", "allow_ties"):
+    check("export", "shift", given.get("shift"), none_or(flag))
+    for one in ("probability", "encoded", "allow_ties"):
         check("export", one, given.get(one, False), flag)
     data = given.get("data")
     if data is not None:
@@ -154,8 +155,8 @@ def export_form(
     own = target_named(target)
     check_export(own, form, settings)
     named = replace(form, names=engine_names(own, form, settings))
-    if settings.shift:
-        named = replace(named, offset=named.offset + _shift(own, named))
+    shift = _shift(own, named, settings)
+    named = replace(named, offset=named.offset + shift)
     written = EngineForm(named, named.cuts())
     if own.cuts_of is not None:
         engine, limit = f"{own.name} {own.number_words}", own.limit
@@ -178,7 +179,7 @@ def export_form(
         ) from error
     with atomic_write(path) as file:
         file.write(content)
-    notes = _notes(own, form, settings)
+    notes = (*_shift_notes(own, named, shift, settings), *_notes(own, form, settings))
     if written.n_lost:
         notes = (_ties_note(own, tied), *notes)
     n_tied = None if tied is None else int(tied.sum())
@@ -197,8 +198,15 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _shift(target: Target, form: ScoreForm) -> float:
-    """Return what makes the least possible score 0, or a rounding error above it."""
+def _shift(target: Target, form: ScoreForm, settings: ExportSettings) -> float:
+    """Return what makes the least possible score 0, or a rounding error above it.
+
+    By default 0 where the engine takes negative scores, or there are none. A constant is added last
+    of all parts: rounding may then make scores equal, but cannot change their order.
+    """
+    needed = target.rejects_negative and form.may_be_negative and not settings.probability
+    if not (needed if settings.shift is None else settings.shift):
+        return 0.0
     lowest = form.lowest()
     return max(target.rounding(form), 1e-12 * abs(lowest)) - lowest
 
@@ -269,12 +277,29 @@ def _ties_note(target: Target, tied: NDArray[np.bool_] | None) -> str:
     )
 
 
+def _shift_notes(
+    target: Target, form: ScoreForm, shift: float, settings: ExportSettings
+) -> tuple[str, ...]:
+    if shift:
+        why = ", which Lucene rejects" if target.rejects_negative else ""
+        return (f"every score is the model's plus {shift:.9g}, so that none is negative{why}",)
+    if target.rejects_negative and form.may_be_negative and not settings.probability:
+        return (f"scores may be negative, down to {form.lowest():.3g}, which Lucene rejects",)
+    return ()
+
+
 def _notes(target: Target, form: ScoreForm, settings: ExportSettings) -> tuple[str, ...]:
     notes = []
     if target.numbers == "float32" and settings.data is None:
         notes.append(
             "exact for every value that is a float32 number; pass the training data to check "
             "that rounding moves none of its values across a threshold"
+        )
+    if target.has_counts:
+        notes.append(
+            "SHAP values take every leaf for one row: pass the training data to count its rows"
+            if settings.data is None
+            else "SHAP values weigh leaves by the rows of the data; one without any counts as one"
         )
     if settings.missing == "zero":
         notes.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -130,21 +130,40 @@ class Forest:
 
     def scores(self, X: Numbers, start: float = 0.0) -> Floats:
         """Return the sum of the leaves that each row reaches, beginning with ``start``."""
+        values, out = self.trees.values.astype(self.sums), np.empty(len(X))
+        for begin, leaves in self._blocks(X):
+            # (along the trees; a running sum never adds in pairs)
+            first = np.full((1, leaves.shape[1]), start, self.sums)
+            parts = np.concatenate((first, values[leaves]))
+            sums = np.add.accumulate(parts, axis=0, dtype=self.sums)
+            out[begin : begin + leaves.shape[1]] = sums[-1]
+        return out
+
+    def leaves(self, X: Numbers) -> NDArray[Any]:
+        """Return the value of the leaf that each row reaches in each tree: (rows, trees)."""
+        values = self.trees.values.astype(self.sums)
+        out = np.empty((len(X), len(self.trees.roots)), self.sums)
+        for begin, leaves in self._blocks(X):
+            out[begin : begin + leaves.shape[1]] = values[leaves].T
+        return out
+
+    def counts(self, X: Numbers) -> Ints:
+        """Return how many rows end in every node; more than 0 at leaves alone."""
+        out = np.zeros(len(self.trees.features), np.int64)
+        for _, leaves in self._blocks(X):
+            out += np.bincount(leaves.ravel(), minlength=len(out))
+        return out
+
+    def _blocks(self, X: Numbers) -> Iterator[tuple[int, Ints]]:
+        """Yield the first of some rows, and their leaves, of shape (trees, rows)."""
         with np.errstate(over="ignore"):
             table = X.T.astype(self.numbers, order="C")
             thresholds = self.trees.thresholds.astype(self.numbers)
-        values = self.trees.values.astype(self.sums)
         children = np.stack((self.trees.right, self.trees.left), axis=1).ravel()
-        out = np.empty(len(X))
         step = max(1, _CELLS // len(self.trees.roots))
         for begin in range(0, len(X), step):
             rows = np.ascontiguousarray(table[:, begin : begin + step])
-            leaves = values[self._leaves(rows, thresholds, children)]
-            # (along the trees; a running sum never adds in pairs)
-            first = np.full((1, rows.shape[1]), start, self.sums)
-            sums = np.add.accumulate(np.concatenate((first, leaves)), axis=0, dtype=self.sums)
-            out[begin : begin + step] = sums[-1]
-        return out
+            yield begin, self._leaves(rows, thresholds, children)
 
     def _leaves(self, columns: NDArray[Any], thresholds: NDArray[Any], children: Ints) -> Ints:
         """Return the leaf of every row of some columns in every tree, of shape (trees, rows)."""

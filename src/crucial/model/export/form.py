@@ -296,10 +296,20 @@ class ScoreForm:
 
     def lowest(self) -> float:
         """Return a score that no row is below: the sum of the least value of every part."""
+        return (sum(self._least) + self.intercept) / self.divisor + self.offset
+
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether any part of a score is negative, so that a score may be."""
+        return min((*self._least, self.intercept, self.offset)) < 0.0
+
+    @cached_property
+    def _least(self) -> list[float]:
+        """The least value of every part."""
         least = [min(float(step.values.min()), step.missing) for step in self.steps]
         least += [float(tree.values.min()) for tree in self.trees]
         least += [min(0.0, one.weight, one.weight * one.default) for one in self.pieces]
-        return (sum(least) + self.intercept) / self.divisor + self.offset
+        return least
 
 
 def _added(parts: Sequence[StepFunction | FormTree | StraightPiece], X: Numbers) -> Floats:

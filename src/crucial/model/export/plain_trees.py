@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from crucial.model.export.forest import EngineTrees, Forest
 from crucial.model.export.form import FormTree, ScoreForm
+from crucial.model.export.settings import ExportSettings
+from crucial.types import Floats, Ints
 
-__all__ = ["float32_leaves", "missing_goes_right", "plain_trees", "scaled", "sums_differ"]
+__all__ = [
+    "below_nodes",
+    "float32_leaves",
+    "leaf_counts",
+    "missing_goes_right",
+    "plain_trees",
+    "scaled",
+    "sums_differ",
+]
+
+_CELLS = 1 << 25  # of rows that are counted at a time
 
 
 def plain_trees(form: ScoreForm) -> list[FormTree]:
@@ -36,6 +50,82 @@ def float32_leaves(tree: FormTree) -> list[float]:
 def scaled(tree: FormTree, factor: float) -> FormTree:
     """Return a tree with its leaves multiplied."""
     return replace(tree, values=factor * tree.values)
+
+
+def leaf_counts(
+    trees: Sequence[FormTree], settings: ExportSettings, numbers_of: Callable[[Floats], Floats]
+) -> list[Ints]:
+    """Return how many rows of the data reach every leaf of every tree, and 1 where none does.
+
+    Engines divide the counts by each other to explain scores, and would divide 0 by 0. Without
+    data, every leaf counts as one row.
+
+    Parameters
+    ----------
+    trees : sequence of FormTree
+    settings : ExportSettings
+    numbers_of : callable
+        Returns values as the engine has them.
+    """
+    sizes = [len(tree.values) for tree in trees]
+    counts = np.zeros(sum(sizes), np.int64)
+    data = settings.data
+    if data is not None:
+        forest = Forest(_engine_trees(trees), "<=", np.float64, np.float64)
+        step = max(1, _CELLS // data.n_features)
+        for begin in range(0, data.n_rows, step):
+            part = data.table[begin : begin + step]
+            rows = np.asarray(part.toarray() if data.is_sparse else part, np.float64)
+            rows = np.nan_to_num(rows, nan=0.0) if settings.missing == "zero" else rows
+            counts += forest.counts(numbers_of(rows))[-len(counts) :]
+    return np.split(np.maximum(counts, 1), np.cumsum(sizes)[:-1])
+
+
+def _engine_trees(trees: Sequence[FormTree]) -> EngineTrees:
+    """Return the nodes of all trees, then their leaves."""
+    n_nodes, n_leaves = [len(tree.features) for tree in trees], [len(tree.values) for tree in trees]
+    nodes, leaves = np.cumsum([0, *n_nodes]), np.cumsum([sum(n_nodes), *n_leaves])
+    none = np.zeros(sum(n_leaves), np.int64)
+
+    def children(sides: list[Ints]) -> Ints:
+        parts = [
+            np.where(side >= 0, side + node, ~side + leaf)
+            for side, node, leaf in zip(sides, nodes[:-1], leaves[:-1], strict=True)
+        ]
+        return np.concatenate((*parts, none))
+
+    thresholds = np.concatenate([tree.thresholds for tree in trees])
+    return EngineTrees(
+        np.where(np.array(n_nodes) > 0, nodes[:-1], leaves[:-1]),
+        np.concatenate((*(tree.features for tree in trees), none - 1)),
+        np.append(np.where(np.isnan(thresholds), np.inf, thresholds), none),
+        np.concatenate((*(~tree.missing_right for tree in trees), none > 0)),
+        children([tree.left for tree in trees]),
+        children([tree.right for tree in trees]),
+        np.zeros(sum(n_nodes) + len(none)),
+    )
+
+
+def below_nodes(tree: FormTree, counts: Ints) -> tuple[Ints, Floats]:
+    """Return, per node, the number of rows in the leaves below it, and their mean value.
+
+    Examples
+    --------
+    >>> tree = FormTree(np.array([0, 1]), np.array([2.5, 0.5]), np.array([False, False]),
+    ...     np.array([1, ~0]), np.array([~2, ~1]), np.array([-0.5, 0.25, 0.75]))
+    >>> below_nodes(tree, np.array([1, 2, 1]))
+    (array([4, 3]), array([0.1875, 0.    ]))
+    """
+    left, right = tree.left.tolist(), tree.right.tolist()
+    shares = (counts * (tree.values / counts.sum())).tolist()  # (so that no product overflows)
+    leaves, n = counts.tolist(), len(left)
+    rows, sums = [0] * n, [0.0] * n
+    for node in reversed(range(n)):
+        for child in (left[node], right[node]):
+            rows[node] += rows[child] if child >= 0 else leaves[~child]
+            sums[node] += sums[child] if child >= 0 else shares[~child]
+    found = np.array(rows, np.int64)
+    return found, np.array(sums) / (found / counts.sum())
 
 
 def sums_differ(form: ScoreForm) -> bool:

@@ -21,8 +21,9 @@ class ExportSettings:
     features : mapping from str to str
         The names that features have in the engine, by their names in the model; others keep
         theirs.
-    shift : bool
-        Add a constant, so that no score is negative.
+    shift : bool or None
+        Add a constant, so that no score is negative. None: where the engine rejects negative scores
+        and the model can have some.
     missing : {"abstain", "zero"}
         "zero": the engine gives 0 where a feature has no value, and the user accepts that.
     probability : bool
@@ -40,7 +41,7 @@ class ExportSettings:
     """
 
     features: Mapping[str, str] = field(default_factory=dict)
-    shift: bool = False
+    shift: bool | None = None
     missing: str = "abstain"
     probability: bool = False
     encoded: bool = False

@@ -54,6 +54,10 @@ class Target:
         Returns why the format cannot hold a name; "" if it can.
     writes_all_names : bool
         Whether the names of features that the model does not use must fit too.
+    rejects_negative : bool
+        Whether the engine rejects negative scores, as Lucene does.
+    has_counts : bool
+        Whether the format has the number of rows of every leaf, which SHAP values are made of.
     reorders : callable
         Returns whether the engine adds the parts of a form in another order than the model.
     trial_cells : int
@@ -82,6 +86,8 @@ class Target:
     by_name: bool = False
     check_name: Callable[[str], str] | None = None
     writes_all_names: bool = False
+    rejects_negative: bool = False
+    has_counts: bool = False
     reorders: Callable[[ScoreForm], bool] = lambda form: False
     trial_cells: int = 2_000_000
     cuts: Callable[[Floats, Floats | None], EngineCuts] | None = None

@@ -115,6 +115,7 @@ TARGET = Target(
     engine=None,
     engine_name="the LTR plugin",
     by_name=True,
+    rejects_negative=True,
     takes=frozenset({"shift", "probability"}),
 )
 OPENSEARCH = replace(

@@ -111,6 +111,7 @@ TARGET = Target(
     engine=None,
     engine_name="Elasticsearch",
     by_name=True,
+    rejects_negative=True,
     takes=frozenset({"shift"}),
     reorders=sums_differ,
 )

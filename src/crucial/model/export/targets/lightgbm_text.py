@@ -10,10 +10,16 @@ import numpy as np
 from crucial.model.export.engine_numbers import EngineCuts
 from crucial.model.export.forest import EngineTrees, Forest, spliced
 from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.plain_trees import plain_trees, scaled, sums_differ
+from crucial.model.export.plain_trees import (
+    below_nodes,
+    leaf_counts,
+    plain_trees,
+    scaled,
+    sums_differ,
+)
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["TARGET"]
 
@@ -49,7 +55,7 @@ def _numbers(values: Iterable[float]) -> str:
     return " ".join(map(repr, values))
 
 
-def _tree_text(tree: FormTree, number: int) -> str:
+def _tree_text(tree: FormTree, counts: Ints, number: int) -> str:
     n, leaves = len(tree.features), tree.values.tolist()
     lines = [f"Tree={number}", f"num_leaves={len(leaves)}", "num_cat=0"]
     if n:
@@ -63,13 +69,20 @@ def _tree_text(tree: FormTree, number: int) -> str:
             f"left_child={_numbers(tree.left.tolist())}",
             f"right_child={_numbers(tree.right.tolist())}",
         ]
+    of_leaves = _numbers(counts.tolist())
     lines += [
         f"leaf_value={_numbers(leaves)}",
-        f"leaf_weight={_numbers([1] * len(leaves))}",
-        f"leaf_count={_numbers([1] * len(leaves))}",
+        f"leaf_weight={of_leaves}",
+        f"leaf_count={of_leaves}",
     ]
     if n:
-        lines += [f"internal_{what}={_numbers([0] * n)}" for what in ("value", "weight", "count")]
+        rows, means = below_nodes(tree, counts)
+        of_nodes = _numbers(rows.tolist())
+        lines += [
+            f"internal_value={_numbers(means.tolist())}",
+            f"internal_weight={of_nodes}",
+            f"internal_count={of_nodes}",
+        ]
     return "\n".join([*lines, "is_linear=0", "shrinkage=1", "", "", ""])
 
 
@@ -78,7 +91,11 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if settings.probability:
         assert form.slope is not None
         trees = [scaled(tree, form.slope) for tree in trees]
-    texts = [_tree_text(tree, number) for number, tree in enumerate(trees)]
+    counts = leaf_counts(trees, settings, TARGET.numbers_of)
+    texts = [
+        _tree_text(tree, rows, number)
+        for number, (tree, rows) in enumerate(zip(trees, counts, strict=True))
+    ]
     used = set(form.used)
     head = [
         "tree",
@@ -167,6 +184,7 @@ TARGET = Target(
     engine_name="lightgbm",
     takes=frozenset({"shift", "probability"}),
     check_name=_check_name,
+    has_counts=True,
     reorders=sums_differ,
     cuts=_cuts,
     rounded=_rounded,

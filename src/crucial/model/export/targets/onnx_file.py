@@ -1,23 +1,36 @@
-"""ONNX: the TreeEnsemble operator of ai.onnx.ml 5 in doubles, and plain operators for the rest."""
+"""ONNX: trees that find leaves, and plain operators that look up and add the leaves in doubles.
+
+Every onnxruntime from 1.17 on gives the bits of `predict`, since nothing but these is left to it:
+
+- The operator is TreeEnsembleRegressor of ai.onnx.ml 3 with thresholds in doubles. Its successor
+  TreeEnsemble does not load before 1.21 and scores wrongly from 1.21 to 1.23.
+- The operator returns float32 numbers and adds trees in an order of its own. Here each tree has an
+  output of its own, the number of the leaf, which float32 has exactly. The values are looked up,
+  and a running sum adds them in the order of the model.
+- No comparison is true of NaN. A node tests ``<=`` where a missing value goes right, and ``>``
+  where it goes left, so that it needs no rule for missing values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.errors import MissingExtraError
 from crucial.model.export.forest import EngineTrees, Forest
 from crucial.model.export.form import FormTree, ScoreForm, StraightPiece
-from crucial.model.export.plain_trees import plain_trees
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
 from crucial.types import Floats
 
 __all__ = ["TARGET"]
 
-_ANY = float(np.finfo(np.float64).max)
-_BRANCH_LEQ = 0
+_TREES = 128  # of one operator: its outputs take memory, one number per row and tree
+_EXACT = 1 << 24  # float32 has all whole numbers up to this
+_LAST = [-1]
 
 
 def _onnx() -> Any:
@@ -30,86 +43,49 @@ def _onnx() -> Any:
     return onnx
 
 
-def _tree_attributes(trees: list[FormTree]) -> dict[str, list[Any]]:
-    """Return all trees as the lists of the operator: children that are leaves are marked so."""
-    out: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "roots", "features", "splits", "missing", "true", "true_leaf", "false", "false_leaf",
-            "weights",
+def _tree_attributes(trees: Sequence[FormTree]) -> dict[str, NDArray[Any]]:
+    """Return trees as the lists of the operator: of each tree its nodes, then its leaves."""
+    parts: list[dict[str, NDArray[Any]]] = []
+    first = 0
+    for number, tree in enumerate(trees):
+        n, leaves = len(tree.features), len(tree.values)
+        ids, none = np.arange(n + leaves), np.zeros(leaves, np.int64)
+        left, right = (np.where(one >= 0, one, n + ~one) for one in (tree.left, tree.right))
+        down = tree.missing_right
+        parts.append(
+            {
+                "nodes_treeids": np.full(n + leaves, number),
+                "nodes_nodeids": ids,
+                "nodes_featureids": np.append(tree.features, none),
+                "nodes_values": np.append(
+                    np.where(np.isnan(tree.thresholds), np.inf, tree.thresholds), none
+                ),
+                "nodes_modes": np.append(
+                    np.where(down, "BRANCH_LEQ", "BRANCH_GT"), np.full(leaves, "LEAF")
+                ),
+                "nodes_truenodeids": np.append(np.where(down, left, right), none),
+                "nodes_falsenodeids": np.append(np.where(down, right, left), none),
+                "target_treeids": np.full(leaves, number),
+                "target_nodeids": ids[n:],
+                "target_ids": np.full(leaves, number),
+                "target_weights": np.arange(first, first + leaves, dtype=np.float64),
+            }
         )
-    }  # fmt: skip
-    for tree in trees:
-        nodes, leaves = len(out["features"]), len(out["weights"])
-        values = tree.values.tolist()
-        if not len(tree.features):  # (a root must be a node: both of its sides are the leaf)
-            tree = FormTree(
-                np.zeros(1, np.int64),
-                np.array([np.nan]),
-                np.ones(1, bool),
-                np.array([~0]),
-                np.array([~1]),
-                np.repeat(tree.values, 2),
-            )
-            values = tree.values.tolist()
-        out["roots"].append(nodes)
-        out["features"] += tree.features.tolist()
-        out["splits"] += np.where(np.isnan(tree.thresholds), _ANY, tree.thresholds).tolist()
-        out["missing"] += [int(not right) for right in tree.missing_right.tolist()]
-        for name, side in (("true", tree.left), ("false", tree.right)):
-            out[name] += [c + nodes if c >= 0 else ~c + leaves for c in side.tolist()]
-            out[f"{name}_leaf"] += [int(c < 0) for c in side.tolist()]
-        out["weights"] += values
-    return out
-
-
-def _ensemble(onnx: Any, trees: list[FormTree]) -> Any:
-    """Return the operator; a missing value goes to the true side where ``missing`` is 1."""
-    own = _tree_attributes(trees)
-    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
-
-    def tensor(name: str, values: list[float], kind: int = double) -> Any:
-        return helper.make_tensor(name, kind, [len(values)], values)
-
-    modes = np.full(len(own["features"]), _BRANCH_LEQ, np.uint8).tobytes()
-    node_modes = helper.make_tensor(
-        "modes", onnx.TensorProto.UINT8, [len(own["features"])], modes, raw=True
-    )
-    return helper.make_node(
-        "TreeEnsemble",
-        ["X"],
-        ["trees"],
-        domain="ai.onnx.ml",
-        aggregate_function=1,  # the sum
-        post_transform=0,  # none
-        n_targets=1,
-        tree_roots=own["roots"],
-        nodes_featureids=own["features"],
-        nodes_splits=tensor("splits", own["splits"]),
-        nodes_modes=node_modes,
-        nodes_missing_value_tracks_true=own["missing"],
-        nodes_truenodeids=own["true"],
-        nodes_trueleafs=own["true_leaf"],
-        nodes_falsenodeids=own["false"],
-        nodes_falseleafs=own["false_leaf"],
-        leaf_targetids=[0] * len(own["weights"]),
-        leaf_weights=tensor("weights", own["weights"]),
-    )
+        first += leaves
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class _Graph:
-    """Collects plain operators on doubles and their constants."""
+    """Collects operators and their constants."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, value: float | list[int], kind: int | None = None) -> str:
+    def constant(self, value: Any, kind: type = np.float64) -> str:
         name = f"c{len(self.constants)}"
-        kind = self.onnx.TensorProto.DOUBLE if kind is None else kind
-        values = value if isinstance(value, list) else [value]
-        self.constants.append(self.onnx.helper.make_tensor(name, kind, [len(values)], values))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.array(value, kind), name))
         return name
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
@@ -118,32 +94,85 @@ class _Graph:
         self.nodes.append(node)
         return name
 
-    def piece(self, piece: StraightPiece) -> str:
-        """Add a straight piece, by the operations that define it."""
-        column = self.constant([piece.feature], self.onnx.TensorProto.INT64)
-        x = self.add("Gather", "X", column, axis=1)
-        low, high = self.constant(piece.low), self.constant(piece.high)
-        inside = self.add("Min", self.add("Max", x, low), high)
-        bottom = piece.low * piece.unit
-        width = piece.high * piece.unit - bottom
-        above = self.add(
-            "Sub", self.add("Mul", inside, self.constant(piece.unit)), self.constant(bottom)
+    def last_sum(self, columns: str) -> str:
+        """Add columns from the first to the last."""
+        running = self.add("CumSum", columns, self.constant(1, np.int64))
+        return self.add("Gather", running, self.constant(_LAST, np.int64), axis=1)
+
+    def trees(self, trees: Sequence[FormTree]) -> str:
+        """Add the leaves that a row reaches, in the order of the trees."""
+        step = max(1, min(_TREES, _EXACT // max(len(tree.values) for tree in trees)))
+        batches = [trees[begin : begin + step] for begin in range(0, len(trees), step)]
+        # (all operators of trees come before the sums in the file: onnxruntime then runs each just
+        # before its leaves are added, and keeps the leaves of one batch in memory, not of all)
+        columns = [self._values(batch) for batch in batches]
+        total = self.last_sum(columns[0])
+        for more in columns[1:]:
+            total = self.last_sum(self.add("Concat", total, more, axis=1))
+        return total
+
+    def _values(self, trees: Sequence[FormTree]) -> str:
+        """Add an operator that finds leaves, and look up their values: one column per tree."""
+        own: dict[str, Any] = {}
+        for name, numbers in _tree_attributes(trees).items():
+            if numbers.dtype == np.float64:
+                own[f"{name}_as_tensor"] = self.onnx.numpy_helper.from_array(numbers, name)
+            else:
+                own[name] = numbers.tolist()
+        own |= {"domain": "ai.onnx.ml", "n_targets": len(trees)}
+        leaf = self.add("TreeEnsembleRegressor", "X", **own)
+        whole = self.add("Cast", leaf, to=self.onnx.TensorProto.INT32)
+        values = self.constant(np.concatenate([tree.values for tree in trees]))
+        return self.add("Gather", values, whole, axis=0)
+
+    def pieces(self, pieces: Sequence[StraightPiece]) -> str:
+        """Add straight pieces, by the operations that define them."""
+
+        def constant(number: Callable[[StraightPiece], float]) -> str:
+            return self.constant([number(one) for one in pieces])
+
+        x = self.add("Gather", "X", self.constant([p.feature for p in pieces], np.int64), axis=1)
+        inside = self.add(
+            "Min", self.add("Max", x, constant(lambda p: p.low)), constant(lambda p: p.high)
         )
-        scaled = self.add("Div", above, self.constant(width))
-        given = self.add("Where", self.add("IsNaN", x), self.constant(piece.default), scaled)
-        return self.add("Mul", self.constant(piece.weight), given)
+        above = self.add(
+            "Sub",
+            self.add("Mul", inside, constant(lambda p: p.unit)),
+            constant(lambda p: p.low * p.unit),
+        )
+        scaled = self.add("Div", above, constant(lambda p: p.high * p.unit - p.low * p.unit))
+        given = self.add("Where", self.add("IsNaN", x), constant(lambda p: p.default), scaled)
+        return self.last_sum(self.add("Mul", constant(lambda p: p.weight), given))
+
+
+def _rooted(tree: FormTree) -> FormTree:
+    """Return a tree whose root is a node: a leaf alone is put on both sides of one."""
+    if len(tree.features):
+        return tree
+    one = np.zeros(1, np.int64)
+    return FormTree(one, np.array([np.nan]), one == 0, ~one, ~(one + 1), tree.values.repeat(2))
 
 
 def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     onnx = _onnx()
     graph = _Graph(onnx)
-    graph.nodes.append(_ensemble(onnx, plain_trees(form)))
-    total = "trees"
-    for piece in form.pieces:
-        total = graph.add("Add", total, graph.piece(piece))
+    steps, trees = [step.tree() for step in form.steps], [_rooted(tree) for tree in form.trees]
+    totals = [graph.trees(some) for some in (steps, trees) if some]
+    if form.pieces:
+        totals.append(graph.pieces(form.pieces))
+    if not totals:  # (the same for every row)
+        nothing = np.zeros(0, np.int64)
+        leaf = FormTree(nothing, np.zeros(0), nothing, nothing, nothing, np.zeros(1))
+        totals.append(graph.trees([_rooted(leaf)]))
+    total = totals[0]
+    for other in totals[1:]:
+        total = graph.add("Add", total, other)
+    total = graph.add("Add", total, graph.constant([form.intercept]))
+    total = graph.add("Div", total, graph.constant([form.divisor]))
+    total = graph.add("Add", total, graph.constant([form.offset]))
     if settings.probability:
         assert form.slope is not None
-        total = graph.add("Sigmoid", graph.add("Mul", total, graph.constant(form.slope)))
+        total = graph.add("Sigmoid", graph.add("Mul", total, graph.constant([form.slope])))
     graph.nodes.append(onnx.helper.make_node("Identity", [total], ["score"]))
     value = onnx.helper.make_tensor_value_info
     double = onnx.TensorProto.DOUBLE
@@ -154,9 +183,9 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
         [value("score", double, [None, 1])],
         graph.constants,
     )
-    opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("ai.onnx.ml", 5)]
+    opsets = [onnx.helper.make_opsetid("", 14), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
     model = onnx.helper.make_model(made, opset_imports=opsets, producer_name="crucial")
-    model.ir_version = 10
+    model.ir_version = 8
     names = model.metadata_props.add()
     names.key, names.value = "features", "\n".join(form.names)
     model.doc_string = settings.missing_note
@@ -165,43 +194,60 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     return content
 
 
+def _leaves(X: Floats, **own: Any) -> NDArray[np.float32]:
+    """Return what the operator of trees gives: its weight of the leaf of every row and tree."""
+    to_array = _onnx().numpy_helper.to_array
+    tree, nodes = np.array(own["nodes_treeids"]), np.array(own["nodes_nodeids"])
+    roots = np.flatnonzero(nodes == 0)
+    modes = np.array(own["nodes_modes"])
+    yes, no = (np.array(own[f"nodes_{side}nodeids"]) + roots[tree] for side in ("true", "false"))
+    above = modes == b"BRANCH_GT"
+    weights = np.zeros(len(nodes))
+    leaves = roots[np.array(own["target_treeids"])] + np.array(own["target_nodeids"])
+    weights[leaves] = to_array(own["target_weights_as_tensor"])
+    trees = EngineTrees(
+        roots,
+        np.where(modes == b"LEAF", -1, np.array(own["nodes_featureids"])),
+        to_array(own["nodes_values_as_tensor"]),
+        above,
+        np.where(above, no, yes),
+        np.where(above, yes, no),
+        weights,
+    )
+    return Forest(trees, "<=", np.float64, np.float32).leaves(X)
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "Add": np.add,
+    "Cast": lambda x, to: x.astype(np.int32),
+    "Concat": lambda *columns, axis: np.concatenate(columns, axis),
+    "CumSum": lambda x, axis: np.add.accumulate(x, int(axis)),
+    "Div": np.divide,
+    "Gather": lambda x, places, axis: np.take(x, places, axis),
+    "Identity": lambda x: x,
+    "IsNaN": np.isnan,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Mul": np.multiply,
+    "Sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "Sub": np.subtract,
+    "TreeEnsembleRegressor": _leaves,
+    "Where": np.where,
+}
+
+
 def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) -> Floats:
-    """Score rows by the lists of the tree operator, and straight pieces by their definition."""
+    """Score rows by the operators of the file, one after the other."""
     onnx = _onnx()
-    model = onnx.load_from_string(content)
-    node = next(one for one in model.graph.node if one.op_type == "TreeEnsemble")
-    own = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
-    splits, weights = (
-        onnx.numpy_helper.to_array(own[name]) for name in ("nodes_splits", "leaf_weights")
-    )
-    scores = Forest(_engine_trees(own, splits, weights), "<=", np.float64, np.float64).scores(X)
-    for piece in form.pieces:
-        scores = scores + piece.scores(X)
-    if settings.probability:
-        assert form.slope is not None
-        scores = 1.0 / (1.0 + np.exp(-form.slope * scores))
+    graph = onnx.load_from_string(content).graph
+    array, read = onnx.numpy_helper.to_array, onnx.helper.get_attribute_value
+    found = {"X": X} | {one.name: array(one) for one in graph.initializer}
+    for node in graph.node:
+        own = {one.name: read(one) for one in node.attribute}
+        inputs = (found[name] for name in node.input)
+        found[node.output[0]] = _OPERATORS[node.op_type](*inputs, **own)
+    scores: Floats = found["score"].ravel()
     return scores
-
-
-def _engine_trees(own: dict[str, Any], splits: Floats, weights: Floats) -> EngineTrees:
-    """Return the trees of the operator: its nodes, then its leaves."""
-    n, n_leaves = len(splits), len(weights)
-
-    def child(name: str) -> np.ndarray:
-        found = np.array(own[f"nodes_{name}nodeids"], np.int64)
-        found += n * np.array(own[f"nodes_{name}leafs"], np.int64)
-        return np.concatenate((found, np.zeros(n_leaves, np.int64)))
-
-    missing = np.array(own["nodes_missing_value_tracks_true"], np.bool_)
-    return EngineTrees(
-        np.array(own["tree_roots"], np.int64),
-        np.concatenate((np.array(own["nodes_featureids"], np.int64), np.full(n_leaves, -1))),
-        np.concatenate((splits, np.zeros(n_leaves))),
-        np.concatenate((missing, np.zeros(n_leaves, np.bool_))),
-        child("true"),
-        child("false"),
-        np.concatenate((np.zeros(n), weights)),
-    )
 
 
 def _engine(
@@ -218,7 +264,7 @@ def _engine(
 
 TARGET = Target(
     name="onnx",
-    title="ONNX, a TreeEnsemble in doubles; onnxruntime reads it",
+    title="ONNX, trees in doubles; onnxruntime from 1.17 on reads it",
     numbers="float64",
     write=_write,
     twin=_twin,
@@ -226,5 +272,4 @@ TARGET = Target(
     engine_name="onnxruntime",
     holds=frozenset({"trees", "pieces", "probability"}),
     takes=frozenset({"shift", "probability"}),
-    reorders=lambda form: True,
 )

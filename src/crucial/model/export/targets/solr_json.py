@@ -113,6 +113,7 @@ TARGET = Target(
     engine=None,
     engine_name="Solr",
     by_name=True,
+    rejects_negative=True,
     cuts=_cuts,
     number_words="computes with float32 and moves thresholds by 1e-6",
 )

@@ -9,10 +9,16 @@ import numpy as np
 
 from crucial.model.export.forest import EngineTrees, Forest, spliced
 from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.plain_trees import float32_leaves, plain_trees, scaled
+from crucial.model.export.plain_trees import (
+    below_nodes,
+    float32_leaves,
+    leaf_counts,
+    plain_trees,
+    scaled,
+)
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["TARGET"]
 
@@ -47,9 +53,12 @@ def _places(tree: FormTree) -> tuple[list[int], list[int], list[int]]:
     return order, left, parents
 
 
-def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
-    """Return one tree, level by level."""
+def _tree_json(tree: FormTree, counts: Ints, number: int, n_features: int) -> dict[str, Any]:
+    """Return one tree, level by level; ``counts`` are the rows of its leaves."""
     leaves = float32_leaves(tree)
+    rows, of_nodes = below_nodes(tree, counts)
+    means = of_nodes.tolist()
+    covers = [*rows.tolist(), *counts[::-1].tolist()]  # (that of ~leaf counts from the end)
     features, missing_right = tree.features.tolist(), tree.missing_right.tolist()
     # (the float32 number above a threshold: what is at most one is less than the other)
     above = np.nextafter(tree.thresholds.astype(np.float32), np.float32(np.inf))
@@ -57,7 +66,7 @@ def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
     order, left, parents = _places(tree)
     size = len(order)
     return {
-        "base_weights": [0.0 if node >= 0 else leaves[~node] for node in order],
+        "base_weights": [means[node] if node >= 0 else leaves[~node] for node in order],
         "categories": [],
         "categories_nodes": [],
         "categories_segments": [],
@@ -71,7 +80,7 @@ def _tree_json(tree: FormTree, number: int, n_features: int) -> dict[str, Any]:
         "split_conditions": [tests[node] if node >= 0 else leaves[~node] for node in order],
         "split_indices": [features[node] if node >= 0 else 0 for node in order],
         "split_type": [0] * size,
-        "sum_hessian": [0.0] * size,
+        "sum_hessian": [float(covers[node]) for node in order],
         "tree_param": {
             "num_deleted": "0",
             "num_feature": str(n_features),
@@ -87,6 +96,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if logistic:  # (the engine's link is 1 / (1 + exp(-score)))
         assert form.slope is not None
         trees = [scaled(tree, form.slope) for tree in trees]
+    counts = leaf_counts(trees, settings, TARGET.numbers_of)
     objective = "binary:logistic" if logistic else "rank:pairwise"
     parameters = (
         {"reg_loss_param": {"scale_pos_weight": "1"}} if logistic else {"lambdarank_param": {}}
@@ -106,8 +116,8 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
                     "iteration_indptr": list(range(len(trees) + 1)),
                     "tree_info": [0] * len(trees),
                     "trees": [
-                        _tree_json(tree, number, form.n_features)
-                        for number, tree in enumerate(trees)
+                        _tree_json(tree, rows, number, form.n_features)
+                        for number, (tree, rows) in enumerate(zip(trees, counts, strict=True))
                     ],
                 },
                 "name": "gbtree",
@@ -166,5 +176,6 @@ TARGET = Target(
     engine_name="xgboost",
     takes=frozenset({"shift", "probability"}),
     check_name=_check_name,
+    has_counts=True,
     writes_all_names=True,
 )
