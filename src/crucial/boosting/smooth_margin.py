@@ -168,10 +168,11 @@ class SmoothMarginStep(Step):
             log_z, slope, curvature = along(sign * alpha)
             return log_z, sign * slope, curvature
 
-        # (the slope there is minus the smallest margin, which infinite weights would make G)
-        return self._root(
-            derivatives, g, self._norm, lambda sign: sign > 0.0 and g + derivatives(AFAR)[1] > 0.0
-        )
+        def turns(way: float) -> bool:
+            # (the slope afar is minus the smallest margin, which infinite weights would make G)
+            return way > 0.0 and (along.turns(sign) or g + derivatives(AFAR)[1] > 0.0)
+
+        return self._root(derivatives, g, self._norm, turns)
 
     def _root(
         self,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from msgspec.structs import replace as replaced
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
-from crucial.feedback.states import Output
+from crucial.feedback.states import Output, PairState
 from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.model.tree import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
-__all__ = ["AFAR", "Derivatives", "largest_drop", "log_z_along", "misorders", "newton_root"]
+__all__ = ["AFAR", "Along", "Derivatives", "largest_drop", "log_z_along", "newton_root"]
 
 # Beyond this a {0, 1} ranker has no finite optimum: its wrong pairs weigh less than what is 0. Any
 # other ranker may have one, since its margins may be small.
@@ -49,75 +50,115 @@ class WeighsByValue(Protocol):
         """See `crucial.feedback.bipartite.BipartiteState`."""
 
 
-def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
+def log_z_along(candidate: Candidate, potentials: Potentials) -> Along:
     """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
     if isinstance(potentials.pairs, WeighsByValue) and isinstance(candidate.ranker, Tree):
         values = np.unique(candidate.ranker.values)
         bad, good = potentials.pairs.weights_by_value(candidate.output, values)
-        return _log_z_of(np.concatenate((values, -values)), np.concatenate((bad, good)))
-    pairs, h = exponential_pairs(potentials), candidate.output
-    trial, spare = pairs.fork(), np.zeros_like(potentials.pi)
-    start = trial.potentials(spare)[1]
-    reached, last = 0.0, (0.0, 0.0)
-    begun, width = (float(np.ptp(values)) for values in (trial.scores, h))
-    # (most rows near 0: an outlier takes their digits otherwise; rows one by one have their own 0)
-    middle = 0.0 if isinstance(pairs, WeighsByValue) else float(np.median(h))
+        return _AlongValues(np.concatenate((values, -values)), np.concatenate((bad, good)))
+    return _AlongPairs(candidate, potentials)
 
-    def far(alpha: float) -> tuple[float, float, float]:
-        trial, around = pairs.fork(), h - middle
-        trial.advance(around, alpha)
-        scale, log_loss = trial.potentials(spare)
-        slope = -scale * exact_dot(spare[: len(h)], around)
-        bend = (slope - last[1]) / (alpha - last[0]) if alpha != last[0] else 0.0
-        return log_loss - start, slope, max(bend, 0.0)
 
-    def near(alpha: float) -> tuple[float, float, float]:
-        nonlocal reached
-        trial.advance(h, alpha - reached)
-        reached = alpha
-        log_z = trial.potentials(spare)[1] - start
-        mean, square = trial.moments(h)
-        return log_z, -mean, max(square - mean * mean, 0.0)
+class Along(Protocol):
+    """``ln Z(alpha)`` of a weak ranker with its first and second derivative."""
 
-    def derivatives(alpha: float) -> tuple[float, float, float]:
-        nonlocal last
-        found = (far if begun + abs(alpha) * width > _RANGE else near)(alpha)
-        last = alpha, found[1]
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        """Return them at a weight."""
+
+    def turns(self, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair, however light.
+
+        Z has a finite minimum on that side then; else it falls for ever.
+        """
+
+    def left(self, sign: float) -> float:
+        """Return ``ln Z`` of an infinite weight of that sign, which misorders nothing."""
+
+
+class _AlongPairs:
+    """See `Along`; weights are those of a copy of the pairs that is moved."""
+
+    def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
+        self._pairs, self._candidate = exponential_pairs(potentials), candidate
+        self._spare = np.zeros_like(potentials.pi)
+        self._trial: PairState | None = self._pairs.fork()
+        self._start = self._trial.potentials(self._spare)[1]
+        self._reached, self._last = 0.0, (0.0, 0.0)
+        h = candidate.output
+        # (trees do without, so that rows in parts, whose scores are elsewhere, give the same)
+        self._wide = isinstance(h, np.ndarray) and not isinstance(candidate.ranker, Tree)
+        if self._wide:
+            self._begun, self._width = float(np.ptp(self._trial.scores)), float(np.ptp(h))
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        if self._wide and self._begun + abs(alpha) * self._width > _RANGE:
+            found = self._far(alpha)
+        else:
+            found = self._near(alpha)
+        self._last = alpha, found[1]
         return found
 
-    return derivatives
+    def _near(self, alpha: float) -> tuple[float, float, float]:
+        if self._trial is None:
+            self._trial, self._reached = self._pairs.fork(), 0.0
+        self._trial.advance(self._candidate.output, alpha - self._reached)
+        self._reached = alpha
+        log_z = self._trial.potentials(self._spare)[1] - self._start
+        mean, square = self._trial.moments(self._candidate.output)
+        return log_z, -mean, max(square - mean * mean, 0.0)
+
+    def _far(self, alpha: float) -> tuple[float, float, float]:
+        """Return the same by the potentials alone, and the secant of the slope."""
+        h = self._candidate.output
+        if not isinstance(self._pairs, WeighsByValue):
+            h = h - np.median(h)  # (most rows near 0: an outlier takes their digits otherwise)
+        trial = self._moved(h, alpha)
+        scale, log_loss = trial.potentials(self._spare)
+        slope, (at, before) = -scale * exact_dot(self._spare[: len(h)], h), self._last
+        bend = (slope - before) / (alpha - at) if alpha != at else 0.0
+        return log_loss - self._start, slope, max(bend, 0.0)
+
+    def _moved(self, output: Output, alpha: float) -> PairState:
+        """Return a copy that made one step. (There may be one copy at a time.)"""
+        self._trial = None
+        trial = self._pairs.fork()
+        trial.advance(output, alpha)
+        return trial
+
+    def _says(self) -> Output:
+        """Return what the candidate says without how much: pairs that it ties stay tied."""
+        h, tree = self._candidate.output, self._candidate.ranker
+        if isinstance(self._pairs, WeighsByValue):
+            return np.asarray(np.sign(h), np.float64)  # (of rows one by one)
+        if not isinstance(tree, Tree):
+            return np.unique(h, return_inverse=True)[1].astype(np.float64)
+        values, places = np.unique(tree.values, return_inverse=True)
+        if isinstance(h, np.ndarray):
+            return np.searchsorted(values, h).astype(np.float64)
+        ranks = tuple(places.astype(np.float64).tolist())
+        return replace(h, ranker=replaced(tree, values=ranks))
+
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
+        return trial.potentials(self._spare)[1] - self._start > 1.0
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_SETTLED, sign))
+        return trial.potentials(self._spare)[1] - self._start
 
 
-def _log_z_after(candidate: Candidate, potentials: Potentials, alpha: float) -> float:
-    """Return ln Z after a step along what a candidate says, without how much it says.
+class _AlongValues:
+    """See `Along`: ``ln sum weight e^(alpha move)``; weights sum to 1."""
 
-    Pairs that it ties keep their weights, others gain or lose a multiple of alpha.
-    """
-    pairs, spare = exponential_pairs(potentials), np.zeros_like(potentials.pi)
-    trial, h = pairs.fork(), candidate.output
-    start = trial.potentials(spare)[1]
-    if isinstance(pairs, WeighsByValue):
-        says = np.sign(h).astype(np.float64)  # (of rows one by one)
-    else:
-        says = np.unique(h, return_inverse=True)[1].astype(np.float64)
-    trial.advance(says, alpha)
-    return trial.potentials(spare)[1] - start
+    def __init__(self, moves: Floats, weights: Floats) -> None:
+        self._moves, self._weights = moves, weights
 
-
-def misorders(candidate: Candidate, potentials: Potentials, sign: float) -> bool:
-    """Return whether a candidate of a weight of that sign misorders any pair, however light.
-
-    Z has a finite minimum on that side then, and else falls for ever.
-    """
-    return _log_z_after(candidate, potentials, math.copysign(_INFINITE, sign)) > 1.0
-
-
-def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
-    """Return ``ln sum weight e^(alpha move)`` with its derivatives; weights sum to 1."""
-
-    def derivatives(alpha: float) -> tuple[float, float, float]:
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        moves = self._moves
         with np.errstate(divide="ignore"):
-            logs = np.log(weights) + alpha * moves
+            logs = np.log(self._weights) + alpha * moves
         top = float(logs.max())
         shares = np.exp(logs - top)
         total = exact_sum(shares)
@@ -125,7 +166,13 @@ def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
         bend = exact_dot(shares, (moves - slope) ** 2) / total
         return top + math.log(total), slope, bend
 
-    return derivatives
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        return bool((self._moves[self._weights > 0.0] * sign > 0.0).any())
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        return math.log(exact_sum(self._weights[self._moves == 0.0]) or math.exp(-_RANGE))
 
 
 def newton_root(
@@ -199,11 +246,7 @@ def largest_drop(candidate: Candidate, potentials: Potentials) -> float:
         weights = exponential_pairs(potentials).binary_weights(candidate.output)
         right, wrong = (0.0 if one < SNAP else one for one in weights)
         return (math.sqrt(right) - math.sqrt(wrong)) ** 2
-    derivatives = log_z_along(candidate, potentials)
-    turns = partial(misorders, candidate, potentials)
-    alpha = newton_root(lambda at: derivatives(at)[1:], _CLOSE, turns)
-    if alpha is None:
-        left = _log_z_after(candidate, potentials, math.copysign(_SETTLED, candidate.slope))
-    else:
-        left = derivatives(alpha)[0]
+    along = log_z_along(candidate, potentials)
+    alpha = newton_root(lambda at: along(at)[1:], _CLOSE, along.turns)
+    left = along.left(candidate.slope) if alpha is None else along(alpha)[0]
     return -math.expm1(min(left, 0.0))

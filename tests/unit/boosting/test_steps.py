@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crucial import RankBoost
-from crucial.boosting.steps import BoundStep, half_log_ratio, newton_root, smoothed
+from crucial import Groups, LabelFeedback, RankBoost
+from crucial.boosting.smooth_margin import SmoothMarginStep
+from crucial.boosting.steps import BoundStep, NumericStep, half_log_ratio, newton_root, smoothed
+from crucial.feedback.potentials import Potentials
+from crucial.model.tree import Tree
+from crucial.model.weak import ScaledFeature
+from crucial.objectives.exponential import ExponentialLoss
+from crucial.weak.base import Candidate
 
 
 def test_only_a_perfect_round_is_smoothed():
@@ -141,3 +147,30 @@ def test_a_known_zero_is_found_however_far_it_is():
 
     assert newton_root(rising) is None
     assert newton_root(rising, turns=lambda sign: sign > 0) == pytest.approx(9e3 * math.log(10))
+
+
+TREE = Tree((0, 0), (0.5, 1.5), (0, 0), (~0, ~1), (1, ~2), (1.0, 1.0), (0.0, 0.004, 1.0))
+
+
+@pytest.mark.parametrize("ranker", [TREE, ScaledFeature(0, 0.0, 1.0, 0.0)], ids=["tree", "feature"])
+def test_other_steps_go_as_far_as_the_pairs_say(ranker: Any):
+    """A few pairs are wrong, by margins that are small beside the range of the scores."""
+    place = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 2])
+    y, h = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 2]), np.array(TREE.values)[place]
+    feedback = LabelFeedback(y.astype(float), Groups.single(len(y)))
+    candidate = Candidate(ranker, h[feedback.rows], 0.5)
+    potentials = Potentials(ExponentialLoss().begin(feedback, 1))
+    potentials.renew()
+    high, low = np.nonzero(y[:, None] > y)
+    margins = h[high] - h[low]
+    best, _ = smallest_z(margins, np.full(len(margins), 1.0 / len(margins)))
+    assert best is not None
+    assert best > 15
+    assert NumericStep()(candidate, potentials) == pytest.approx(best, rel=1e-9)
+    # Equation 11 of the smooth margin, g + slope = 0: the same of margins that are g less.
+    g = 1e-4
+    later, _ = smallest_z(margins - g, np.full(len(margins), 1.0 / len(margins)))
+    step = SmoothMarginStep(feedback)
+    assert step._numeric(candidate, potentials, 1.0, g) == pytest.approx(later, rel=1e-9)
+    assert later is not None
+    assert 15 < later < best
