@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["fit_kernel", "fit_linear", "left_out_pairs", "left_out_queries", "objective"]
+__all__ = [
+    "exact_left_out_margins",
+    "fit_kernel",
+    "fit_linear",
+    "left_out_pairs",
+    "left_out_queries",
+    "objective",
+]
 
 
 def _differences(y: Floats, qid: Ints, weight: Floats) -> tuple[Floats, Floats, float]:
@@ -74,3 +82,52 @@ def left_out_pairs(X: Floats, y: Floats, qid: Ints, l2: float) -> dict[tuple[int
             w = fit_linear(X[rest], y[rest], qid[rest], np.ones(len(rest)), l2)
             found[i, j] = float((X[i] - X[j]) @ w)
     return found
+
+
+def exact_left_out_margins(
+    X: Floats, y: Floats, qid: Ints, l2: float, standardise: bool
+) -> dict[tuple[int, int], Fraction]:
+    """Return ``f_i - f_j`` where y_i > y_j of a query, by a fit to all others, in fractions.
+
+    A standard feature has its weight times its standard deviation in the ridge, whose square is
+    a fraction: the variance of all rows that are in a pair.
+    """
+    n, p = X.shape
+    rows = [[Fraction(value) for value in row] for row in X.tolist()]
+    ridge = []
+    paired = [k for k in range(n) if sum(qid == qid[k]) > 1]
+    for column in zip(*(rows[k] for k in paired), strict=True):
+        mean = sum(column) / len(paired)
+        variance = sum((value - mean) ** 2 for value in column) / len(paired)
+        ridge.append(Fraction(l2) / 2 * (variance if standardise and variance else 1))
+    found = {}
+    for i in range(n):
+        for j in range(n):
+            if qid[i] != qid[j] or not y[i] > y[j]:
+                continue
+            kept = [k for k in range(n) if k not in (i, j)]
+            pairs = [(a, b) for a, b in combinations(kept, 2) if qid[a] == qid[b]]
+            system = [[Fraction(0)] * (p + 1) for _ in range(p)]
+            for a, b in pairs:
+                apart = [u - v for u, v in zip(rows[a], rows[b], strict=True)]
+                for r, step in enumerate(apart):
+                    for c, other in enumerate([*apart, Fraction(y[a] - y[b])]):
+                        system[r][c] += step * other
+            for r in range(p):
+                system[r][r] += len(pairs) * ridge[r]
+            w = _solved(system) if pairs else [Fraction(0)] * p
+            found[i, j] = sum(
+                (f * (u - v) for f, u, v in zip(w, rows[i], rows[j], strict=True)), Fraction(0)
+            )
+    return found
+
+
+def _solved(system: list[list[Fraction]]) -> list[Fraction]:
+    """Return the solution of positive definite equations, by elimination."""
+    p = len(system)
+    for k in range(p):
+        for r in range(p):
+            if r != k:
+                factor = system[r][k] / system[k][k]
+                system[r] = [u - factor * v for u, v in zip(system[r], system[k], strict=True)]
+    return [system[k][p] / system[k][k] for k in range(p)]

@@ -41,6 +41,13 @@ def cross_entropy(scores, target, weight):
     return math.fsum(target * (whole - scores))
 
 
+def divergence(scores, target, weight):
+    """``sum t ln(t / P)`` of the targets from the softmax P of rows that weigh."""
+    mass = weight * np.exp(scores - max(scores))
+    shares = mass / math.fsum(mass)
+    return math.fsum(t * math.log(t / p) for t, p in zip(target, shares, strict=True) if t > 0)
+
+
 def xendcg_gradient(scores, phi):
     """Gradient with its higher order terms, and curvature (Bruch 2021), rows of weight 1."""
     n = len(scores)

@@ -86,6 +86,59 @@ def test_pairs_left_out_are_those_of_fitting_again(kernel: bool, problem: dict[s
                 assert margins[j, i] == pytest.approx(-margins[i, j])
 
 
+def tied_rows(seed: int) -> dict[str, Any]:
+    """A small problem of few distinct rows, of one positive row in every seventh."""
+    random = np.random.default_rng(seed)
+    n, p = random.integers(6, 12), random.integers(1, 4)
+    X = random.integers(0, random.choice([2, 3, 4]), (n, p)) * random.choice([0.5, 1.0, 100.0])
+    X[:, 0] += 2000.0 * (seed % 5 == 0)
+    y = random.integers(0, random.choice([2, 3]), n).astype(float)
+    y[:2] = [0.0, 1.0]
+    if seed % 7 == 0:
+        y = np.eye(n)[random.integers(n)]
+    qid = np.sort(random.integers(0, 2, n)) if seed % 2 else np.zeros(n, int)
+    qid[:2] = qid[0]
+    l2 = float(random.choice([1e-5, 0.01, 0.1, 1.0]))
+    return {"X": X, "y": y, "qid": qid, "l2": l2, "order": random.permutation(n)}
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+def test_ties_of_pairs_left_out_are_those_of_exact_fits(standardise: bool) -> None:
+    """Margins that are 0 count half, whatever the order of the rows."""
+    n_ties = 0
+    for seed in range(150):
+        X, y, qid, l2, order = tied_rows(seed).values()
+        if not any(np.ptp(y[qid == q]) for q in np.unique(qid)):
+            continue
+        margins = naive.exact_left_out_margins(X, y, qid, l2, standardise).values()
+        expected = np.mean([0.5 * (1 + (m > 0) - (m < 0)) for m in margins])
+        n_ties += sum(m == 0 for m in margins)
+        ranker = RankRLS(l2, standardise=standardise)
+        assert ranker.leave_pair_out(X, y, qid=qid) == pytest.approx(expected, abs=1e-12), seed
+        turned = ranker.leave_pair_out(X[order], y[order], qid=qid[order])
+        assert turned == pytest.approx(expected, abs=1e-12), seed
+    assert n_ties > 500
+
+
+def test_ties_of_a_kernel_of_pairs_left_out_are_those_of_columns() -> None:
+    for seed in range(60):
+        X, y, qid, l2, _ = tied_rows(seed).values()
+        if l2 < 0.01 or not any(np.ptp(y[qid == q]) for q in np.unique(qid)):
+            continue
+        found = RankRLS(l2, kernel="precomputed").leave_pair_out(X @ X.T, y, qid=qid)
+        expected = RankRLS(l2, standardise=False).leave_pair_out(X, y, qid=qid)
+        assert found == pytest.approx(expected, abs=1e-12), seed
+
+
+@pytest.mark.parametrize("n_features", [1, 5, 60])
+def test_a_single_positive_row_leaves_nothing_to_learn_without_it(n_features: int) -> None:
+    random = np.random.default_rng(n_features)
+    for kernel in ("linear", "rbf"):
+        X = random.normal(size=(25, n_features)) * 1e3
+        found = RankRLS(1e-4, kernel=kernel, gamma=0.1).leave_pair_out(X, np.eye(25)[3])
+        assert found == 0.5
+
+
 @given(problem=problems())
 def test_a_kernel_has_the_coefficients_of_its_equations(problem: dict[str, Any]) -> None:
     X, y, qid, _, l2 = problem.values()

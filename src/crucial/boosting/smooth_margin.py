@@ -8,10 +8,12 @@ steps drive G up, and with it the margin.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from crucial.boosting.steps import (
+    AFAR,
     Derivatives,
     NumericStep,
     Step,
@@ -167,9 +169,19 @@ class SmoothMarginStep(Step):
             log_z, slope, curvature = along(sign * alpha)
             return log_z, sign * slope, curvature
 
-        return self._root(derivatives, g, self._norm)
+        def turns(way: float) -> bool:
+            # (the slope afar is minus the smallest margin, which infinite weights would make G)
+            return way > 0.0 and (along.turns(sign) or g + derivatives(AFAR)[1] > 0.0)
 
-    def _root(self, derivatives: Derivatives, g: float, norm: float) -> float | None:
+        return self._root(derivatives, g, self._norm, turns)
+
+    def _root(
+        self,
+        derivatives: Derivatives,
+        g: float,
+        norm: float,
+        turns: Callable[[float], bool] | None = None,
+    ) -> float | None:
         """Return the zero of equation 10 or 11; smoothed, or None, where it is infinite."""
 
         def falling(log_z: float, slope: float, curvature: float, at: float) -> tuple[float, float]:
@@ -179,7 +191,7 @@ class SmoothMarginStep(Step):
                 return g - log_z / norm + grown * slope, grown * curvature
             return g + slope, curvature  # equation 11: G where the step begins
 
-        found = newton_root(lambda at: falling(*derivatives(at), at))
+        found = newton_root(lambda at: falling(*derivatives(at), at), turns=turns)
         if found is None and self.smoothing > 0.0:
             share = self.smoothing
             found = newton_root(lambda at: falling(*smoothed(*derivatives(at), at, share), at))

@@ -13,11 +13,12 @@ import numpy as np
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, log
-from crucial.weak.along import Derivatives, log_z_along, newton_root
+from crucial.weak.along import AFAR, Derivatives, log_z_along, newton_root
 from crucial.weak.base import Candidate, StepRule
 from crucial.weak.drops import SNAP
 
 __all__ = [
+    "AFAR",
     "STEPS",
     "BoundStep",
     "Derivatives",
@@ -96,10 +97,10 @@ class NumericStep(Step):
             if weights is None:
                 weights = exponential_pairs(potentials).binary_weights(candidate.output)
             return half_log_ratio(*weights, self.smoothing)
-        derivatives = log_z_along(candidate, potentials)
-        alpha = newton_root(lambda at: derivatives(at)[1:])
+        along = log_z_along(candidate, potentials)
+        alpha = newton_root(lambda at: along(at)[1:], turns=along.turns)
         if alpha is None and self.smoothing > 0.0:
-            alpha = newton_root(lambda at: smoothed(*derivatives(at), at, self.smoothing)[1:])
+            alpha = newton_root(lambda at: smoothed(*along(at), at, self.smoothing)[1:])
         return alpha
 
 

@@ -14,7 +14,26 @@ MAX_FEATURES = 1 << 24
 
 
 def free_memory() -> int | None:
-    """Return the bytes of free memory; None where the system does not report them."""
+    """Return the bytes that can be allocated; None where the system does not report them."""
+    free, room = _free_in_machine(), _room_of_process()
+    return free if room is None or free is None else min(free, room)
+
+
+def _room_of_process() -> int | None:
+    """Return what a limit of the process (`ulimit -v`) leaves; None without one."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        with open("/proc/self/statm", encoding="ascii") as sizes:
+            return max(0, limit - int(sizes.read().split()[0]) * resource.getpagesize())
+    except (ImportError, OSError, ValueError):
+        return None
+
+
+def _free_in_machine() -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

@@ -20,7 +20,13 @@ from crucial.linear.dense_rows import DenseRows
 from crucial.linear.design import Design
 from crucial.linear.differences import Centring
 from crucial.linear.landmarks import Landmarks
-from crucial.linear.least_squares import NormalEquations, conjugate_gradients, solve_kernel
+from crucial.linear.least_squares import (
+    NormalEquations,
+    check_memory,
+    conjugate_gradients,
+    solve_kernel,
+    solve_rows,
+)
 from crucial.linear.left_out import Decomposition, LeftOut
 from crucial.linear.normal_equations import normal_equations
 from crucial.linear.regularisation_path import RegularisationPath, regularisation_path
@@ -44,9 +50,9 @@ class RankRLS(KernelMachine):
         mean over pairs of ((f_i - f_j) - (y_i - y_j))^2  +  (l2 / 2) |f|^2
 
     over every two rows of a query, those of equal labels included, which should get equal scores.
-    It is solved in closed form without listing a pair: O(n p^2) for n rows of p features, O(n^3)
-    for a kernel. `path` does so for many ridges by one decomposition, `leave_query_out` and
-    `leave_pair_out` cross-validate in closed form.
+    It is solved in closed form without listing a pair: O(n p^2) for n rows of p features, O(n^2 p)
+    where the rows are fewer, O(n^3) for a kernel. `path` does so for many ridges by one
+    decomposition, `leave_query_out` and `leave_pair_out` cross-validate in closed form.
 
     Attributes
     ----------
@@ -166,8 +172,10 @@ class RankRLS(KernelMachine):
     ) -> float:
         """Return the share of pairs in the right order, each by a ranker that saw neither row.
 
-        For two labels it is an AUC that is almost unbiased also on few rows. A tie counts half. It
-        takes O(n^2) per query after one decomposition.
+        For two labels it is an AUC that is almost unbiased also on few rows. A tie counts half;
+        margins are ties up to what rounding can do to them. Means and standard deviations of the
+        features are those of all rows. It takes O(n^2) per query after one decomposition, and
+        equations of their own for the pairs that are close to a tie.
 
         Parameters
         ----------
@@ -214,13 +222,18 @@ class RankRLS(KernelMachine):
         return WeightedColumns(design), equations.solve(self.l2)
 
     def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
-        if isinstance(feedback, DifferenceFeedback) and not data.instances.is_sparse:
-            solved = self._by_blocks(data, feedback) if self.kernel == "linear" else None
+        n_features, dense = data.instances.n_features, not data.instances.is_sparse
+        wide = dense and len(feedback.rows) < n_features
+        if dense and isinstance(feedback, DifferenceFeedback) and self.kernel == "linear":
+            check_memory(len(feedback.rows), n_features)
+            solved = None if wide else self._by_blocks(data, feedback)
             if solved is not None:
                 return self._keep(data, feedback, *solved, np.inf)
         threads, enough = count_threads(self.n_jobs), np.inf
         seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
-        if not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):
+        if wide and isinstance(feedback, DifferenceFeedback) and isinstance(seen, WeightedColumns):
+            found = solve_rows(seen.matrix, feedback, self.l2)
+        elif not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):
             rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
             with one_blas_thread():
                 found, enough = conjugate_gradients(feedback, *rules)
@@ -247,6 +260,8 @@ class RankRLS(KernelMachine):
         """Return the decomposition that serves every ridge and everything that is left out."""
         centring, labels = Centring(feedback), feedback.labels
         threads = count_threads(self.n_jobs)
+        if self.kernel == "linear":
+            check_memory(len(feedback.rows), data.instances.n_features)
         seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
         if isinstance(seen, KernelRows):
             return Decomposition.of_kernel(seen.gram, centring, labels)

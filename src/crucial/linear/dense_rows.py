@@ -6,7 +6,7 @@ multiplied, so that a pass costs little more than reading the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,15 +85,28 @@ class DenseRows:
         part = table[first:last] if self._in_order else table[self._rows[first:last]]
         return np.ascontiguousarray(part, np.float64)
 
-    def over_blocks(self, call: Callable[[int, int, Floats], Any]) -> list[Any]:
-        """Call a function with the bounds and the rows of every block; return its results.
+    def over_blocks(
+        self, call: Callable[[int, int, Floats], Any], most: int | None = None
+    ) -> Iterator[Any]:
+        """Call a function with the bounds and the rows of every block; yield its results.
 
         Blocks are the same for any number of threads, and so are sums of the results in order.
+
+        Parameters
+        ----------
+        call : callable
+        most : int, optional
+            Results that are in memory at a time; all by default.
         """
+        n = len(self.bounds) - 1
+        step = n if most is None else most
         with one_blas_thread():
-            return over_ranges(
-                self.bounds, self._threads, lambda a, b: call(a, b, self.block(a, b))
-            )
+            for first in range(0, n, max(1, step)):
+                yield from over_ranges(
+                    self.bounds[first : first + step + 1],
+                    self._threads,
+                    lambda a, b: call(a, b, self.block(a, b)),
+                )
 
     def check_finite(self) -> None:
         """Refuse infinite values; row and column are named."""
@@ -141,7 +154,7 @@ class DenseRows:
             centred = around_mean(block, ranges)
             out[a:b] = centred + ranges.mean if spread is None else centred / spread
 
-        self.over_blocks(write)
+        list(self.over_blocks(write))
         return out
 
     def spreads(self, ranges: ColumnRanges, weight: Floats | None) -> Floats:
@@ -152,7 +165,7 @@ class DenseRows:
             np.multiply(apart, apart, out=apart)
             return np.asarray(folded(np.add, apart) if weight is None else weight[a:b] @ apart)
 
-        squares = np.array(self.over_blocks(part)).sum(axis=0)
+        squares = np.array(list(self.over_blocks(part))).sum(axis=0)
         spread = np.sqrt(squares / ranges.mass)
         width = ranges.high - ranges.low
         # (only rows of negligible weight differ)

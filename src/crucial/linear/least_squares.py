@@ -5,7 +5,8 @@ With ``lambda = l2 / 2`` and N the weight of all pairs, RankRLS minimises ::
     (1 / N) sum_q c_q sum_{i < j in q} ((f_i - f_j) - (y_i - y_j))^2 + lambda |f|^2
 
 (Pahikkala et al. 2009), which linear f solve by ``(X'LX / N + lambda I) w = X'Ly / N``, and
-kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``.
+kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``. Linear f of more
+columns than rows are solved by the second with ``K = XX'``, and ``w = X'a``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from crucial.data.memory import check_room
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
@@ -26,7 +28,7 @@ from crucial.linear.spaces import KernelSpace, Space
 from crucial.linear.truncated_newton import truncated_newton
 from crucial.types import Floats
 
-__all__ = ["NormalEquations", "conjugate_gradients", "solve_kernel"]
+__all__ = ["NormalEquations", "check_memory", "conjugate_gradients", "solve_kernel", "solve_rows"]
 
 # Rows below which one thread factors a kernel faster than several that wait for each other.
 _ONE_THREAD = 4000
@@ -64,13 +66,41 @@ class NormalEquations:
 
     def solve(self, l2: float) -> Solution:
         """Return the minimum with a ridge; its gap is what rounding left."""
-        ridge, n = 0.5 * l2, len(self.right)
-        system = self.gram / self.whole + ridge * np.eye(n)
+        n = len(self.right)
+        system = self.gram / self.whole
+        system[np.diag_indices(n)] += 0.5 * l2
         right = self.right / self.whole
         w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
         value = self.square / self.whole + float(np.dot(w, system @ w - 2.0 * right))
         slope = 2.0 * (system @ w - right)
         return Solution(w, max(0.0, value), float(np.dot(slope, slope)) / (2.0 * l2), 1)
+
+
+def check_memory(n_rows: int, n_columns: int) -> None:
+    """Refuse columns whose equations do not fit into memory."""
+    fewer = min(n_rows, n_columns)
+    # (the equations, what they are made of and their factors; two copies of rows of more columns)
+    cells = 4 * fewer**2 + (2 * n_rows * n_columns if n_rows < n_columns else 0)
+    check_room(
+        8 * cells,
+        f"RankRLS of {n_rows:,} rows of {n_columns:,} features",
+        "Use RankingSVM, fewer features (such as by SelectByRanking), sparse features, or another "
+        "kernel with n_landmarks.",
+    )
+
+
+def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+    """Return the weights of columns by equations of the rows: O(n^2 p) for n rows, p columns."""
+    centring = Centring(feedback)
+    centred, target = centring.factor(matrix), centring.factor(feedback.labels)
+    with one_blas_thread() if len(matrix) < _ONE_THREAD else nullcontext():
+        system = centred @ centred.T / feedback.whole
+        system[np.diag_indices_from(system)] += 0.5 * l2
+        w = centred.T @ cho_solve(cho_factor(system, overwrite_a=True), target / feedback.whole)
+        rest = target - centred @ w
+        value = float(np.dot(rest, rest)) / feedback.whole + 0.5 * l2 * float(np.dot(w, w))
+        slope = l2 * w - (2.0 / feedback.whole) * (centred.T @ rest)
+    return Solution(w, value, float(np.dot(slope, slope)) / (2.0 * l2), 1)
 
 
 def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:

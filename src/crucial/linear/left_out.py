@@ -12,6 +12,16 @@ leaves a query out at once (Pahikkala et al. 2009). Leaving out a pair changes t
 and so all of its centred rows. But a query given all others is a ridge regression with an intercept
 again, whose kernel is the part of ``(I - H_bb)^-1`` beyond I, and of which any two rows are left
 out by a 2 x 2 system: O(n^2) for all pairs of a query.
+
+A tie counts half, so that a margin of 0 must be found as 0. Two equal rows have one, and so has
+every pair without which the labels of each query are equal. Other margins close to 0 are computed
+again from the equations ``A w = b`` without the pair, since the 2 x 2 systems may cancel. Roundings
+act there as if A were off by ``eta |A|`` and b by ``eta sqrt(|A|) |y~|``, with eta about sqrt(n)
+times the precision of floats. They move the margin of rows that are d apart by up to ::
+
+    eta |A^-1 d| (|A| |w| + sqrt(|A|) |y~|)
+
+and a margin up to that counts as 0.
 """
 
 from __future__ import annotations
@@ -24,12 +34,18 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.linear.differences import Centring
-from crucial.types import Floats
+from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Decomposition", "LeftOut"]
 
 #: Rows of a query of which all pairs can be left out.
 MAX_PAIR_ROWS = 10_000
+# Margins up to this share of the range of the labels are computed again, and may be ties.
+_CLOSE = 1e-5
+# Also those of which a 2 x 2 system may lose this share.
+_MOST_LOST = 1e-2
+# Numbers in the equations of pairs that are solved at once.
+_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,20 +62,26 @@ class Decomposition:
         V: weights of columns are ``V theta``.
     labels : array of shape (n_rows,)
         y~.
+    kinds : int array of shape (n_rows,)
+        The same number for equal rows.
     """
 
     rows: Floats
     values: Floats
     directions: Floats
     labels: Floats
+    kinds: Ints
 
     @classmethod
     def of_columns(cls, matrix: Floats, centring: Centring, labels: Floats) -> Decomposition:
-        """Decompose columns."""
-        centred = centring.factor(matrix)
+        """Decompose columns; rows, where they are fewer."""
+        centred, target = centring.factor(matrix), centring.factor(labels)
+        if len(centred) < centred.shape[1]:
+            vectors, lengths, turned = np.linalg.svd(centred, full_matrices=False)
+            return cls(vectors * lengths, lengths**2, turned.T, target, _kinds(matrix))
         values, directions = np.linalg.eigh(centred.T @ centred)
         values = np.maximum(values, 0.0)
-        return cls(centred @ directions, values, directions, centring.factor(labels))
+        return cls(centred @ directions, values, directions, target, _kinds(matrix))
 
     @classmethod
     def of_kernel(cls, gram: Floats, centring: Centring, labels: Floats) -> Decomposition:
@@ -79,7 +101,8 @@ class Decomposition:
         lengths = np.sqrt(values)
         # (the coefficients of direction k are C u_k / sqrt(e_k))
         directions = centring.back(vectors) / lengths
-        return cls(vectors * lengths, values, directions, centring.factor(labels))
+        target = centring.factor(labels)
+        return cls(vectors * lengths, values, directions, target, _kinds(gram))
 
     def theta(self, ridge: float) -> Floats:
         """Return the weights of the directions for one M."""
@@ -180,24 +203,133 @@ class LeftOut:
         ridge = 0.5 * l2 * (others + c_left * left_pairs)
         if not ridge > 0:
             return np.zeros((n, n))
-        scale = self._centring.scale[a:b]
-        outside = self._without(a, b, ridge) / scale if others > 0 else np.zeros(n)
-        if n <= 3:
-            return np.asarray(outside[:, None] - outside)
-        own = self._parts.rows[a:b]
-        hat = (own / (self._parts.values + ridge)) @ own.T
-        kernel = ridge * np.linalg.solve(np.eye(n) - hat, hat) / (scale[0] * scale[0])
-        inverse = np.linalg.inv(0.5 * (kernel + kernel.T) + ridge / (c_left * left * u) * np.eye(n))
-        sums = inverse.sum(axis=0)
-        inverse -= np.outer(sums, sums) / sums.sum()
-        alpha = inverse @ (y - outside)
-        along = np.diag(inverse)
-        determinant = np.outer(along, along) - inverse**2
-        np.fill_diagonal(determinant, 1.0)
-        error = alpha[:, None] * (along + inverse) - alpha * (along[:, None] + inverse)
-        found: Floats = (y[:, None] - y) - error / determinant
-        np.fill_diagonal(found, 0.0)
+        own, labels = self._parts.rows[a:b], self._parts.labels[a:b]
+        values, scale = self._parts.values, float(self._centring.scale[a])
+        factor = c_left * left * u if n > 3 else 0.0
+        found, sure = np.zeros((n, n)), np.zeros((n, n), bool)
+        close = _CLOSE * float(np.ptp(y))
+        if factor:
+            outside, kernel = np.zeros(n), own @ own.T
+            if others > 0:
+                outside = self._without(a, b, ridge) / scale
+                hat = (own / (values + ridge)) @ own.T
+                kernel = ridge * np.linalg.solve(np.eye(n) - hat, hat)
+            noisy = 0.5 * (kernel + kernel.T) / scale**2 + ridge / factor * np.eye(n)
+            found, lost = _downdated(noisy, y - outside)
+            found += outside[:, None] - outside
+            sure = (np.abs(found) > close) & (lost < _MOST_LOST)
+        tied = self._tied_without(a, b)
+        found[tied] = 0.0
+        first, second = np.nonzero(np.triu(~(sure | tied), 1))
+        if len(first):
+            system, right = ridge * np.eye(len(values)), np.zeros(len(values))
+            if others > 0:
+                system += np.diag(values) - own.T @ own
+                right += self._pulled - own.T @ labels
+            around = own - own.mean(axis=0)  # (once more: sums of offsets round)
+            again = _Equations(around / scale, labels / scale, factor, system, right)
+            length = float(np.linalg.norm(self._parts.labels))
+            margin, reach = again.margins(first, second, length)
+            margin[np.abs(margin) <= np.minimum(reach, close)] = 0.0
+            found[first, second], found[second, first] = margin, -margin
         return found
+
+    def _tied_without(self, a: int, b: int) -> Bools:
+        """Return which two of rows ``a:b`` are equal, or leave no query with different labels."""
+        kinds, labels = self._parts.kinds[a:b], self._feedback.labels
+        tied: Bools = kinds[:, None] == kinds
+        bounds = pairwise(self._feedback.starts.tolist())
+        if not any(np.ptp(labels[c:d]) > 0 for c, d in bounds if c != a):
+            _, level, counts = np.unique(labels[a:b], return_inverse=True, return_counts=True)
+            odd = level != np.argmax(counts)
+            tied |= odd[:, None].astype(int) + odd >= odd.sum()
+        return tied
+
+
+def _downdated(noisy: Floats, labels: Floats) -> tuple[Floats, Floats]:
+    """Return margins by a Gaussian process without any two of its rows.
+
+    Also returns which share of them rounding may take.
+
+    Parameters
+    ----------
+    noisy : array of shape (n_rows, n_rows)
+        The kernel, and noise on its diagonal.
+    labels : array of shape (n_rows,)
+        Up to a constant, which has no ridge.
+    """
+    inverse = np.linalg.inv(noisy)
+    sums = inverse.sum(axis=0)
+    inverse -= np.outer(sums, sums) / sums.sum()
+    alpha, along = inverse @ (labels - labels.mean()), np.diag(inverse)
+    determinant = np.outer(along, along) - inverse**2
+    np.fill_diagonal(determinant, 1.0)
+    error = alpha[:, None] * (along + inverse) - alpha * (along[:, None] + inverse)
+    size = float(np.linalg.norm(inverse, 1))
+    lost = np.finfo(np.float64).eps * float(np.linalg.norm(noisy, 1)) * size**2
+    with np.errstate(divide="ignore", invalid="ignore"):  # (NaN is no sure margin)
+        margins = (labels[:, None] - labels) - error / determinant
+        return margins, lost * (along[:, None] + along) / np.maximum(determinant, 0.0)
+
+
+@dataclass(frozen=True)
+class _Equations:
+    """Equations of the directions without two rows of a query.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_directions)
+        The query, around its mean.
+    labels : array of shape (n_rows,)
+        Around their mean.
+    factor : float
+        Weight of the squares of the rows that are left.
+    system : array of shape (n_directions, n_directions)
+        Of all other queries, and the ridge.
+    right : array of shape (n_directions,)
+        Of all other queries.
+    """
+
+    rows: Floats
+    labels: Floats
+    factor: float
+    system: Floats
+    right: Floats
+
+    def margins(self, first: Ints, second: Ints, length: float) -> tuple[Floats, Floats]:
+        """Return the margins of pairs that are left out, and what rounding can do to them.
+
+        Parameters
+        ----------
+        first, second : int arrays
+        length : float
+            Of all labels.
+        """
+        system = self.system + self.factor * (self.rows.T @ self.rows)
+        right = self.right + self.factor * (self.rows.T @ self.labels)
+        norm = float(np.linalg.norm(system, 2)) if len(right) else 0.0
+        eta = np.finfo(np.float64).eps * np.sqrt(len(self.rows) + len(right))
+        # (the mean of the others moves by both rows, which a third row stands for)
+        removed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        removed[2] /= np.sqrt(max(1, len(self.rows) - 2))
+        pairs, step = np.column_stack([first, second]), max(1, _CELLS // max(1, len(right)) ** 2)
+        margins, reaches = np.empty(len(pairs)), np.empty(len(pairs))
+        for at in range(0, len(pairs), step):
+            part = pairs[at : at + step]
+            x, y = removed @ self.rows[part], self.labels[part] @ removed.T
+            apart = self.rows[part[:, 0]] - self.rows[part[:, 1]]
+            left = system - self.factor * (x.transpose(0, 2, 1) @ x)
+            pulled = right - self.factor * (y[:, None] @ x)[:, 0]
+            w, bent = np.linalg.solve(left, np.stack([pulled, apart], 2)).transpose(2, 0, 1)
+            margins[at : at + step] = (apart * w).sum(axis=1)
+            size = norm * np.linalg.norm(w, axis=1) + np.sqrt(norm) * length
+            reaches[at : at + step] = eta * np.linalg.norm(bent, axis=1) * size
+        return margins, reaches
+
+
+def _kinds(matrix: Floats) -> Ints:
+    """Return numbers of rows, the same for equal ones."""
+    return np.unique(matrix, axis=0, return_inverse=True)[1].reshape(len(matrix))
 
 
 def _pairs_of(n: int, u: float) -> float:

@@ -15,6 +15,9 @@ from crucial.types import Floats, Ints
 
 __all__ = ["ScaledEquations", "normal_equations"]
 
+# Numbers in the sums of blocks that wait to be added up.
+_CELLS = 1 << 24
+
 
 @dataclass(frozen=True)
 class ScaledEquations:
@@ -64,7 +67,8 @@ def normal_equations(
 
     gram = np.zeros((len(ranges.features),) * 2)
     right = np.zeros(len(ranges.features))
-    for own, pulled in rows.over_blocks(part):
+    most = max(2, _CELLS // max(1, gram.size))
+    for own, pulled in rows.over_blocks(part, most):
         gram += own
         right += pulled
     gram *= factor * factor

@@ -11,11 +11,11 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
-from crucial.kernels.elementary import exp, exp2
+from crucial.kernels.elementary import exp, exp2, log
 from crucial.kernels.noise import QueryNoise
 from crucial.kernels.query_losses import QueryLosses
 from crucial.objectives.row_losses import Gain, RowLoss, RowLossState, query_weights, worths_of
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["QuerySquares", "SoftmaxLoss", "XENDCGLoss"]
 
@@ -54,7 +54,9 @@ class QuerySquares(RowLoss):
 class SoftmaxLoss(RowLoss):
     """Cross entropy of the probabilities of being first: ListNet's top one (Cao et al. 2007).
 
-    ``-sum_i t_i ln(e^{H_i} / sum_j e^{H_j})`` per query, all queries alike.
+    ``-sum_i t_i ln(e^{H_i} / sum_j e^{H_j})`` per query, all queries alike. The loss of the trace
+    is less the entropy of the targets, which no score changes: 0 where the probabilities are the
+    targets, and the same for weights in any unit (the divergence of Kullback and Leibler).
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class XENDCGLoss(RowLoss):
     Targets are proportional to ``2^y - g`` with g uniform on [0, 1), drawn for every round,
     query and row. Potentials include the second and third order terms of the paper's Newton
     step (section 3.4), as LightGBM's ``rank_xendcg`` does; the loss of the trace has 1/2 in
-    the place of every g.
+    the place of every g, and is less the entropy of the targets, as in `SoftmaxLoss`.
 
     Parameters
     ----------
@@ -132,13 +134,32 @@ class SquaresState(RowLossState):
         )
 
 
+def _entropies(target: Floats, weight: Floats | None, row_start: Ints) -> Floats:
+    """Return the least cross entropy of each query, ``-sum t ln(t / u)``; below 0 for small u."""
+    ratio = target if weight is None else target / weight
+    logs = log(np.where(ratio > 0.0, ratio, 1.0))
+    return -np.add.reduceat(target * logs, row_start[:-1])
+
+
 class SoftmaxState(SquaresState):
     """See `SoftmaxLoss`."""
+
+    def __init__(
+        self,
+        feedback: Feedback,
+        rows: LabelledRows,
+        coefficient: Floats,
+        threads: int,
+        target: Floats,
+    ) -> None:
+        super().__init__(feedback, rows, coefficient, threads, target)
+        self._entropy = _entropies(target, feedback.weight, rows.layout.row_start)
 
     def _write(self, pi: Floats) -> None:
         self._kernels.cross_entropy(
             self.scores, self._target, self._drawn, pi, self.curvature, self._loss
         )
+        self._loss -= self._entropy
 
 
 class XENDCGState(RowLossState):
@@ -161,6 +182,11 @@ class XENDCGState(RowLossState):
         highest = np.maximum.reduceat(labels, layout.row_start[:-1])
         self._worth = exp2(labels - highest[layout.query_of_row()])
         self._unit = exp2(-highest)
+        expected = self._worth - 0.5 * self._unit[layout.query_of_row()]
+        if feedback.weight is not None:
+            expected = expected * feedback.weight
+        expected /= np.add.reduceat(expected, layout.row_start[:-1])[layout.query_of_row()]
+        self._entropy = _entropies(expected, feedback.weight, layout.row_start)
 
     def _write(self, pi: Floats) -> None:
         noise = self._noise.uniforms(self.rounds)
@@ -174,3 +200,4 @@ class XENDCGState(RowLossState):
             self.curvature,
             self._loss,
         )
+        self._loss -= self._entropy

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from msgspec.structs import replace as replaced
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
-from crucial.feedback.states import Output
+from crucial.feedback.states import Output, PairState
 from crucial.kernels.elementary import exp, expm1, log
 from crucial.kernels.exact_sums import exact_dot, exact_sum
 from crucial.model.tree import Tree
@@ -17,10 +19,19 @@ from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP
 
-__all__ = ["Derivatives", "largest_drop", "log_z_along", "newton_root"]
+__all__ = ["AFAR", "Along", "Derivatives", "largest_drop", "log_z_along", "newton_root"]
 
-# Beyond this a step has no finite optimum: its wrong pairs weigh less than what is 0.
+# Beyond this a {0, 1} ranker has no finite optimum: its wrong pairs weigh less than what is 0. Any
+# other ranker may have one, since its margins may be small.
 _FAR = -0.5 * log(SNAP)
+#: A weight that is as good as an infinite one, and leaves margins their digits.
+AFAR = 1e12
+# A step after which nothing weighs anything beside the pairs that a ranker orders worst.
+_INFINITE = 1e200
+# A step after which pairs in the right order, of a margin of 1 at least, weigh nothing.
+_SETTLED = 60.0
+# Moments of scores of a larger range are cut off, see `LabelState`.
+_RANGE = 600.0
 # Slopes of ln Z below this are treated as zero.
 _FLAT = 1e-15
 # Steps of alpha that change Z by less than rounding.
@@ -40,34 +51,115 @@ class WeighsByValue(Protocol):
         """See `crucial.feedback.bipartite.BipartiteState`."""
 
 
-def log_z_along(candidate: Candidate, potentials: Potentials) -> Derivatives:
+def log_z_along(candidate: Candidate, potentials: Potentials) -> Along:
     """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
     if isinstance(potentials.pairs, WeighsByValue) and isinstance(candidate.ranker, Tree):
         values = np.unique(candidate.ranker.values)
         bad, good = potentials.pairs.weights_by_value(candidate.output, values)
-        return _log_z_of(np.concatenate((values, -values)), np.concatenate((bad, good)))
-    trial, h = exponential_pairs(potentials).fork(), candidate.output
-    spare = np.zeros_like(potentials.pi)
-    start = trial.potentials(spare)[1]
-    reached = 0.0
+        return _AlongValues(np.concatenate((values, -values)), np.concatenate((bad, good)))
+    return _AlongPairs(candidate, potentials)
 
-    def derivatives(alpha: float) -> tuple[float, float, float]:
-        nonlocal reached
-        trial.advance(h, alpha - reached)
-        reached = alpha
-        log_z = trial.potentials(spare)[1] - start
-        mean, square = trial.moments(h)
+
+class Along(Protocol):
+    """``ln Z(alpha)`` of a weak ranker with its first and second derivative."""
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        """Return them at a weight."""
+
+    def turns(self, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair, however light.
+
+        Z has a finite minimum on that side then; else it falls for ever.
+        """
+
+    def left(self, sign: float) -> float:
+        """Return ``ln Z`` of an infinite weight of that sign, which misorders nothing."""
+
+
+class _AlongPairs:
+    """See `Along`; weights are those of a copy of the pairs that is moved."""
+
+    def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
+        self._pairs, self._candidate = exponential_pairs(potentials), candidate
+        self._spare = np.zeros_like(potentials.pi)
+        self._trial: PairState | None = self._pairs.fork()
+        self._start = self._trial.potentials(self._spare)[1]
+        self._reached, self._last = 0.0, (0.0, 0.0)
+        h = candidate.output
+        # (trees do without, so that rows in parts, whose scores are elsewhere, give the same)
+        self._wide = isinstance(h, np.ndarray) and not isinstance(candidate.ranker, Tree)
+        if self._wide:
+            self._begun, self._width = float(np.ptp(self._trial.scores)), float(np.ptp(h))
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        if self._wide and self._begun + abs(alpha) * self._width > _RANGE:
+            found = self._far(alpha)
+        else:
+            found = self._near(alpha)
+        self._last = alpha, found[1]
+        return found
+
+    def _near(self, alpha: float) -> tuple[float, float, float]:
+        if self._trial is None:
+            self._trial, self._reached = self._pairs.fork(), 0.0
+        self._trial.advance(self._candidate.output, alpha - self._reached)
+        self._reached = alpha
+        log_z = self._trial.potentials(self._spare)[1] - self._start
+        mean, square = self._trial.moments(self._candidate.output)
         return log_z, -mean, max(square - mean * mean, 0.0)
 
-    return derivatives
+    def _far(self, alpha: float) -> tuple[float, float, float]:
+        """Return the same by the potentials alone, and the secant of the slope."""
+        h = self._candidate.output
+        if not isinstance(self._pairs, WeighsByValue):
+            h = h - np.median(h)  # (most rows near 0: an outlier takes their digits otherwise)
+        trial = self._moved(h, alpha)
+        scale, log_loss = trial.potentials(self._spare)
+        slope, (at, before) = -scale * exact_dot(self._spare[: len(h)], h), self._last
+        bend = (slope - before) / (alpha - at) if alpha != at else 0.0
+        return log_loss - self._start, slope, max(bend, 0.0)
+
+    def _moved(self, output: Output, alpha: float) -> PairState:
+        """Return a copy that made one step. (There may be one copy at a time.)"""
+        self._trial = None
+        trial = self._pairs.fork()
+        trial.advance(output, alpha)
+        return trial
+
+    def _says(self) -> Output:
+        """Return what the candidate says without how much: pairs that it ties stay tied."""
+        h, tree = self._candidate.output, self._candidate.ranker
+        if isinstance(self._pairs, WeighsByValue):
+            return np.asarray(np.sign(h), np.float64)  # (of rows one by one)
+        if not isinstance(tree, Tree):
+            return np.unique(h, return_inverse=True)[1].astype(np.float64)
+        values, places = np.unique(tree.values, return_inverse=True)
+        if isinstance(h, np.ndarray):
+            return np.searchsorted(values, h).astype(np.float64)
+        ranks = tuple(places.astype(np.float64).tolist())
+        return replace(h, ranker=replaced(tree, values=ranks))
+
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
+        return trial.potentials(self._spare)[1] - self._start > 1.0
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_SETTLED, sign))
+        return trial.potentials(self._spare)[1] - self._start
 
 
-def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
-    """Return ``ln sum weight e^(alpha move)`` with its derivatives; weights sum to 1."""
+class _AlongValues:
+    """See `Along`: ``ln sum weight e^(alpha move)``; weights sum to 1."""
 
-    def derivatives(alpha: float) -> tuple[float, float, float]:
+    def __init__(self, moves: Floats, weights: Floats) -> None:
+        self._moves, self._weights = moves, weights
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        moves = self._moves
         with np.errstate(divide="ignore"):
-            logs = log(weights) + alpha * moves
+            logs = log(self._weights) + alpha * moves
         top = float(logs.max())
         shares = exp(logs - top)
         total = exact_sum(shares)
@@ -75,13 +167,21 @@ def _log_z_of(moves: Floats, weights: Floats) -> Derivatives:
         bend = exact_dot(shares, (moves - slope) ** 2) / total
         return top + log(total), slope, bend
 
-    return derivatives
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        return bool((self._moves[self._weights > 0.0] * sign > 0.0).any())
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        return log(exact_sum(self._weights[self._moves == 0.0]) or exp(-_RANGE))
 
 
 def newton_root(
-    slope_at: Callable[[float], tuple[float, float]], tolerance: float = 1e-15
+    slope_at: Callable[[float], tuple[float, float]],
+    tolerance: float = 1e-15,
+    turns: Callable[[float], bool] | None = None,
 ) -> float | None:
-    """Return the zero of a rising function; None if there is none near.
+    """Return the zero of a rising function; None if there is none.
 
     Parameters
     ----------
@@ -89,6 +189,10 @@ def newton_root(
         Returns the value and its derivative.
     tolerance : float
         The search stops at a smaller step.
+    turns : function, optional
+        Returns whether the function changes its sign at all on the way to an infinite number of
+        that sign. Asked where it has all but vanished, or is far from 0; without it there is no
+        zero then.
 
     Examples
     --------
@@ -101,11 +205,14 @@ def newton_root(
     """
     low, high = -math.inf, math.inf
     alpha = vanished = 0.0
+    known = False  # that there is a zero
     for _ in range(200):
         slope, curvature = slope_at(alpha)
         vanished = vanished or SNAP * abs(slope)
-        if abs(slope) <= vanished and abs(slope) > _NEAR * curvature:
-            return None
+        if not known and abs(slope) <= vanished and abs(slope) > _NEAR * curvature:
+            if turns is None or not turns(-slope):
+                return None
+            known = True
         if abs(slope) <= _FLAT:
             return alpha
         if slope > 0:
@@ -115,11 +222,14 @@ def newton_root(
         step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
         if abs(step) <= tolerance * max(1.0, abs(alpha)):
             return alpha
-        proposal = alpha + max(-2.0, min(2.0, step))
+        reach = max(2.0, abs(alpha)) if known else 2.0
+        proposal = alpha + max(-reach, min(reach, step))
         if not low < proposal < high:
             proposal = (low + high) / 2
-        if abs(proposal) > _FAR:
-            return None
+        if not known and abs(proposal) > _FAR:
+            if turns is None or not turns(proposal):
+                return None
+            known = True
         if proposal in (low, high):
             return proposal
         alpha = proposal
@@ -130,15 +240,14 @@ def largest_drop(candidate: Candidate, potentials: Potentials) -> float:
     """Return ``1 - Z`` at the best weight of a candidate, for scores of any size.
 
     For a {0, 1} ranker in closed form, ``(sqrt(W+) - sqrt(W-))^2``; otherwise by Newton's method
-    (method 1 of Freund et al. 2003, section 3.2). A ranker whose best weight is infinite counts
-    with a large one.
+    (method 1 of Freund et al. 2003, section 3.2). A ranker whose best weight is infinite leaves
+    the pairs that it ties.
     """
     if candidate.output.dtype == np.uint8:
         weights = exponential_pairs(potentials).binary_weights(candidate.output)
         right, wrong = (0.0 if one < SNAP else one for one in weights)
         return (math.sqrt(right) - math.sqrt(wrong)) ** 2
-    derivatives = log_z_along(candidate, potentials)
-    alpha = newton_root(lambda at: derivatives(at)[1:], _CLOSE)
-    if alpha is None:
-        alpha = math.copysign(_FAR, candidate.slope)
-    return -expm1(min(derivatives(alpha)[0], 0.0))
+    along = log_z_along(candidate, potentials)
+    alpha = newton_root(lambda at: along(at)[1:], _CLOSE, along.turns)
+    left = along.left(candidate.slope) if alpha is None else along(alpha)[0]
+    return -expm1(min(left, 0.0))

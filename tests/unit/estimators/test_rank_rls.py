@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tracemalloc
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +15,11 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
 from crucial import RankRLS, load_model
+from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.feedback.differences import DifferenceFeedback
+from crucial.linear.differences import Centring
+from crucial.linear.least_squares import NormalEquations
 
 RANDOM = np.random.default_rng(4)
 N = 90
@@ -44,6 +52,80 @@ def test_dense_and_sparse_features_give_the_same(
     sparse = RankRLS(0.1, standardise=standardise, tol=1e-15).fit(sp.csc_array(table), Y, qid=qid)
     assert sparse.objective_ == pytest.approx(dense.objective_, rel=1e-9)
     np.testing.assert_allclose(sparse.predict(table), dense.predict(table), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("queries", [True, False])
+@pytest.mark.parametrize("l2", [1e-3, 1.0])
+def test_equations_of_rows_and_of_columns_have_one_minimum(queries: bool, l2: float) -> None:
+    random = np.random.default_rng(1)
+    wide = random.normal(size=(N, N + 30)) * random.uniform(0.1, 10.0, N + 30)
+    groups = Groups.from_qid(QID if queries else None, N)
+    feedback = DifferenceFeedback(Y, groups)
+    matrix = (wide - wide.mean(axis=0))[feedback.rows] / wide.std(axis=0)
+    of_columns = NormalEquations.of_columns(matrix, Centring(feedback), feedback)
+    expected = of_columns.solve(l2)
+    found = RankRLS(l2).fit(wide, Y, qid=QID if queries else None)
+    # Either solution is off by the condition number of its equations times a few roundings.
+    condition = 1.0 + 2.0 * np.linalg.norm(of_columns.gram, 2) / feedback.whole / l2
+    off = 10 * np.finfo(float).eps * condition
+    assert found.objective_ == pytest.approx(expected.value, rel=off)
+    np.testing.assert_allclose(
+        [factor / (one.high - one.low) for one, factor in parts(found)],
+        expected.weights / wide.std(axis=0),
+        atol=off * np.abs(expected.weights / wide.std(axis=0)).max(),
+    )
+
+
+def parts(ranker: RankRLS) -> Any:
+    return zip(ranker.model_.rankers, ranker.model_.weights, strict=True)
+
+
+def test_memory_of_more_features_than_rows_is_not_quadratic_in_features() -> None:
+    random = np.random.default_rng(0)
+    wide, y = random.normal(size=(40, 3000)), random.normal(size=40)
+    calls: list[Callable[[], Any]] = [
+        lambda: RankRLS().fit(wide, y),
+        lambda: RankRLS().leave_pair_out(wide, y),
+        lambda: RankRLS().path(wide, y, l2=[0.1, 1.0]),
+    ]
+    for call in calls:
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 3000 * 3000 * 8 / 4
+
+
+def test_blocks_of_rows_do_not_wait_in_memory() -> None:
+    """The sums of 64 blocks of 800 columns would take 330 MB."""
+    random = np.random.default_rng(0)
+    table = random.normal(size=(10_432, 800)).astype(np.float32)
+    tracemalloc.start()
+    RankRLS(n_jobs=1).fit(table, table[:, 0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
+
+
+def test_equations_beyond_the_free_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crucial.data.memory._free_in_machine", lambda: 2 * 4 * 8 * 20 * 20 - 1)
+    table = np.random.default_rng(0).normal(size=(60, 20))
+    says = r"RankRLS of 60 rows of 20 features would take.*free memory.*RankingSVM.*n_landmarks"
+    with pytest.raises(DataError, match=says):
+        RankRLS().fit(table, table[:, 0])
+    with pytest.raises(DataError, match=says):
+        RankRLS().leave_pair_out(table, table[:, 0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
+def test_a_limit_of_the_process_counts_as_free_memory() -> None:
+    code = (
+        "import resource, numpy as np; from crucial import RankRLS; "
+        "resource.setrlimit(resource.RLIMIT_AS, (6 << 30,) * 2); "
+        "RankRLS().fit(np.ones((13_000, 12_000), np.int8), np.arange(13_000))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "DataError: RankRLS of 13,000 rows of 12,000 features would take 4.3 GiB" in done.stderr
 
 
 def test_a_polynomial_of_degree_one_is_the_linear_ranker() -> None:

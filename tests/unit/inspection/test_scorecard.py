@@ -173,16 +173,52 @@ def test_sql_gives_the_points(card):
 
 def test_missing_values_that_no_row_has(card):
     X, y = rows()
-    assert any("No row misses a value of age" in one for one in card.notes)
-    neutral = scorecard(model(), X, y, missing_points="neutral")
-    (age,) = (one for one in neutral.features if one.name == "age")
-    assert abs(age.bins[-1].points - age.neutral) <= 1
-    assert not any("No row misses" in one for one in neutral.notes)
+    assert any(
+        "No row misses a value of age: the points of a missing value are the mean of the rows"
+        in one
+        for one in card.notes
+    )
+    plain = scorecard(model(), X, y, missing_points="model")
+    assert any("are the model's default there" in one for one in plain.notes)
+    np.testing.assert_array_equal(plain.score(X), card.score(X))
     for low_is_good in (False, True):
         low = scorecard(model(), X, y, missing_points="lowest", low_is_good=low_is_good)
         (age,) = (one for one in low.features if one.name == "age")
         assert age.bins[-1].points == 0
-    np.testing.assert_array_equal(neutral.score(X), card.score(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("low_is_good", [False, True])
+def test_a_missing_value_that_no_row_has_is_neutral(low_is_good, weighted, tmp_path):
+    """The weighted mean of the points of the rows, wherever the card states them."""
+    X, y = rows()
+    X[np.isnan(X)] = 0.0
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, len(y)) if weighted else np.ones(len(y))
+    # What the stumps of the model abstain on gets the larger score of each.
+    best = AdditiveRanker(2, [Stump(0, 0.0, 1), Stump(1, 0.0, 1)], [1.0, 0.7], NAMES)
+    found = scorecard(best, X, y, sample_weight=weight, low_is_good=low_is_good)
+    blank = np.array([[np.nan, 1.0], [1.0, np.nan], [np.nan, np.nan]])
+    database = sqlite3.connect(":memory:")
+    pandas.DataFrame(blank, columns=NAMES).to_sql("data", database)
+    stated = [one for (one,) in database.execute(found.to_sql())]
+    assert stated == found.score(blank).tolist()
+    found.save(tmp_path / "card.html")
+    page = (tmp_path / "card.html").read_text()
+    reasons = found.reasons(blank, against="neutral")
+    for slot, one in enumerate(found.features):
+        points = np.array([part.points for part in one.bins])
+        place = np.array([part.exact for part in one.bins])
+        column = X[:, NAMES.index(one.name)]
+        own = [
+            next(k for k, part in enumerate(one.bins) if part.above < value <= part.up_to)
+            for value in column.tolist()
+        ]
+        mean = np.average(place[own], weights=weight)
+        assert place[-1] == pytest.approx(mean, rel=1e-9, abs=1e-9)
+        assert points[-1] == round(mean)
+        assert points[:-1].min() < points[-1] < points[:-1].max()
+        assert f">{points[-1]}<" in page
+        assert not ((reasons.codes[2] == slot) & (reasons.lost[2] > 0.5)).any()
 
 
 def test_linear_rankers_get_bins_and_the_loss_is_stated():

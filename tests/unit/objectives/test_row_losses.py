@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crucial import Groups, LabelFeedback, PairFeedback
+from crucial import GradientRanker, Groups, LabelFeedback, PairFeedback
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.custom import CustomLoss
@@ -14,7 +14,7 @@ from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
 from crucial.objectives.top_pairs import LambdaLoss, YetiLoss
 from naive.paths import PATHS, using
-from naive.top_losses import xendcg_gradient
+from naive.top_losses import divergence, xendcg_gradient
 
 RANDOM = np.random.default_rng(0)
 Y, QID = RANDOM.integers(0, 4, 200) * 1.0, RANDOM.integers(0, 12, 200)
@@ -116,6 +116,47 @@ def test_a_perfect_fit_has_the_loss_of_rounding():
     found = begun(QuerySquares(), feedback_of(), Y)
     assert found.log_loss == math.log(1e-16)
     assert np.abs(found.pi).max() < 1e-12
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("unit", [0.01, 1.0, 40.0])
+@pytest.mark.parametrize("loss", [SoftmaxLoss(), SoftmaxLoss("linear"), XENDCGLoss(3)], ids=named)
+def test_a_cross_entropy_is_a_loss_for_weights_in_any_unit(loss, unit, path):
+    """The divergence of the targets: not below 0, and 0 at the scores that the targets are."""
+    weight = unit * np.random.default_rng(1).uniform(0.2, 3.0, len(Y))
+    feedback = feedback_of(weight=weight)
+    whole = first = 0.0
+    perfect = np.zeros(len(Y))
+    for q in np.unique(QID):
+        rows = np.flatnonzero(q == QID)
+        if np.ptp(Y[rows]) == 0:
+            continue
+        worth = {"softmax": np.exp(Y[rows]), "xendcg": np.exp2(Y[rows]) - 0.5}[loss.name]
+        if getattr(loss, "gain", None) == "linear":
+            worth = Y[rows] - Y[rows].min()
+        u = weight[rows]
+        target = worth * u / (worth * u).sum()
+        whole += divergence(SCORES[rows], target, u)
+        first += divergence(np.zeros(len(rows)), target, u)
+        perfect[rows] = np.log(np.maximum(worth, 1e-30))
+    with using(path):
+        found = begun(loss, feedback, SCORES)
+        done = begun(loss, feedback, perfect)
+    assert found.log_loss == pytest.approx(math.log(whole / first), rel=1e-9)
+    assert done.log_loss < math.log(1e-14)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "xendcg"])
+def test_light_rows_train_and_have_a_loss(loss):
+    """Their logarithm of the sum of weights is not above 0."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3))
+    y, qid = (X[:, 0] + random.normal(size=200) > 0).astype(float), np.repeat(np.arange(10), 20)
+    light = GradientRanker(20, loss=loss, min_rows=1.0)
+    light.fit(X, y, qid=qid, sample_weight=np.full(200, 0.05))
+    losses = np.exp([entry.log_loss for entry in light.trace_])
+    assert (np.diff(losses) < 0).all()
+    assert 0.05 < losses[-1] < losses[0] < 1.0
 
 
 def test_measures_of_two_levels_need_relevant_rows_and_others():

@@ -48,8 +48,10 @@ class ScorecardOptions(RowOptions):
         "with 0 points.",
         default="lowest",
     )
-    missing_points: Literal["model", "neutral", "lowest"] = option(
-        "Points of missing values in features that no row misses.", default="model"
+    missing_points: Literal["neutral", "lowest", "model"] = option(
+        "Points of missing values in features that no row misses: the mean of the rows, the lowest "
+        "of the feature, or the model's default.",
+        default="neutral",
     )
     scores: File | None = option("CSV to write: the points of the rows of DATA, with reason codes.")
     reasons: int = option("Most reason codes per row.", low=1, default=4)

@@ -32,8 +32,12 @@ __all__ = ["ANCHORS", "MISSING", "scorecard"]
 
 #: Where the points of each feature begin.
 ANCHORS = ("lowest", "neutral", "spread")
-#: What missing values get in a feature that no row misses.
-MISSING = ("model", "neutral", "lowest")
+#: What missing values get in a feature that no row misses, and what that is in words.
+MISSING = {
+    "neutral": "the mean of the rows",
+    "lowest": "the lowest of the feature",
+    "model": "the model's default",
+}
 _FEW = 50  # goods, or bads, below which the odds are hardly known
 
 
@@ -52,7 +56,7 @@ def scorecard(
     min_share: float = 0.05,
     max_features: int | None = None,
     anchor: str = "lowest",
-    missing_points: str = "model",
+    missing_points: str = "neutral",
     title: str = "Scorecard",
 ) -> Scorecard:
     """Turn an additive ranker into a scorecard: integer points per bin of each feature.
@@ -93,9 +97,11 @@ def scorecard(
         Where points begin. "lowest": the lowest bin of each feature has 0 points, and every row
         starts with the same points. "neutral": the mean points of each feature are about 0.
         "spread": rows start with 0 points, the rest is spread over the features.
-    missing_points : {"model", "neutral", "lowest"}
-        Points of missing values in features that no row misses: the model's default, the mean of
-        the feature, or its lowest points. Where rows miss values, the points are the model's.
+    missing_points : {"neutral", "lowest", "model"}
+        Points of missing values in features that no row misses, and of new categories in them:
+        the mean points of the feature over the rows, which moves nobody up or down; its lowest
+        points; or the model's default, which nothing was learned about and which may be the best
+        points. Where rows miss values, the points are the model's.
     title : str
 
     Returns
@@ -117,7 +123,7 @@ def scorecard(
     >>> X = np.array([[1, 5], [2, 9], [3, 5], [4, 9], [1, 9], [4, 5]])
     >>> card = scorecard(model, X, [0, 1, 1, 1, 0, 0], base_points=100, base_odds=1)
     >>> [(one.text, one.points) for one in card.features[0].bins]
-    [('up to 2', 0), ('above 2', 80), ('missing (abstains)', 0)]
+    [('up to 2', 0), ('above 2', 80), ('missing (abstains)', 40)]
     >>> card.start, card.score(X).tolist()
     (40, [40, 80, 120, 160, 80, 120])
     """
@@ -200,7 +206,7 @@ def scorecard(
         score_bands(points, good, weight, row_unit, scale),
         tuple(one.name for one in binned if one.name not in names),
         title,
-        _notes(calibration, good, weight * row_unit, features if missing_points == "model" else ()),
+        _notes(calibration, good, weight * row_unit, features, missing_points),
         model,
         inner,
     )
@@ -264,7 +270,11 @@ def _auc_interval(good: Floats, points: Ints, weight: Floats) -> tuple[float, fl
 
 
 def _notes(
-    calibration: Calibration, good: Floats, weight: Floats, features: Sequence[CardFeature]
+    calibration: Calibration,
+    good: Floats,
+    weight: Floats,
+    features: Sequence[CardFeature],
+    missing_points: str,
 ) -> tuple[str, ...]:
     """Return what to know before the card is used."""
     notes = []
@@ -284,7 +294,8 @@ def _notes(
     if never:
         what = "any value" if len(never) == len(features) else f"a value of {listed(never)}"
         notes.append(
-            f"No row misses {what}: the points of a missing value are the model's "
-            "default there, which these rows say nothing about (missing_points sets others)."
+            f"No row misses {what}: the points of a missing value are "
+            f"{MISSING[missing_points]} there, since these rows say nothing about it "
+            "(missing_points sets others)."
         )
     return tuple(notes)
