@@ -92,7 +92,7 @@ def score_files(
     parts = scored_parts(model, file_sources(files, how, columns, **reader))
     futures = client.compute(parts)
     found = []
-    with progress_bar("scoring parts", len(futures)) as show:
+    with how.stated(options), progress_bar("scoring parts", len(futures)) as show:
         for number, one in enumerate(futures, 1):
             found.append(one.result())
             if show is not None:
