@@ -197,9 +197,20 @@ def test_queries_are_routed_without_being_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_QUERIES)
-def test_a_ranker_of_queries_is_not_scored_without(name: str) -> None:
-    with pytest.raises(NotRankedError, match="score needs qid"):
-        fitted(name).score(DATA.X, DATA.y)
+def test_a_ranker_of_queries_compares_no_rows_without(name: str) -> None:
+    ranker = fitted(name)
+    why = (
+        "{} needs qid, since this ranker was fitted with queries: scores of different queries "
+        "cannot be compared. Call {}; if all rows are of one query, give all the same qid."
+    )
+    for call, rows in (
+        ("score(X, y, qid=...)", lambda: ranker.score(DATA.X, DATA.y)),
+        ("rank(X, qid=...)", lambda: ranker.rank(DATA.X)),
+        ("select(X, k, qid=...)", lambda: ranker.select(DATA.X, 3)),
+    ):
+        with pytest.raises(NotRankedError) as error:
+            rows()
+        assert str(error.value).startswith(why.format(call.partition("(")[0], call))
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_QUERIES))

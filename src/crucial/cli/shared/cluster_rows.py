@@ -70,6 +70,7 @@ def score_files(
     options: RowOptions,
     *,
     labels: bool,
+    ordered: bool = False,
 ) -> tuple[Dataset, Floats]:
     """Score files on a cluster; return the rows without their features, and the scores.
 
@@ -80,6 +81,8 @@ def score_files(
         A folder, a pattern, or files.
     labels : bool
         Whether the rows are to be measured, so that they need labels.
+    ordered : bool
+        Whether the rows are to be put in order.
     """
     from crucial.distributed.columns import Columns
     from crucial.distributed.scoring import joined, scored_parts
@@ -100,5 +103,5 @@ def score_files(
     rows = joined(found)
     data = rows.dataset(model.n_features)
     note_assumptions(named(paths), data)
-    check_for_model(named(paths), data, model, how, labels=labels)
+    check_for_model(named(paths), data, model, how, labels=labels, ordered=ordered)
     return data, rows.scores

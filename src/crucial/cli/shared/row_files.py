@@ -145,7 +145,9 @@ class RowFormat:
         form = explicit.pop("input_format", "auto")
         if form == "auto":
             # (a separator that no other table has says nothing about the format by itself)
-            told = "table" if "sep" in explicit or "sep" in stored else None
+            told: Literal["table"] | None = (
+                "table" if "sep" in explicit or "sep" in stored else None
+            )
             form = find_format(path, told)
         found = cls(form)
         if stored.get("form") == form:
@@ -386,11 +388,13 @@ def read_for_model(
     *,
     labels: bool,
     weights: bool = False,
+    ordered: bool = False,
     notes: bool = True,
 ) -> Dataset:
     """Read rows to be scored as the model's training rows were read, with notes about them.
 
-    Weights are read if they are wanted (``weights``) and --weight names their column.
+    Weights are read if they are wanted (``weights``) and --weight names their column. Rows that
+    are to be put in order (``ordered``), and not only scored, need queries as labelled ones do.
 
     Raises
     ------
@@ -403,7 +407,7 @@ def read_for_model(
         data = _read(path, how, options.jobs, **reader)
     if notes:
         note_assumptions(path, data)
-    check_for_model(path, data, model, how, labels=labels)
+    check_for_model(path, data, model, how, labels=labels, ordered=ordered)
     return data
 
 
@@ -427,10 +431,16 @@ def reader_for_model(
 
 
 def check_for_model(
-    path: str, data: Dataset, model: Model, how: RowFormat, *, labels: bool
+    path: str,
+    data: Dataset,
+    model: Model,
+    how: RowFormat,
+    *,
+    labels: bool,
+    ordered: bool = False,
 ) -> None:
     """Refuse rows that the model cannot rank or that cannot be measured; see `read_for_model`."""
-    compared = labels or model.needs_query
+    compared = labels or ordered or model.needs_query
     if compared and data.qid is None and model.training.get("with_qid") is True:
         why = "was trained with queries: scores of different queries cannot be compared"
         if model.needs_query:

@@ -104,15 +104,18 @@ def _rank(model: Model, options: RankOptions) -> None:
     from crucial.data.formats.ranked_rows import ranked_run, ranked_tsv
     from crucial.data.groups import Groups
 
+    ordered = options.format in ("tsv", "trec")
     if options.on_cluster:
         from crucial.distributed.cluster import connected
 
         with connected(options.dask or None) as client:
-            data, scores = score_files(client, options.data, model, options, labels=False)
+            data, scores = score_files(
+                client, options.data, model, options, labels=False, ordered=ordered
+            )
         groups = Groups.from_qid(data.qid, data.n_rows)
     else:
         path = only_file(options.data)
-        data = read_for_model(path, model, options, labels=False)
+        data = read_for_model(path, model, options, labels=False, ordered=ordered)
         with in_file(path):
             groups = Groups.from_qid(data.qid, data.n_rows)
             scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
