@@ -283,3 +283,28 @@ def test_rounds_can_be_looked_at_one_by_one(name: str) -> None:
     table = ranker.trace_.to_dict()
     assert {"round", "alpha", "r", "z", "loss"} <= set(table)
     assert len({len(column) for column in table.values()}) == 1
+
+
+def with_zeros(values: Any, first: float, last: float) -> Any:
+    """The same numbers, the first half of the zeros of one sign and the others of another."""
+    found = np.array(values, float)
+    zeros = np.flatnonzero(found.ravel() == 0)
+    found.ravel()[zeros] = np.where(np.arange(len(zeros)) < len(zeros) // 2, first, last)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_zeros_are_one(name: str, tmp_path: Any) -> None:
+    """Which of them is the least, or the first after a sort, depends on the CPU."""
+    X = DATA.X.round(1)
+    X[:, 2], X[:, 3] = np.maximum(X[:, 2], 0.0), np.minimum(X[:, 3], 0.0)
+    files, found = set(), set()
+    for signs in ((0.0, 0.0), (0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0)):
+        rows, labels = with_zeros(X, *signs), with_zeros(DATA.y, *signs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            ranker = make(name).fit(rows, labels, **DATA.queries(name))
+        ranker.save(tmp_path / "model.json")
+        files.add((tmp_path / "model.json").read_bytes())
+        found.add(scores(ranker, name, rows))
+    assert len(files) == len(found) == 1
