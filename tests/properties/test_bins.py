@@ -1,6 +1,7 @@
 """Bins: thresholds between values, exact where they can be, weights as repeated rows."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from crucial import Bins, Instances
 from crucial.data import memory
-from crucial.data.quantiles import between, cut_points
+from crucial.data.quantiles import between, cut_points, drawn_cut_points
 from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
@@ -373,3 +374,29 @@ def test_two_bins_of_a_feature_that_is_mostly_its_largest_value():
         with using(path):
             bins = build(np.array([0.0, 1.0, 2.0, 2.0, 2.0, 2.0]), max_bins=2)
             assert bins.thresholds[0].tolist() == [1.5]
+
+
+@holds_for(
+    st.lists(st.integers(-9, 9), min_size=1, max_size=40), st.integers(2, 12),
+    st.integers(0, 2**31), quick=60, full=3000,
+)  # fmt: skip
+def test_drawn_cuts_lie_between_neighbours(values, max_bins, seed):
+    ranked = np.sort(np.array(values, float))
+    levels = sorted(set(ranked.tolist()))
+    middles = [(a + b) / 2 for a, b in pairwise(levels)]
+    drawn = drawn_cut_points(ranked, max_bins, np.random.default_rng(seed)).tolist()
+    assert set(drawn) <= set(middles)
+    assert len(drawn) == min(len(middles), max_bins - 1)
+    assert drawn == sorted(set(drawn))
+    assert drawn_cut_points(ranked, None, np.random.default_rng(seed)).tolist() == middles
+
+
+def test_every_cut_has_the_same_chance_to_be_drawn():
+    """The first and the last too, whatever the rows of each value."""
+    ranked = np.repeat(np.arange(6.0), [1, 9, 1, 1, 30, 1])
+    counts = dict.fromkeys([0.5, 1.5, 2.5, 3.5, 4.5], 0)
+    for seed in range(2000):
+        for cut in drawn_cut_points(ranked, 3, np.random.default_rng(seed)).tolist():
+            counts[cut] += 1
+    # (800 expected of each, with a standard deviation of 22)
+    assert all(abs(count - 800) < 110 for count in counts.values())

@@ -246,3 +246,17 @@ def test_judges_of_rankboost_plus():
     judged = RankBoostPlus(8).fit(X, JUDGES[:, :2], qid=QID).predict(X)
     explicit = RankBoostPlus(8).fit_pairs(X, np.column_stack((listed.hi, listed.lo))).predict(X)
     np.testing.assert_allclose(judged, explicit, atol=1e-9)
+
+
+def test_rows_keep_their_weights_in_what_is_netted():
+    """Bins of features are quantiles by row weights: netting must not make all rows equal."""
+    weight = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    labels = LabelFeedback([2, 1, 0, 1, 0], weight=weight)
+    of_pairs = net_feedback([labels], PairFeedback([(2, 0), (4, 3)], 5))
+    of_judges = net_feedback([labels, LabelFeedback([0, 1, 2, 0, 1], weight=weight)])
+    for found in (of_pairs, of_judges):
+        assert found.weight.tolist() == weight[found.rows].tolist()
+        for part in getattr(found, "parts", [found]):
+            assert part.weight.tolist() == weight[part.rows].tolist()
+    plain = net_feedback([LabelFeedback([2, 1, 0, 1, 0])], PairFeedback([(2, 0), (4, 3)], 5))
+    assert all(part.weight is None for part in getattr(plain, "parts", [plain]))

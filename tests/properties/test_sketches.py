@@ -168,3 +168,20 @@ def test_sorted_blocks_make_the_same_sketch(n_blocks):
         for ours, theirs in zip(made[0].masses(), other.masses(), strict=True):
             assert ours.tobytes() == theirs.tobytes()
         assert (made[0].n_missing, made[0].rank_error) == (other.n_missing, other.rank_error)
+
+
+@pytest.mark.parametrize("n", [3, 300, 3000])
+def test_merged_sketches_count_the_rows_of_both(n):
+    """Rows that abstain too, with whole sketches and with compressed ones."""
+    random = np.random.default_rng(n)
+    values = random.normal(size=(2, n))
+    values[:, ::3] = np.nan
+    weight = random.integers(0, 3, n).astype(float)
+    for weights in (None, weight):
+        left, right = QuantileSketch(64), QuantileSketch(64)
+        left.add(values[0], weights)
+        right.add(values[1], weights)
+        left.merge(right)
+        counted = np.ones(n, bool) if weights is None else weights > 0
+        assert left.n_rows == 2 * np.count_nonzero(counted)
+        assert left.n_missing == np.count_nonzero(np.isnan(values[:, counted]))

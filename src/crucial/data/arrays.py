@@ -2,6 +2,10 @@
 
 A masked value is missing, complex numbers are refused even where all of them are real, and so are
 whole numbers beyond the range of floats. ``numpy.matrix`` is an array of two dimensions.
+
+-0.0 equals 0.0, and which of both is the least, the largest, or the first of equal values after a
+sort depends on the CPU. Labels, scores, ratings and query ids therefore have one zero, by adding
+0.0; features keep theirs, and what models store of them (ranges) has one.
 """
 
 from __future__ import annotations

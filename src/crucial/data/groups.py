@@ -54,7 +54,7 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
             ids = ids.astype(str)
     if ids.dtype.kind == "c" or (ids.dtype.kind == "O" and complex in map(type, ids[:1])):
         raise _refused(name, "must not be complex numbers.")
-    return ids
+    return ids + 0.0 if ids.dtype.kind == "f" else ids  # (one zero: see `crucial.data.arrays`)
 
 
 def _unmixed(qid: VectorLike) -> VectorLike:

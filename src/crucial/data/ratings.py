@@ -252,6 +252,8 @@ def checked_ratings(
         assert text is not None
         remedy = "Leave the line out where there is no rating."
         raise problem(int(bad[0]), text, remedy, column)
+    # (one zero: see `crucial.data.arrays`)
+    ratings = Ratings(ratings.user, ratings.item, ratings.rating + 0.0)
     key = ratings.user_code * len(ratings.items) + ratings.item_code
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])

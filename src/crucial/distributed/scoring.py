@@ -18,7 +18,7 @@ from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.model.payloads import Model
-from crucial.model.places import positions
+from crucial.model.places import check_queries, positions
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["ScoredRows", "evaluate_parts", "joined", "predict_parts", "rank_parts", "scored_parts"]
@@ -136,7 +136,8 @@ def rank_parts(
     ----------
     model, data, features, ignore, options : as in `predict_parts`
     qid : str, or Dask array
-        Column of the queries, or what lies beside a Dask array; None ranks all rows together.
+        Column of the queries, or what lies beside a Dask array; None ranks all rows together,
+        which a model that was trained with queries refuses.
     ties : {"min", "first"}
         As in `RankBoost.rank`.
 
@@ -147,6 +148,7 @@ def rank_parts(
     from dask import delayed
 
     model = _model(model)
+    check_queries("rank_parts(model, data, qid=...)", qid, model.training.get("with_qid"))
     columns = _columns("rank_parts", model, features, ignore, qid)
     parts = scored_parts(model, list_sources(data, {"qid": qid}, columns, options))
     whole = delayed(_positions)(parts, ties)

@@ -15,7 +15,7 @@ from crucial.data.arrays import moderate
 from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import DataError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.warn import warn_suspicious
@@ -27,7 +27,7 @@ from crucial.feedback.standing import judges_standing, pair_standing, row_masses
 from crucial.measures.names import MeasureLike
 from crucial.measures.scoring import agreement_score
 from crucial.model.base import FrozenModel
-from crucial.model.places import membership, positions
+from crucial.model.places import check_queries, membership, positions
 from crucial.parameters import (
     at_least,
     check,
@@ -233,10 +233,13 @@ class Ranker(TableEstimator, Generic[Model]):
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_features)
         qid : array of shape (n_rows,), optional
-            Query of every row; without, all rows are ranked together.
+            Query of every row, required of a ranker that was fitted with one; without, all rows
+            are ranked together.
         ties : {"min", "first"}
             Equal scores share the best position, or stand in the order of their rows.
         """
+        check_is_fitted(self, "model_")
+        check_queries("rank(X, qid=...)", qid, self.fitted_with_qid_)
         scores = self.predict(X, qid)
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
 
@@ -251,7 +254,8 @@ class Ranker(TableEstimator, Generic[Model]):
         k : int
             Rows to select from each query; all of a query that has fewer.
         qid : array of shape (n_rows,), optional
-            Query of every row; without, all rows are one query.
+            Query of every row, required of a ranker that was fitted with one; without, all rows
+            are one query.
         ties : {"expected", "first"}
             Rows tied at the cut share the places that are left equally ("expected"), or the
             first by row get them ("first").
@@ -264,6 +268,8 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check("select", "k", k, at_least(1))
         check("select", "ties", ties, one_of("expected", "first"))
+        check_is_fitted(self, "model_")
+        check_queries("select(X, k, qid=...)", qid, self.fitted_with_qid_)
         scores = self.predict(X, qid)
         groups = Groups.from_qid(qid, len(scores))
         if ties == "first":
@@ -323,14 +329,14 @@ class Ranker(TableEstimator, Generic[Model]):
             the right order, ties counted half, averaged over queries (the AUC for two labels).
         """
         check_is_fitted(self, "model_")
-        if qid is None and self.fitted_with_qid_:
-            raise NotRankedError(
-                "score needs qid, since this ranker was fitted with one: scores of different "
-                "queries cannot be compared. Call score(X, y, qid=...). Inside scikit-learn's "
-                "GridSearchCV and its like, switch on what passes qid along: "
-                "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs "
-                "no switch."
-            )
+        check_queries(
+            "score(X, y, qid=...)",
+            qid,
+            self.fitted_with_qid_,
+            " Inside scikit-learn's GridSearchCV and its like, switch on what passes qid along: "
+            "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs no "
+            "switch.",
+        )
         return agreement_score(self.predict(X, qid), y, qid, sample_weight, measure)
 
     @property

@@ -64,7 +64,7 @@ class InfinitePush(RidgeRanker):
     >>> from crucial import InfinitePush
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = InfinitePush().fit(X, [1, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
-    >>> ranker.rank(X[:3]).tolist()
+    >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [2, 1, 3]
     """
 

@@ -50,7 +50,7 @@ class ListMLE(RidgeRanker):
     >>> from crucial import ListMLE
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = ListMLE().fit(X, [3, 2, 1, 2, 1], qid=["a", "a", "a", "b", "b"])
-    >>> ranker.rank(X[:3]).tolist()
+    >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
     """
 

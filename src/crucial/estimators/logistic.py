@@ -38,7 +38,8 @@ class LogisticRanker(StumpRanker):
     >>> from crucial import LogisticRanker
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = LogisticRanker(n_estimators=20)
-    >>> ranker.fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"]).rank(X[:3]).tolist()
+    >>> ranker = ranker.fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
+    >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
     """
 

@@ -70,7 +70,7 @@ class RankRLS(KernelMachine):
     >>> from crucial import RankRLS
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> y, qid = [2, 1, 0, 1, 0], ["a", "a", "a", "b", "b"]
-    >>> RankRLS().fit(X, y, qid=qid).rank(X[:3]).tolist()
+    >>> RankRLS().fit(X, y, qid=qid).rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
     >>> RankRLS().path(X, y, qid=qid, l2=[0.01, 1.0]).left_out.tolist()
     [1.0, 1.0]

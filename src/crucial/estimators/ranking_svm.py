@@ -48,7 +48,7 @@ class RankingSVM(KernelMachine):
     >>> from crucial import RankingSVM
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = RankingSVM().fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
-    >>> ranker.rank(X[:3]).tolist()
+    >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
     """
 

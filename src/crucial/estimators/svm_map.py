@@ -63,7 +63,7 @@ class SVMMap(RidgeRanker):
     >>> from crucial import SVMMap
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = SVMMap().fit(X, [1, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
-    >>> ranker.rank(X[:3]).tolist()
+    >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
     """
 

@@ -43,7 +43,9 @@ def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
                 f"Unknown label type: {kind}. {owner} takes one class per row (or, where there can "
                 "be several, a matrix of 0 and 1)."
             )
-        return column_or_1d(y, warn=True), kind
+        column = column_or_1d(y, warn=True)
+        # (one zero: see `crucial.data.arrays`)
+        return column + column.dtype.type(0) if column.dtype.kind == "f" else column, kind
     except DataError:
         raise
     except TypeError:

@@ -73,7 +73,7 @@ def check_labels(y: VectorLike, n_rows: int | None = None) -> Floats:
             f"Input y contains NaN or infinity: row {row} is {values[row]}. Leave rows without a "
             "label out."
         )
-    return values
+    return values + 0.0  # (one zero: see `crucial.data.arrays`)
 
 
 def _is_number(value: Any) -> bool:

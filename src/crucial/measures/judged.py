@@ -38,7 +38,7 @@ def as_numbers(values: VectorLike, name: str, n_rows: int | None = None) -> Floa
                 f"{name} must be numbers. Got {array.dtype} values such as {array[:1].tolist()}."
             )
         array = as_reals(array, name)
-    array = np.ascontiguousarray(array, np.float64)
+    array = np.ascontiguousarray(array, np.float64) + 0.0  # (one zero: see `crucial.data.arrays`)
     if n_rows is not None and len(array) != n_rows:
         raise DataError(f"{name} must have one value for each of the {n_rows} rows of y. "
                         f"Got {len(array)}.")  # fmt: skip

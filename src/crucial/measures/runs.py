@@ -206,6 +206,7 @@ def evaluate_run(
 ) -> Evaluation:
     """Evaluate a run against judged documents, as trec_eval does.
 
+    All documents of the run count (trec_eval's ``-M`` cuts lists; it has no limit by default).
     Ideal gain, average precision and recall use every relevant document, retrieved or
     not. Negative judgements count as not relevant. For measures over pairs, judged
     documents that were not retrieved are tied behind all others.

@@ -14,7 +14,7 @@ from crucial.data.memory import MAX_FEATURES
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.checks import plain_names, plain_summary
 from crucial.model.inputs import checked_rows
-from crucial.model.places import positions
+from crucial.model.places import check_queries, positions
 from crucial.parameters import check, int_between
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
@@ -175,7 +175,8 @@ class FrozenModel:
         Parameters
         ----------
         X, qid, n_jobs
-            As in `predict`; without qid all rows are ranked together.
+            As in `predict`. A model that was trained with queries needs qid; without, all rows
+            are ranked together.
         ties : {"min", "first"}
             Equal scores share the best position, or stand in the order of their rows.
 
@@ -187,6 +188,7 @@ class FrozenModel:
         >>> model.rank([[1.0], [2.0], [3.0]], ["a", "b", "a"]).tolist()
         [2, 1, 1]
         """
+        check_queries("rank(X, qid=...)", qid, self.training.get("with_qid"))
         scores = self.predict(X, qid=qid, n_jobs=n_jobs)
         return positions(scores, Groups.from_qid(qid, len(scores)), ties)
 
@@ -217,11 +219,7 @@ class FrozenModel:
         """
         from crucial.measures.scoring import agreement_score
 
-        if qid is None and self.training.get("with_qid") is True:
-            raise NotRankedError(
-                "score needs qid, since this model was trained with queries: scores of different "
-                "queries cannot be compared. Call score(X, y, qid=...)."
-            )
+        check_queries("score(X, y, qid=...)", qid, self.training.get("with_qid"))
         scores = self.predict(X, qid=qid, n_jobs=n_jobs)
         return agreement_score(scores, y, qid, sample_weight, measure)
 

@@ -5,10 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.data.groups import Groups
+from crucial.errors import NotRankedError
 from crucial.parameters import check, one_of
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["membership", "positions"]
+__all__ = ["check_queries", "membership", "positions"]
+
+
+def check_queries(call: str, qid: VectorLike | None, with_qid: object, more: str = "") -> None:
+    """Refuse rows without queries, where the ranker was fitted with some.
+
+    Parameters
+    ----------
+    call : str
+        How to call the method, such as ``rank(X, qid=...)``.
+    qid : array, or None
+    with_qid : object
+        Whether the ranker was fitted with queries, as the summary of the training has it.
+    more : str
+        What else to do, in sentences.
+
+    Examples
+    --------
+    >>> check_queries("rank(X, qid=...)", ["a", "a"], True)
+    >>> check_queries("rank(X, qid=...)", None, True)
+    Traceback (most recent call last):
+    ...
+    crucial.errors.NotRankedError: rank needs qid, since this ranker was fitted with queries: \
+scores of different queries cannot be compared. Call rank(X, qid=...); if all rows are of one \
+query, give all the same qid.
+    """
+    if qid is None and with_qid is True:
+        raise NotRankedError(
+            f"{call.partition('(')[0]} needs qid, since this ranker was fitted with queries: "
+            "scores of different queries cannot be compared.",
+            remedy=f"Call {call}; if all rows are of one query, give all the same qid.{more}",
+            parameter="qid",
+        )
 
 
 def _ranked(scores: Floats, groups: Groups) -> tuple[Ints, Ints, Bools]:

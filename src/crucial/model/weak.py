@@ -145,7 +145,7 @@ class ScaledFeature(FrozenRanker, frozen=True, tag="scaled"):
         force_setattr(self, "feature", plain_index("ScaledFeature", self.feature))
         for name in ("low", "high", "default"):
             value = plain_number("ScaledFeature", name, getattr(self, name))
-            force_setattr(self, name, value)
+            force_setattr(self, name, value + 0.0)  # (which of both zeros is least depends on CPUs)
         if not self.low < self.high:
             raise refuse("ScaledFeature", "high", f"greater than low ({self.low!r})", self.high)
 

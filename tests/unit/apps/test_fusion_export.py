@@ -93,7 +93,15 @@ def test_a_query_over_lists_scores_as_the_fusion(dialect, columns, tmp_path):
 
 @pytest.mark.parametrize(
     ("size", "base"),
-    [(1e-300, 0.0), (1e-170, 0.0), (1e-139, 0.0), (1e149, 0.0), (1e200, 0.0), (1e-5, 1e8)],
+    [
+        (5e-324, 0.0),
+        (1e-300, 0.0),
+        (1e-170, 0.0),
+        (1e-139, 0.0),
+        (1e149, 0.0),
+        (1e200, 0.0),
+        (1e-5, 1e8),
+    ],
 )
 def test_small_large_and_close_scores_are_scaled_alike(size, base, tmp_path):
     fusion = fusion_of(scores="z-score")

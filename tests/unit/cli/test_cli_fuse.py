@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from crucial.apps.fusion import FusionRanker, compare_fusions, fusion_page
 from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
 from crucial.data.problems.digits import load_digits_search
 from crucial.data.runs import Qrels, Run
@@ -321,6 +322,75 @@ def test_runs_of_queries_learned_from_are_noted_by_their_tag(crucial, runs, fusi
     assert said in crucial("evaluate", out, "--qrels", runs / "train.qrels").stderr
     done = crucial("compare", runs / "train.qrels", runs / "top.run", named, "-m", "map")
     assert (done.exit_code, said in done.stderr) == (0, False)
+
+
+def test_a_fusion_has_one_value_however_it_is_measured(crucial, tmp_path):
+    """Lists of more than 1,000 documents, with equal scores."""
+    rng = np.random.default_rng(3)
+    runs, judged = [tmp_path / "a.run", tmp_path / "b.run"], {}
+    docs = np.array([f"d{at:04}" for at in range(2000)], object)
+    for query in range(10):
+        at = rng.permutation(2000)
+        judged[f"q{query}"] = {docs[i]: 2 - i % 3 for i in at[:60].tolist()}
+    for path in runs:
+        lists = {
+            query: {d: float(rng.integers(600)) + 300 * labels.get(d, 0)
+                    for d in docs[rng.permutation(2000)[:1300]]}
+            for query, labels in judged.items()
+        }  # fmt: skip
+        path.write_text(json.dumps(lists))
+    measures = ["map", "recall@1500", "auc"]
+    flags = [word for name in measures for word in ("-m", name)]
+    qrels, held, model, fused, page = (
+        tmp_path / name for name in ("all.json", "held.json", "m.json", "fused.run", "page.html")
+    )
+    qrels.write_text(json.dumps(judged))
+    options = {"folds": 2, "rounds": 5, "features": "reciprocal"}
+    found = compare_fusions(runs, judged, holdout=0.4, measures=measures, **options)
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    done = crucial("fuse", *runs, "--qrels", qrels, *flags, "--holdout", 0.4, "--keep-split",
+                   *words, "-o", model)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "up to 1,000 documents per query" in " ".join(done.stdout.split())
+
+    held.write_text(json.dumps({query: judged[query] for query in found.test_queries}))
+    # (queries that are not held out are in the runs, and judged nowhere: they are left out)
+    assert crucial("rank", model, *runs, "-o", fused).exit_code == 0
+    assert np.unique(read_run(fused).qid, return_counts=True)[1].tolist() == [1000] * 10
+
+    def evaluated(*what):
+        done = crucial("evaluate", *what, "--qrels", held, *flags, "--json")
+        assert done.exit_code == 0, done.stderr
+        return {one["measure"]: one["value"] for one in json.loads(done.stdout)["measures"]}
+
+    wanted = {"learned": evaluated(fused), "a": evaluated(runs[0]), "b": evaluated(runs[1])}
+    assert wanted["learned"]["recall@1500"] < 0.9  # (about a third is below the first 1,000)
+    assert evaluated(model, *runs) == pytest.approx(wanted["learned"], rel=1e-12)
+    said = crucial("evaluate", model, *runs, "--qrels", held).stdout
+    assert "10,000 rows, up to 1,000 per query" in " ".join(said.split())
+
+    done_report = crucial("report", model, *runs, "--qrels", held, *flags, "-o", page)
+    assert f"map of {wanted['learned']['map']:.4f}" in done_report.stdout
+    shown = fusion_page(FusionRanker.load(model), runs, read_qrels(held), measures=measures).data
+    by_page = {one["name"]: one["measures"] for one in shown["systems"]}
+    compared = crucial("compare", held, *runs, fused, *flags, "--json")
+    rows = json.loads(compared.stdout)["differences"]
+    by_compare = {(one["system"], one["measure"]): one["value"] for one in rows}
+    for name, values in wanted.items():
+        assert found[name].values == pytest.approx(values, rel=1e-12)
+        row = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+        assert row.split()[1:4] == [f"{values[one]:.4f}" for one in measures]
+        of_page = by_page["this fusion" if name == "learned" else name]
+        assert {one: of_page[one]["value"] for one in measures} == pytest.approx(values, rel=1e-12)
+        file = "fused.run" if name == "learned" else f"{name}.run"
+        of_files = {one: by_compare[file, one] for one in measures}
+        assert of_files == pytest.approx(values, rel=1e-12)
+
+
+def test_judged_queries_that_no_run_has_are_noted_on_the_page(runs, fusion):
+    qrels = read_qrels(runs / "train.qrels").to_dict() | {"new": {"d": 1}}
+    shown = fusion_page(FusionRanker.load(fusion[0]), files(runs), qrels, measures=["map"])
+    assert any(one.startswith("1 judged query in no run left out") for one in shown.data["notes"])
 
 
 @pytest.mark.parametrize("how", [["rrf"], ["combsum"], ["combsum", "--normalise", "z-score"]])

@@ -198,3 +198,17 @@ def test_a_model_file_cannot_make_readers_misbehave(folder: Path, crucial) -> No
         package.save_model(replace(model, training={"data": data}), folder / "odd.json")
         done = crucial("rank", folder / "odd.json", folder / "test.txt", "-o", "-")
         assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.parametrize("format", ["tsv", "trec"])
+def test_rows_without_queries_are_scored_and_not_ordered(
+    folder: Path, csv_model: Path, crucial, error_line, format: str
+) -> None:
+    lines = (line.partition(",")[2] for line in (folder / "test.csv").open())
+    (folder / "one.csv").write_text("".join(lines))
+    words = ["rank", csv_model, folder / "one.csv", "--qid", "qid", "-o", "-"]
+    whole = crucial("rank", csv_model, folder / "test.csv", "-o", "-").stdout
+    assert crucial(*words).stdout == whole
+    line = error_line(crucial(*words, "-f", format))
+    assert "its rows have no query ids, and the model was trained with queries" in line
+    assert "--qid" in line

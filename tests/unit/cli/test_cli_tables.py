@@ -324,3 +324,139 @@ class TestCategories:
         assert set(load_model(tmp_path / "p").encodings.categories[0]) <= {
             "corner", "market", "online",
         }  # fmt: skip
+
+
+def write_odd(path: Path, sep: str, decimal: str = ".", encoding: str = "utf-8") -> Path:
+    """Write the same rows with a letter in a name that Latin-1 has not."""
+    rows = [["label", "qid", "url", "wagą", "b", "c", "d"]]
+    for number, (qid, label, *values) in enumerate(rows_of(0)):
+        rows.append([label, qid, f"d{number}", *(one.replace(".", decimal) for one in values)])
+    text = "".join(sep.join(row).replace("ü", "u") + "\n" for row in rows)
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_every_verb_reads_text_as_training_did(tmp_path: Path, crucial) -> None:
+    """Separator, decimal sign and encoding, in a file whose name says nothing."""
+    odd = write_odd(tmp_path / "odd.txt", "^", ",", "cp1250")
+    plain = write_odd(tmp_path / "plain.csv", ",")
+    models = tmp_path / "odd.json", tmp_path / "plain.json"
+    common = ["--item", "url", "--rounds", 5, "-o"]
+    told = ["--sep", "^", "--decimal", ",", "--encoding", "cp1250"]
+    assert crucial("train", odd, *told, *common, models[0]).exit_code == 0
+    assert crucial("train", plain, *common, models[1]).exit_code == 0
+    stored = load_model(models[0]).training["data"]
+    assert (stored["sep"], stored["decimal"], stored["encoding"]) == ("^", ",", "cp1250")
+    assert not {"sep", "decimal", "encoding"} & set(load_model(models[1]).training["data"])
+    for words in (
+        ["rank", "-o", "-"],
+        ["evaluate", "-m", "map"],
+        ["why", "d0", "d1"],
+    ):
+        verb, *rest = words
+        found = []
+        for model, rows in zip(models, (odd, plain)):
+            done = crucial(verb, model, rows, *rest)
+            assert done.exit_code == 0, done.stderr
+            found.append(done.stdout.replace("odd.txt", "plain.csv").replace("odd.", "plain."))
+        assert found[0] == found[1]
+    done = crucial("report", models[0], odd, "-o", tmp_path / "page.html")
+    assert done.exit_code == 0, done.stderr
+    done = crucial("compare", odd, models[0], write_copy(models[0]))
+    assert done.exit_code == 0, done.stderr
+    done = crucial("export", models[0], "--to", "python", "--data", odd, "-o", tmp_path / "x.py")
+    assert done.exit_code == 0, done.stderr
+
+
+def write_copy(path: Path) -> Path:
+    copy = path.with_name("copy.json")
+    copy.write_bytes(path.read_bytes())
+    return copy
+
+
+def test_other_files_than_those_of_training_are_read_as_they_are(
+    tmp_path: Path, crucial, error_line
+) -> None:
+    import pandas as pd
+
+    model = tmp_path / "m.json"
+    train = write_odd(tmp_path / "train.csv", "^", ".", "cp1250")
+    done = crucial("train", train, "--sep", "^", "--encoding", "cp1250", "--item", "url",
+                   "--rounds", 5, "-o", model)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    expected = crucial("rank", model, train, "-o", "-").stdout
+    assert len(expected.splitlines()) == 60
+    frame = pd.read_csv(write_odd(tmp_path / "comma.csv", ","))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True, force_ascii=False)
+    files = [
+        tmp_path / "comma.csv",
+        tmp_path / "rows.parquet",
+        tmp_path / "rows.jsonl",
+        write_odd(tmp_path / "tab.txt", "\t"),
+        write_odd(tmp_path / "semicolon.csv", ";", ","),
+        write_odd(tmp_path / "both.csv", ",", ".", "cp1250"),
+        write_odd(tmp_path / "wide.csv", "^", ".", "utf-16"),
+        write_odd(tmp_path / "marked.csv", "^", ".", "utf-8-sig"),
+    ]
+    for path in files:
+        done = crucial("rank", model, path, "-o", "-")
+        assert done.exit_code == 0, f"{path}: {done.stderr}"
+        assert done.stdout == expected, path
+    # What is typed wins over what the model remembers.
+    bar = write_odd(tmp_path / "^.csv", "|", ".", "iso8859-2")
+    bar.write_bytes(bar.read_bytes().replace(b"|c|", b"|^|", 1))
+    words = ["rank", model, bar, "-o", "-", "--missing-features", "allow"]
+    line = error_line(crucial(*words))
+    assert "It was read as in training, with --sep '^' --encoding cp1250; give other" in line
+    done = crucial(*words, "--sep", "|", "--encoding", "iso8859-2")
+    assert done.exit_code == 0, done.stderr
+    # svmlight has none of these.
+    line = error_line(crucial("rank", model, _svmlight(tmp_path), "-o", "-"))
+    assert "its features have numbers, as svmlight lines do" in line
+
+
+def _svmlight(folder: Path) -> Path:
+    path = folder / "rows.txt"
+    path.write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25 2:2\n")
+    return path
+
+
+def test_a_decimal_sign_of_training_that_does_not_fit_is_named(
+    tmp_path: Path, crucial, error_line
+) -> None:
+    model = tmp_path / "m.json"
+    train = write_odd(tmp_path / "train.csv", ";", ",")
+    crucial("train", train, "--decimal", ",", "--item", "url", "--rounds", 5, "-o", model)
+    points = write_odd(tmp_path / "points.csv", ";")
+    line = error_line(crucial("rank", model, points, "-o", "-"))
+    assert "It was read as in training, with --decimal ,; give other values" in line
+    done = crucial("rank", model, points, "-o", "-", "--decimal", ".")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == crucial("rank", model, train, "-o", "-").stdout
+
+
+def test_a_separator_that_is_not_known_is_asked_for(tmp_path: Path, crucial, error_line) -> None:
+    rows = write_odd(tmp_path / "odd.csv", "^")
+    remedy = "If there are more columns, say what is between cells with --sep."
+    assert remedy in error_line(crucial("train", rows, "-o", tmp_path / "x.json"))
+    plain = write_odd(tmp_path / "plain.csv", ",")
+    done = crucial("train", plain, "--item", "url", "--rounds", 3, "-o", tmp_path / "m.json")
+    assert done.exit_code == 0, done.stderr
+    words = ["evaluate", tmp_path / "m.json", rows]
+    assert remedy in error_line(crucial(*words))
+    assert crucial(*words, "--sep", "^").exit_code == 0
+
+
+def test_what_a_model_file_says_about_text_is_checked(tmp_path: Path, crucial) -> None:
+    from dataclasses import replace
+
+    plain = write_odd(tmp_path / "plain.csv", ",")
+    done = crucial("train", plain, "--item", "url", "--rounds", 3, "-o", tmp_path / "m.json")
+    assert done.exit_code == 0, done.stderr
+    model = load_model(tmp_path / "m.json")
+    for odd in ({"sep": 3}, {"sep": "ab"}, {"decimal": "x"}, {"encoding": "none"}, {"missing": 1}):
+        data = {"form": "table", **odd}
+        replace(model, training={"data": data}).save(tmp_path / "odd.json")
+        done = crucial("rank", tmp_path / "odd.json", plain, "-o", "-")
+        assert done.exit_code == 0, f"{odd}: {done.stderr}"

@@ -315,3 +315,16 @@ def test_titles_may_have_what_separates_other_files(tmp_path, line, title):
     path = tmp_path / "titles.csv"
     path.write_text(f"{line}\n")
     assert read_titles(path) == {"11": title}
+
+
+@pytest.mark.parametrize("signs", [(0.0, -0.0), (-0.0, 0.0)])
+def test_ratings_have_one_zero(signs, tmp_path):
+    """The least rating is printed: "-0 to 5" would depend on the CPU."""
+    values = np.repeat([*signs, 5.0], 20)
+    users, items = np.repeat(np.arange(6), 10), np.tile(np.arange(10), 6)
+    path = tmp_path / "ratings.csv"
+    rows = zip(users.tolist(), items.tolist(), values.tolist())
+    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+    for ratings in (Ratings.from_columns(users, items, values), read_ratings(path)):
+        assert f"{ratings.rating.min():g} to {ratings.rating.max():g}" == "0 to 5"
+        assert not np.signbit(ratings.rating).any()

@@ -86,8 +86,11 @@ def test_arrays_keep_their_chunks(problem):
     assert found.compute(scheduler="sync")["auc"] == pytest.approx(
         crucial.evaluate(y, ranker.predict(X), qid, "auc")["auc"], abs=1e-15
     )
-    first = rank_parts(ranker, table, None, ties="first").compute(scheduler="sync")
-    np.testing.assert_array_equal(first, ranker.rank(X, ties="first"))
+    with pytest.raises(NotRankedError, match="rank_parts needs qid"):
+        rank_parts(ranker, table, None)
+    plain = RankBoost(8).fit(X, y)
+    first = rank_parts(plain, table, None, ties="first").compute(scheduler="sync")
+    np.testing.assert_array_equal(first, plain.rank(X, ties="first"))
 
 
 def test_svmlight_files_may_lack_the_last_features(problem, tmp_path):

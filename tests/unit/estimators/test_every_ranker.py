@@ -197,9 +197,20 @@ def test_queries_are_routed_without_being_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_QUERIES)
-def test_a_ranker_of_queries_is_not_scored_without(name: str) -> None:
-    with pytest.raises(NotRankedError, match="score needs qid"):
-        fitted(name).score(DATA.X, DATA.y)
+def test_a_ranker_of_queries_compares_no_rows_without(name: str) -> None:
+    ranker = fitted(name)
+    why = (
+        "{} needs qid, since this ranker was fitted with queries: scores of different queries "
+        "cannot be compared. Call {}; if all rows are of one query, give all the same qid."
+    )
+    for call, rows in (
+        ("score(X, y, qid=...)", lambda: ranker.score(DATA.X, DATA.y)),
+        ("rank(X, qid=...)", lambda: ranker.rank(DATA.X)),
+        ("select(X, k, qid=...)", lambda: ranker.select(DATA.X, 3)),
+    ):
+        with pytest.raises(NotRankedError) as error:
+            rows()
+        assert str(error.value).startswith(why.format(call.partition("(")[0], call))
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_QUERIES))
@@ -272,3 +283,28 @@ def test_rounds_can_be_looked_at_one_by_one(name: str) -> None:
     table = ranker.trace_.to_dict()
     assert {"round", "alpha", "r", "z", "loss"} <= set(table)
     assert len({len(column) for column in table.values()}) == 1
+
+
+def with_zeros(values: Any, first: float, last: float) -> Any:
+    """The same numbers, the first half of the zeros of one sign and the others of another."""
+    found = np.array(values, float)
+    zeros = np.flatnonzero(found.ravel() == 0)
+    found.ravel()[zeros] = np.where(np.arange(len(zeros)) < len(zeros) // 2, first, last)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_zeros_are_one(name: str, tmp_path: Any) -> None:
+    """Which of them is the least, or the first after a sort, depends on the CPU."""
+    X = DATA.X.round(1)
+    X[:, 2], X[:, 3] = np.maximum(X[:, 2], 0.0), np.minimum(X[:, 3], 0.0)
+    files, found = set(), set()
+    for signs in ((0.0, 0.0), (0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0)):
+        rows, labels = with_zeros(X, *signs), with_zeros(DATA.y, *signs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            ranker = make(name).fit(rows, labels, **DATA.queries(name))
+        ranker.save(tmp_path / "model.json")
+        files.add((tmp_path / "model.json").read_bytes())
+        found.add(scores(ranker, name, rows))
+    assert len(files) == len(found) == 1

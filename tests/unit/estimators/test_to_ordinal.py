@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from crucial import DiffRank, InfinitePush, ListMLE, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.estimators.classifier import RankingClassifier
 from crucial.estimators.ordinal import OrdinalClassifier, best_cuts
 
 X = np.random.default_rng(0).normal(size=(120, 3))
@@ -135,3 +136,15 @@ def test_selection_without_queries_and_what_is_refused():
         ranker.select(X, 0)
     with pytest.raises(ParameterError, match="'ties' parameter of select must be"):
         ranker.select(X, 3, ties="last")
+
+
+@pytest.mark.parametrize("signs", [(0.0, -0.0), (-0.0, 0.0)])
+def test_classes_have_one_zero(signs):
+    """In either order: which of both stands for the class would depend on the CPU."""
+    X = np.arange(40.0)[:, None]
+    y = np.repeat([*signs, 1.0, 2.0], 10)
+    plain = RankBoost(5).fit(X, y).to_ordinal(X, y)
+    two = RankingClassifier(RankBoost(5)).fit(X[:30], y[:30])
+    for classes in (plain.classes_, two.classes_):
+        assert classes[0] == 0.0
+        assert not np.signbit(classes).any()

@@ -157,3 +157,18 @@ def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
     axes["since"].figure.canvas.draw()
     dates = [tick.get_text() for tick in axes["since"].get_xticklabels()]
     assert "Feb" in dates
+
+
+def test_a_plot_steps_exactly_where_the_model_does() -> None:
+    """A value that equals a threshold is on the step below it, as in `predict`."""
+    pytest.importorskip("matplotlib").use("Agg")
+    stumps = [Stump(0, 1.0, 0), Stump(0, 2.0, 0), Stump(0, 4.0, 0)]
+    model = AdditiveRanker(1, stumps, [1.0, 0.5, 0.25])
+    axes = inspection.shapes(model).plot()[0]
+    x, y = (np.asarray(one) for one in axes.lines[0].get_data())
+    assert y.tolist() == model.predict(x[:, None]).tolist()
+    edges = np.array([1.0, 2.0, 4.0])
+    for edge in (edges, np.nextafter(edges, 9.0)):
+        assert np.isin(edge, x).all()
+    assert y[np.isin(x, edges)].tolist() == [0.0, 1.0, 1.5]
+    assert y[np.isin(x, np.nextafter(edges, 9.0))].tolist() == [1.0, 1.5, 1.75]

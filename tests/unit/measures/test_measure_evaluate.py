@@ -8,6 +8,7 @@ import pytest
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.inspection import roc_curve
 from crucial.measures.evaluation import evaluate
 from crucial.measures.names import get_measure
 from crucial.measures.runs import evaluate_run
@@ -197,3 +198,17 @@ def test_small_inputs_need_no_heavy_import() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("signs", [(0.0, -0.0), (-0.0, 0.0)])
+def test_queries_scores_and_labels_have_one_zero(signs) -> None:
+    """In either order: which of both is shown would depend on the CPU."""
+    zeros = np.repeat(signs, 20)
+    qid, scores = np.append(zeros, np.ones(40)), np.tile([*signs, 1.0, -1.0], 20)
+    y = np.tile([1.0, *signs, 2.0, 0.0], 16)
+    found = evaluate(y, scores, qid, ["auc", "map"])
+    assert str(found.per_query["qid"].tolist()) == "[0.0, 1.0]"
+    plain = evaluate(y + 0.0, scores + 0.0, qid + 0.0, ["auc", "map"])
+    assert str(found) == str(plain)
+    curve = roc_curve(y > 0, scores)
+    assert not np.signbit(curve.thresholds[curve.thresholds == 0]).any()

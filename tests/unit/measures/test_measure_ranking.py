@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
+from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
 from crucial.measures import judged as judged_module
 from crucial.measures.evaluation import evaluate
 from crucial.measures.judged import Judged, Ranking
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import sort_into_blocks
+from crucial.model.places import membership, positions
 
 
 def test_blocks_by_hand() -> None:
@@ -124,3 +126,35 @@ def test_the_first_negative_weight_is_named() -> None:
 def test_names_of_the_wrong_kind_are_shown() -> None:
     with pytest.raises(DataTypeError, match=r"y must be numbers. Got <U1 values such as \['a'\]\."):
         Judged.from_labels(np.array(["a", "b"]))
+
+
+MEASURES = [
+    "ndcg@3", "ndcg_exp", "map", "mrr", "p@2", "recall@3", "auc", "r2", "err", "avg_rank", "rbp",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda place: 1.0 + place * 2.0**-52,  # (neighbouring numbers)
+        lambda place: place * 1e-12,
+        lambda place: place * 5e-324,
+        lambda place: 1e9 + place * 2.0**-23,
+    ],
+)
+def test_only_equal_scores_are_tied(steps) -> None:
+    """However close scores are, their order counts as that of scores far apart."""
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
+    place = np.concatenate([rng.permutation(10) for _ in range(6)]).astype(float)
+    close = steps(place)
+    assert len(set(close.tolist())) == 10
+    expected, found = (evaluate(y, scores, qid, MEASURES) for scores in (place, close))
+    for name in MEASURES:
+        assert found[name] == expected[name], name
+    tied = evaluate(y, np.zeros(60), qid, MEASURES)
+    assert all(tied[name] != expected[name] for name in MEASURES)
+    groups = Groups.from_qid(qid, 60)
+    for ties in ("min", "first"):
+        assert (positions(close, groups, ties) == positions(place, groups, ties)).all()
+    assert membership(close, groups, 4).tolist() == membership(place, groups, 4).tolist()

@@ -39,6 +39,13 @@ def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> No
         assert model.score(DATA.X, DATA.y, qid=NAMES, measure=measure) == expected
     with pytest.raises(NotRankedError, match=r"Call score\(X, y, qid="):
         model.score(DATA.X, DATA.y)
+    with pytest.raises(NotRankedError, match=r"Call rank\(X, qid=") as error:
+        model.rank(DATA.X)
+    with pytest.raises(NotRankedError) as same:
+        ranker.rank(DATA.X)
+    assert str(error.value) == str(same.value)
+    one = ["all"] * len(NAMES)  # (as one query)
+    assert sorted(model.rank(DATA.X, one, ties="first")) == list(range(1, len(NAMES) + 1))
 
 
 def test_without_queries_all_rows_are_one_list(tmp_path: Path) -> None:

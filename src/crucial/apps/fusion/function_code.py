@@ -23,10 +23,8 @@ def _scaled(values, scale):
     n = len(values)
     if scale == "rank":
         return [1.0 - place / n for place in range(n)]
-    largest = max(abs(values[0]), abs(values[-1]))
-    if not 1e-140 <= largest <= 1e150:
-        factor = 2.0 ** (-600 if largest > 1 else 600)
-        values = [value * factor for value in values]
+    if max(abs(values[0]), abs(values[-1])) > 1e150:
+        values = [value * 2.0**-600 for value in values]
     spread = values[0] - values[-1]
     shares = [(value - values[-1]) / spread if spread > 0 else 0.0 for value in values]
     if scale == "min-max" or not spread > 0:
@@ -111,7 +109,6 @@ var fuse = (function () {{
     if (scale === "rank") return values.map((_, place) => 1 - place / n);
     const largest = Math.max(Math.abs(values[0]), Math.abs(values[n - 1]));
     if (largest > 1e150) values = values.map((value) => value * 2 ** -600);
-    if (largest < 1e-140) values = values.map((value) => value * 2 ** 600);
     const low = values[n - 1], range = values[0] - low;
     const shares = values.map((value) => (range > 0 ? (value - low) / range : 0));
     if (scale === "min-max" || !(range > 0)) return shares;

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from crucial.apps.fusion.inputs import Runs
+from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.data.formats.run_inputs import as_qrels
 from crucial.data.groups import Groups
@@ -19,7 +20,13 @@ from crucial.measures.judged import Judged, Ranking, as_numbers
 from crucial.measures.names import get_measure
 from crucial.types import Bools, Floats, Ids, Ints
 
-__all__ = ["Judging"]
+__all__ = ["MEASURED", "Judging"]
+
+#: What is measured, for the notes of tables.
+MEASURED = (
+    f"a fusion is measured as the run that it writes, up to {DEPTH:,} documents per query, a run "
+    "with all its documents"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +133,20 @@ class Judging:
     def values(self, measure: str | Measure, ranking: Floats | Listing) -> Floats:
         """Return the measure of each query of the pool; NaN where it has none.
 
+        The values are those of `crucial.evaluate_run` on the run of the ranking.
+
         Parameters
         ----------
         measure : str or Measure
         ranking : array of scores of the pool's rows, or Listing
-            Of a listing, only the returned documents have a position.
+            Scores are of a fusion, whose run has the first `DEPTH` documents of each query. Of a
+            listing, all returned documents have a position.
         """
         judged, scores = self._ranked(ranking)
         prepared = Prepared(get_measure(measure), judged)
-        return prepared.bound.values(Ranking(judged, scores))
+        out = np.full(self.pool.n_queries, np.nan)
+        out[judged.groups.ids] = prepared.bound.values(Ranking(judged, scores))
+        return out
 
     def unjudged(self, depth: int, ranking: Floats | Listing) -> float:
         """Return the share of unjudged documents among the first ``depth``."""
@@ -148,16 +160,26 @@ class Judging:
         return float("nan") if share is None else share
 
     def _ranked(self, ranking: Floats | Listing) -> tuple[Judged, Floats]:
-        """Return judgements and scores, with documents that a listing lacks not retrieved."""
-        judged = self.judged
-        scores = np.zeros(len(judged.y))
-        if not isinstance(ranking, Listing):
+        """Return the documents that the run of a ranking has or that are judged, with scores."""
+        scores = np.zeros(self.pool.n_rows + len(self.lost_query))
+        if isinstance(ranking, Listing):
+            rows = ranking.rows
+            scores[rows] = ranking.score
+        else:
             scores[: self.pool.n_rows] = ranking
-            return judged, scores
-        retrieved = np.zeros(len(judged.y), bool)
-        retrieved[ranking.rows] = True
-        scores[ranking.rows] = -ranking.position
-        return replace(judged, retrieved=retrieved), scores
+            if self.pool.sizes.max(initial=0) <= DEPTH:
+                return self.judged, scores
+            rows = self.pool.best_first(ranking)
+            rows = rows[self.pool.place_in_query(rows) < DEPTH]
+        retrieved = np.zeros(len(scores), bool)
+        retrieved[rows] = True
+        judged = self.judged
+        assert judged.judged is not None
+        keep = retrieved | judged.judged  # (others are not in the pool of this run)
+        query = judged.groups.ids[judged.codes[keep]]
+        groups = Groups.from_qid(query, len(query))
+        parts = {"retrieved": retrieved[keep], "judged": judged.judged[keep]}
+        return Judged(judged.y[keep], groups, **parts), scores[keep]
 
 
 def _refuse_twice(keys: Ints, docs: Ids) -> None:

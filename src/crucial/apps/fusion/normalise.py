@@ -8,7 +8,7 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.parameters import lookup
 from crucial.types import Floats
 
-__all__ = ["LARGE", "NORMALISATIONS", "SCALE", "SMALL", "normalised"]
+__all__ = ["LARGE", "NORMALISATIONS", "SCALE", "normalised"]
 
 
 #: The methods of `normalised`, and what each does.
@@ -18,9 +18,10 @@ NORMALISATIONS = {
     "rank": "1 for the first of n documents, 1/n for the last; scores are not used",
 }
 
-# Beyond these, differences and squares of scores could overflow, or vanish; scaling by a power of 2
-# is exact.
-LARGE, SMALL, SCALE = 1e150, 1e-140, 2.0**-600
+# Beyond this, differences of scores could overflow; scaling by a power of 2 is exact. Small scores
+# need none: their differences are exact or rounded as those of larger ones, and only shares of the
+# largest difference are ever squared.
+LARGE, SCALE = 1e150, 2.0**-600
 
 
 def normalised(pool: Pool, method: str) -> list[Floats]:
@@ -39,14 +40,13 @@ def normalised(pool: Pool, method: str) -> list[Floats]:
 
 
 def _scores(one: Listing) -> Floats:
-    """Return the scores of a run; those of a list of very large or small ones are scaled."""
+    """Return the scores of a run; those of a list with a very large one are scaled."""
     filled = one.sizes > 0
     ends = one.score[one.starts[:-1][filled]], one.score[one.starts[1:][filled] - 1]
-    largest = np.maximum(*np.abs(ends))
-    large, small = largest > LARGE, largest < SMALL
-    if not (large.any() or small.any()):
+    large = np.maximum(*np.abs(ends)) > LARGE
+    if not large.any():
         return one.score
-    scale = np.where(large, SCALE, np.where(small, 1.0 / SCALE, 1.0))
+    scale = np.where(large, SCALE, 1.0)
     return np.asarray(one.score * np.repeat(scale, one.sizes[filled]))
 
 

@@ -8,13 +8,14 @@ from importlib.metadata import version
 from typing import Any
 
 from crucial.apps.fusion.inputs import Runs
-from crucial.apps.fusion.judging import Judging
+from crucial.apps.fusion.judging import MEASURED, Judging
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.report_facts import FusedQueries
 from crucial.inspection.reporting.html import page_asset, page_html
 from crucial.inspection.reporting.page import Page
 from crucial.measures.names import get_measure
+from crucial.wording import counted
 
 __all__ = ["FusionPage", "fusion_page"]
 
@@ -82,7 +83,8 @@ def fusion_page(
     """
     names = [get_measure(one).name for one in measures]
     pool = fusion.plan.align(Pool.of(runs))
-    judging = Judging.of(pool, qrels).only_judged()
+    every = Judging.of(pool, qrels)
+    judging = every.only_judged()
     found = FusedQueries(fusion, judging, names, random_state)
     facts: dict[str, Any] = {
         "version": version("crucial"),
@@ -94,7 +96,7 @@ def fusion_page(
         "top": found.top(),
         "queries": found.queries(),
     }
-    facts["notes"] = _notes(fusion, judging)
+    facts["notes"] = _notes(fusion, judging, every.n_unknown_queries)
     facts["sentences"] = _sentences(facts)
     return FusionPage(title, facts)
 
@@ -127,7 +129,7 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     return out
 
 
-def _notes(fusion: FusionRanker, judging: Judging) -> list[str]:
+def _notes(fusion: FusionRanker, judging: Judging, n_unknown: int) -> list[str]:
     """Return how the fusion was chosen, and warnings."""
     notes = []
     known = fusion.n_learned_from(judging.pool.queries.tolist())
@@ -154,6 +156,11 @@ def _notes(fusion: FusionRanker, judging: Judging) -> list[str]:
             )
     notes.append(
         "Differences are over the same queries, with 95% bootstrap intervals. Documents without a "
-        "judgement count as not relevant."
+        f"judgement count as not relevant; {MEASURED}."
     )
+    if n_unknown:
+        notes.append(
+            f"{counted(n_unknown, 'judged query')} in no run left out; 'crucial evaluate' and "
+            "evaluate_run count these as empty lists."
+        )
     return notes

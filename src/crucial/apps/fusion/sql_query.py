@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.apps.fusion.normalise import LARGE, SCALE, SMALL
+from crucial.apps.fusion.normalise import LARGE, SCALE
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.errors import NotRankedError
 from crucial.model.export.form import ScoreForm
@@ -120,14 +120,10 @@ class _Parts:
         )
 
     def _sized(self) -> str:
-        """Return the lists with very large or small scores scaled, which changes no share."""
+        """Return the lists with very large scores scaled, which changes no share."""
         q, number = self.dialect.name, self.dialect.literal
         large = f"ABS({q('best')}) > {number(LARGE)} OR ABS({q('worst')}) > {number(LARGE)}"
-        small = f"ABS({q('best')}) < {number(SMALL)} AND ABS({q('worst')}) < {number(SMALL)}"
-        factor = (
-            f"CASE WHEN {large} THEN {number(SCALE)} WHEN {small} THEN {number(1.0 / SCALE)} "
-            f"ELSE {number(1.0)} END"
-        )
+        factor = f"CASE WHEN {large} THEN {number(SCALE)} ELSE {number(1.0)} END"
         scaled = ", ".join(f"{q(one)} * {factor} AS {q(one)}" for one in ("score", "best", "worst"))
         return self._step(
             "sized",

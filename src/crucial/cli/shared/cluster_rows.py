@@ -70,6 +70,7 @@ def score_files(
     options: RowOptions,
     *,
     labels: bool,
+    ordered: bool = False,
 ) -> tuple[Dataset, Floats]:
     """Score files on a cluster; return the rows without their features, and the scores.
 
@@ -80,6 +81,8 @@ def score_files(
         A folder, a pattern, or files.
     labels : bool
         Whether the rows are to be measured, so that they need labels.
+    ordered : bool
+        Whether the rows are to be put in order.
     """
     from crucial.distributed.columns import Columns
     from crucial.distributed.scoring import joined, scored_parts
@@ -92,7 +95,7 @@ def score_files(
     parts = scored_parts(model, file_sources(files, how, columns, **reader))
     futures = client.compute(parts)
     found = []
-    with progress_bar("scoring parts", len(futures)) as show:
+    with how.stated(options), progress_bar("scoring parts", len(futures)) as show:
         for number, one in enumerate(futures, 1):
             found.append(one.result())
             if show is not None:
@@ -100,5 +103,5 @@ def score_files(
     rows = joined(found)
     data = rows.dataset(model.n_features)
     note_assumptions(named(paths), data)
-    check_for_model(named(paths), data, model, how, labels=labels)
+    check_for_model(named(paths), data, model, how, labels=labels, ordered=ordered)
     return data, rows.scores

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,12 +46,52 @@ _FORMAT_NAMES = {"svmlight": "svmlight", "table": "a table with named columns"}
 
 _FEWEST_ROWS = 20  # of a file whose absent features say that it is of another data set
 
-#: The values of svmlight options that a model file may store.
-_STORED_VALUES = {
-    "absent": ("zero", "missing"),
-    "index_base": (0, 1),
-    "complete": (True, False),
+
+def _among(*values: object) -> Callable[[object], bool]:
+    """Return a test for some values, of which True is not 1."""
+    return lambda given: any(type(given) is type(one) and given == one for one in values)
+
+
+def _text(given: object) -> bool:
+    return isinstance(given, str)
+
+
+def _sign(given: object) -> bool:
+    return isinstance(given, str) and len(given) == 1
+
+
+def _encoding(given: object) -> bool:
+    try:
+        return isinstance(given, str) and bool(codecs.lookup(given))
+    except (LookupError, ValueError):
+        return False
+
+
+def _texts(given: object) -> bool:
+    return isinstance(given, list) and all(map(_text, given))
+
+
+#: What a model file stores of each format, with a test of the values: the file may be damaged.
+_STORED: dict[str, dict[str, Callable[[object], bool]]] = {
+    "svmlight": {
+        "absent": _among("zero", "missing"),
+        "index_base": _among(0, 1),
+        "complete": _among(True, False),
+    },
+    "table": {
+        "label": _text,
+        "qid": _text,
+        "item": _text,
+        "header": _among(True, False),
+        "missing": _texts,
+        "sep": _sign,
+        "decimal": _among(".", ","),
+        "encoding": _encoding,
+    },
 }
+#: How text is written: stored where training was told so, and stated again where reading fails.
+_OF_TEXT = ("sep", "decimal", "encoding")
+_LOOK = 1 << 16  # bytes of the start of a file that show how its text is written
 
 
 @dataclass(frozen=True)
@@ -99,11 +141,17 @@ class RowFormat:
         explicit = options.explicit()
         if explicit.get("sep") in ("\\t", "tab"):  # (as a shell passes it)
             explicit["sep"] = "\t"
+        stored = stored or {}
         form = explicit.pop("input_format", "auto")
-        form = find_format(path) if form == "auto" else form
+        if form == "auto":
+            # (a separator that no other table has says nothing about the format by itself)
+            told: Literal["table"] | None = (
+                "table" if "sep" in explicit or "sep" in stored else None
+            )
+            form = find_format(path, told)
         found = cls(form)
-        if stored is not None and stored.get("form") == form:
-            found = replace(found, **_checked(stored))
+        if stored.get("form") == form:
+            found = replace(found, **_checked(stored))._fitting(path)
         for name in explicit:
             if name not in _OPTIONS[form]:
                 other = next(kind for kind in _OPTIONS if kind != form)
@@ -121,29 +169,82 @@ class RowFormat:
 
     def to_store(self) -> dict[str, Any]:
         """Return what a model file stores, so that other files are read the same way."""
-        if self.form == "svmlight":
-            own = {"absent": self.absent, "index_base": self.index_base, "complete": self.complete}
-            return {"form": self.form, **own}
-        stored: dict[str, Any] = {"label": self.label, "qid": self.qid, "item": self.item}
-        stored |= {} if self.header else {"header": False}
-        stored |= {"missing": list(self.missing)} if self.missing else {}
-        return {"form": self.form, **stored}
+        stored: dict[str, Any] = {"form": self.form}
+        for name in _STORED[self.form]:
+            value = getattr(self, name)
+            if name not in ("header", "missing", *_OF_TEXT) or value != getattr(RowFormat, name):
+                stored[name] = list(value) if isinstance(value, tuple) else value
+        return stored
+
+    def _fitting(self, path: str) -> RowFormat:
+        """Return the stored format without what the start of a file shows to be otherwise.
+
+        A first line without the separator, and text that can only be in Unicode, are as in files
+        for which nothing is stored.
+        """
+        if self.sep is self.decimal is self.encoding is None:
+            return self
+        from crucial.data.files import first_bytes
+
+        start = first_bytes(path, _LOOK)
+        found = self
+        first = next((line for line in start.split(b"\n") if line.strip(b"\r\0 ")), b"")
+        if self.sep is not None and self.sep.encode() not in first:
+            found = replace(found, sep=None)
+        if self.encoding is not None and _is_unicode(start, codecs.lookup(self.encoding).name):
+            found = replace(found, encoding=None)
+        return found
+
+    @contextmanager
+    def stated(self, options: RowOptions) -> Iterator[None]:
+        """Add to errors about a file how its text was read, where training decided that."""
+        given = options.explicit()
+        used = [
+            part
+            for name in _OF_TEXT
+            if getattr(self, name) is not None and name not in given
+            for part in (" ", Argument(name, getattr(self, name)))
+        ]
+        try:
+            yield
+        except FileError as error:
+            if not used:
+                raise
+            remedy = Message(
+                *((error.remedy, " ") if error.remedy else ()),
+                "It was read as in training, with",
+                *used,
+                "; give other values if this file differs.",
+            )
+            raise FileError(
+                error.path,
+                error.problem,
+                error.line,
+                error.column,
+                remedy=remedy,
+                parameter=error.parameter,
+                value=error.value,
+            ) from error
+
+
+def _is_unicode(start: bytes, stored: str) -> bool:
+    """Return whether text is UTF-8, or marked as Unicode, and not in the stored encoding."""
+    if start.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    if stored.startswith("utf-16"):
+        return b"\0" not in start
+    try:  # (the last character may be cut)
+        text = codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return stored != "utf-8" and not text.isascii()
 
 
 def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a model file whose values are possible; the file may be damaged."""
-    kept: dict[str, Any] = {}
-    for name, values in _STORED_VALUES.items():
-        if any(type(stored.get(name)) is type(v) and stored[name] == v for v in values):
-            kept[name] = stored[name]
-    for name in ("label", "qid", "item"):
-        if isinstance(stored.get(name), str):
-            kept[name] = stored[name]
-    if stored.get("header") is False:
-        kept["header"] = False
-    if isinstance(missing := stored.get("missing"), list):
-        kept["missing"] = tuple(text for text in missing if isinstance(text, str))
-    return kept
+    """Return the settings of a model file whose values are possible."""
+    tests = _STORED[stored["form"]]
+    kept = {name: stored[name] for name, fits in tests.items() if fits(stored.get(name))}
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in kept.items()}
 
 
 def is_model_file(path: str) -> bool:
@@ -287,11 +388,13 @@ def read_for_model(
     *,
     labels: bool,
     weights: bool = False,
+    ordered: bool = False,
     notes: bool = True,
 ) -> Dataset:
     """Read rows to be scored as the model's training rows were read, with notes about them.
 
-    Weights are read if they are wanted (``weights``) and --weight names their column.
+    Weights are read if they are wanted (``weights``) and --weight names their column. Rows that
+    are to be put in order (``ordered``), and not only scored, need queries as labelled ones do.
 
     Raises
     ------
@@ -300,10 +403,11 @@ def read_for_model(
         are compared within queries.
     """
     how, reader = reader_for_model(path, model, options, labels=labels, weights=weights)
-    data = _read(path, how, options.jobs, **reader)
+    with how.stated(options):
+        data = _read(path, how, options.jobs, **reader)
     if notes:
         note_assumptions(path, data)
-    check_for_model(path, data, model, how, labels=labels)
+    check_for_model(path, data, model, how, labels=labels, ordered=ordered)
     return data
 
 
@@ -327,10 +431,16 @@ def reader_for_model(
 
 
 def check_for_model(
-    path: str, data: Dataset, model: Model, how: RowFormat, *, labels: bool
+    path: str,
+    data: Dataset,
+    model: Model,
+    how: RowFormat,
+    *,
+    labels: bool,
+    ordered: bool = False,
 ) -> None:
     """Refuse rows that the model cannot rank or that cannot be measured; see `read_for_model`."""
-    compared = labels or model.needs_query
+    compared = labels or ordered or model.needs_query
     if compared and data.qid is None and model.training.get("with_qid") is True:
         why = "was trained with queries: scores of different queries cannot be compared"
         if model.needs_query:

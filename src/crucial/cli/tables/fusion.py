@@ -6,6 +6,7 @@ from rich.console import Console
 
 from crucial.apps.fusion.choice import FusionChoice, Setting
 from crucial.apps.fusion.comparison_result import FusionComparison
+from crucial.apps.fusion.judging import MEASURED
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import (
     counted,
@@ -45,7 +46,7 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
     screen.print(
         "differences over the same queries, 95% bootstrap intervals; "
         f"{one_line(found.baseline)} is the best run on training queries; unjudged documents count "
-        "as not relevant",
+        f"as not relevant; {MEASURED}",
         style="dim",
     )
     print_meanings(screen, found.measures)

@@ -83,7 +83,8 @@ def compare_command(options: CompareOptions) -> None:
       Without queries, intervals and tests come from the rows: DeLong's for auc and other shares
       of pairs, else rows of each label are drawn with replacement.
       A judged query that a run lacks counts as an empty list (--missing skip leaves it out, as
-      trec_eval does). Equal scores count by expectation (--ties trec changes that).
+      trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
+      trec changes that).
     """
     from crucial.cli.tables.comparison import comparison_json, print_comparison
     from crucial.cli.tables.measures import print_heading, print_meanings

@@ -86,6 +86,8 @@ def evaluate_command(options: EvaluateOptions) -> None:
       ties by item name as trec_eval does.
       A query without a relevant row has no value: it is left out of the mean and reported,
       or has the value of --empty (0 in LETOR's scripts, 1 in LightGBM).
+      A run is measured with all its documents, as trec_eval does without -M; a model from
+      'crucial fuse' as the run that 'crucial rank' writes, up to 1,000 documents per query.
     """
     from crucial.cli.tables.evaluation import by_query_tsv, evaluation_json, print_evaluation
 
@@ -114,7 +116,12 @@ def evaluate_command(options: EvaluateOptions) -> None:
     if options.by_query:
         write_text(output, by_query_tsv(found))
     screen = console(sys.stderr if options.by_query and output == "-" else None)
-    print_evaluation(screen, f"{model} on {data}: {counted(n_rows, 'row')}", found, options.worst)
+    size = counted(n_rows, "row")
+    if options.qrels is not None and options.data:
+        from crucial.apps.fusion.methods import DEPTH
+
+        size += f", up to {DEPTH:,} per query"
+    print_evaluation(screen, f"{model} on {data}: {size}", found, options.worst)
 
 
 def _evaluate_model(

@@ -104,8 +104,9 @@ def fuse_command(options: FuseOptions) -> None:
       document that it did not return. Some queries are held out (--holdout, --seed).
       Cross-validation on the others chooses what the options leave open, and how much of the
       learned weights to mix with rrf(60): only as much as its gain on these queries supports.
-      The table shows results on the held-out queries. The model is then learned again from all
-      queries with the chosen settings; --keep-split writes the one in the table.
+      The table shows results on the held-out queries; a fusion is measured as the run that
+      'crucial rank' writes, up to 1,000 documents per query. The model is then learned again
+      from all queries with the chosen settings; --keep-split writes the one in the table.
     Without judgements, --method names a rule, and -o is a fused run:
       rrf        reciprocal rank fusion: the sum of 1 / (k + position)
       combsum    the sum of normalised scores

@@ -83,6 +83,7 @@ def rank_command(options: RankOptions) -> None:
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     """Fuse runs with a learned fusion."""
+    from crucial.apps.fusion.methods import DEPTH
     from crucial.apps.fusion.pool import Pool
 
     refuse_row_options(options)
@@ -93,7 +94,7 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     pool = Pool.of(list(options.data))
     learned = note_learned_queries(fusion, pool.queries)
     tag = options.tag or (LEARNED_TAG if learned else "crucial")
-    fused = fusion.fuse(pool, depth=options.depth or 1000, tag=tag, n_jobs=options.jobs)
+    fused = fusion.fuse(pool, depth=options.depth or DEPTH, tag=tag, n_jobs=options.jobs)
     write_run_to(options.output, fused)
     _note_written(options.output, counted(len(fused.doc), "line"), pool.n_queries)
 
@@ -103,15 +104,18 @@ def _rank(model: Model, options: RankOptions) -> None:
     from crucial.data.formats.ranked_rows import ranked_run, ranked_tsv
     from crucial.data.groups import Groups
 
+    ordered = options.format in ("tsv", "trec")
     if options.on_cluster:
         from crucial.distributed.cluster import connected
 
         with connected(options.dask or None) as client:
-            data, scores = score_files(client, options.data, model, options, labels=False)
+            data, scores = score_files(
+                client, options.data, model, options, labels=False, ordered=ordered
+            )
         groups = Groups.from_qid(data.qid, data.n_rows)
     else:
         path = only_file(options.data)
-        data = read_for_model(path, model, options, labels=False)
+        data = read_for_model(path, model, options, labels=False, ordered=ordered)
         with in_file(path):
             groups = Groups.from_qid(data.qid, data.n_rows)
             scores = model.predict(data.instances(), groups, n_jobs=options.jobs)

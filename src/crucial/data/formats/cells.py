@@ -144,7 +144,12 @@ class CellReader:
 
 
 def missing_column(
-    path: PathLike, line: int | None, names: Sequence[str], wanted: str, role: str = ""
+    path: PathLike,
+    line: int | None,
+    names: Sequence[str],
+    wanted: str,
+    role: str = "",
+    remedy: str = "",
 ) -> FileError:
     """Return the error for a column that the line of names does not have."""
     close = difflib.get_close_matches(wanted, names, n=3)
@@ -156,6 +161,7 @@ def missing_column(
         path,
         f"there is no column {shown_name(wanted)}{of_role}; {which}: {listed}.",
         line,
+        remedy=remedy,
         value=wanted,
     )
 

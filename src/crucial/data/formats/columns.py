@@ -83,11 +83,22 @@ def _check_names(
         )
 
 
+def _separator_remedy(line: int | None, names: Sequence[str]) -> str:
+    """Return what to do about a table of text with one column only; empty if it has more."""
+    if line is None or len(names) > 1:
+        return ""
+    return Message(
+        "If there are more columns, say what is between cells with ", Argument("sep"), "."
+    )
+
+
 def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileError:
     """Return the error for a table to learn from that has no column of labels."""
     listed = ", ".join(map(shown_name, names[:20])) + (", ..." if len(names) > 20 else "")
     likely = next((name for name in names if name.lower() in _LIKELY_LABELS), names[-1])
-    remedy = Message("Name the column of labels, such as with ", Argument("label", likely), ".")
+    remedy = _separator_remedy(line, names) or Message(
+        "Name the column of labels, such as with ", Argument("label", likely), "."
+    )
     problem = f"there is no column 'label'; columns: {listed}."
     return FileError(path, problem, line, remedy=remedy, value="label")
 
@@ -125,7 +136,8 @@ def _present(
         path,
         f"{len(absent)} of the {len(all_wanted)} features never occur: {listed}; columns: {found}.",
         line,
-        remedy=Message(
+        remedy=_separator_remedy(line, names)
+        or Message(
             "Is this another table? If not, let them abstain with ",
             Argument("missing_features", "allow"),
             ".",
@@ -148,7 +160,7 @@ def assign_roles(
 
     def place_of(role: str, name: str) -> int:
         if name not in names:
-            raise missing_column(path, line, names, name, role)
+            raise missing_column(path, line, names, name, role, _separator_remedy(line, names))
         return names.index(name)
 
     places: dict[str, int] = {}

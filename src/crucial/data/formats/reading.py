@@ -24,14 +24,16 @@ _ROW = re.compile(rb"^[ \t]*[^\s#:,;]+(?:[ \t]+(?:qid|[0-9]+):[^\s]+)", re.MULTI
 _LOOK = 1 << 16  # bytes of the start that are looked at
 
 
-def find_format(path: PathLike) -> Literal["svmlight", "table"]:
+def find_format(
+    path: PathLike, otherwise: Literal["svmlight", "table"] | None = None
+) -> Literal["svmlight", "table"]:
     """Find out what kind of file this is.
 
     By its name (before ``.gz``): .csv, .tsv, .tab, .parquet, .pq, .xlsx, .xlsm, .jsonl and .ndjson
     are tables, .svm, .svmlight, .libsvm and .letor are svmlight. Else by its start: ``PAR1`` and
     ``{`` begin a table; the first line that is neither empty nor comment is svmlight if it goes
     ``label qid:...`` or ``label index:...``, and the head of a table if it has a comma, tab or
-    semicolon.
+    semicolon. What is neither is ``otherwise``, if that is given.
 
     Raises
     ------
@@ -56,6 +58,8 @@ def find_format(path: PathLike) -> Literal["svmlight", "table"]:
         return "svmlight"
     if any(mark in first.split(b"#")[0] for mark in (b",", b"\t", b";")):
         return "table"
+    if otherwise is not None:
+        return otherwise
     raise FileError(
         path,
         "this is neither svmlight (label qid:Q index:value ...) nor a table with named columns.",

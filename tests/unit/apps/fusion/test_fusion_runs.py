@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import tracemalloc
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -277,3 +278,24 @@ class TestFuse:
     def test_parameters(self, options, match):
         with pytest.raises(ParameterError, match=match):
             fuse(RUNS, **options)
+
+
+@pytest.mark.parametrize(
+    "size", [5e-324, 3e-310, 1e-300, 1e-170, 1e-30, 1.0, 1e149, 1e200, 2.5e307]
+)
+def test_scores_of_any_size_have_the_same_shares(size):
+    """Shares by exact fractions: no difference or square vanishes or overflows."""
+    lists = {"a": [7, 5, 4, -1], "b": [3, 2, 2, -6]}
+    scores = {q: [size * number for number in own] for q, own in lists.items()}
+    run = {q: {f"d{at}": one for at, one in enumerate(own)} for q, own in scores.items()}
+    for how in ("min-max", "z-score"):
+        fused = fuse([run], "combsum", normalise=how).to_dict()
+        for query, own in scores.items():
+            exact = [Fraction(one) for one in own]
+            shares = [(one - exact[-1]) / (exact[0] - exact[-1]) for one in exact]
+            if how == "z-score":
+                mean = sum(shares) / 4
+                deviation = math.sqrt(sum((one - mean) ** 2 for one in shares) / 4)
+                shares = [(one - mean) / Fraction(deviation) for one in shares]
+            found = [fused[query][f"d{at}"] for at in range(4)]
+            assert found == pytest.approx(list(map(float, shares)), rel=1e-14, abs=1e-15)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas
 import pytest
+from scipy.stats import norm
 
 from crucial.apps.preferences import (
     judge_agreement,
@@ -290,3 +291,18 @@ def test_names_may_look_like_formulas():
     for found in (learned, bias):
         found.plot().figure.canvas.draw()
     pyplot.close("all")
+
+
+def test_the_interval_of_reliability_is_of_95_percent():
+    """One pair: the log-odds of k of n decisions have the variance 1 / (n p (1 - p))."""
+    votes = {"x": (600, 300), "y": (700, 300), "z": (800, 300)}
+    high = [name for ahead, behind in votes.values() for name in "a" * ahead + "b" * behind]
+    low = ["b" if name == "a" else "a" for name in high]
+    judge = [name for name, counts in votes.items() for _ in range(sum(counts))]
+    found = judge_agreement(Comparisons.from_columns(high, low, judge=judge))
+    for at, (ahead, behind) in enumerate(votes.values()):
+        n, p = ahead + behind, ahead / (ahead + behind)
+        relative = norm.ppf(0.975) / np.sqrt(n * p * (1 - p)) / np.log(ahead / behind)
+        slope = found.reliability[at]
+        assert found.reliability_high[at] - slope == pytest.approx(relative * slope, rel=0.01)
+        assert slope - found.reliability_low[at] == pytest.approx(relative * slope, rel=0.01)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 from crucial.apps.preferences import PreferenceSession
 from crucial.apps.preferences.asking import information, next_pair
@@ -53,6 +54,17 @@ def test_the_posterior_is_at_its_mode():
     ) / (4 * step**2)
     off = np.eye(5) - 0.2
     assert found.covariance == pytest.approx(off @ np.linalg.inv(curve) @ off, abs=1e-4)
+
+
+def test_intervals_of_strength_are_of_90_percent():
+    with PreferenceSession(NAMES) as session:
+        for _ in range(6):
+            session.answer("left")
+        places, covariance = session.ranking(), session.posterior.covariance
+    for place in places:
+        deviation = np.sqrt(covariance[place.item, place.item])
+        assert place.high - place.strength == pytest.approx(norm.ppf(0.95) * deviation, rel=1e-3)
+        assert place.strength - place.low == pytest.approx(norm.ppf(0.95) * deviation, rel=1e-3)
 
 
 def test_like_items_are_expected_alike():
@@ -375,6 +387,10 @@ def photos(tmp_path):
     (folder / "text.md").write_text("secret")
     (folder / "v.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     (tmp_path / "outside.png").write_bytes(PNG)
+    sibling = folder.with_name(f"{folder.name}-private")  # (begins with the folder's name)
+    sibling.mkdir()
+    (sibling / "x.png").write_bytes(PNG)
+    (folder / "near.png").symlink_to(sibling / "x.png")
     (folder / "link.png").symlink_to(tmp_path / "outside.png")
     (folder / "dir.png").mkdir()
     return folder
@@ -432,6 +448,11 @@ def test_items_in_other_forms(tmp_path):
     [
         ("item,image\na,../outside.png\nb,\n", "line 2, column 2: '../outside.png' is not in the"),
         ("item,image\na,link.png\nb,\n", "line 2, column 2: 'link.png' is not in the folder"),
+        ("item,image\na,near.png\nb,\n", "line 2, column 2: 'near.png' is not in the folder"),
+        (
+            "item,image\na,../photos-private/x.png\nb,\n",
+            "line 2, column 2: '../photos-private/x.png' is not in the folder",
+        ),
         ("item,image\nb,\na,/etc/passwd\n", "line 3, column 2: expected a picture"),
         ("item,image\nb,\na,/etc/passwd.png\n", "line 3, column 2: '/etc/passwd.png' is not in"),
         ("item,image\na,text.md\nb,\n", "line 2, column 2: expected a picture"),
