@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import TypeVar, overload
 
 import numpy as np
@@ -45,7 +46,9 @@ ROOT_BITS = 0x3FE6A09E667F3BCD
 SMALLEST_NORMAL, TO_NORMAL = 2.0**-1022, 2.0**54
 
 _BLOCK = 4096  # (intermediate results stay in the first cache)
-_COMPILED = 20_000  # size from which a compiled loop pays off, where Numba is loaded anyway
+# Sizes from which a compiled loop pays off: where it is loaded, and where Numba is.
+_LOADED, _COMPILED = 100, 20_000
+_LOADS = "crucial.kernels.compiled.elementary"
 
 
 def exp_series(r: Number) -> Number:
@@ -164,8 +167,10 @@ def _exp2_number(x: float) -> float:
 def _exp2_block(x: Floats) -> Floats:
     clipped = np.where(x > 1025.0, 1025.0, np.where(x < -1076.0, -1076.0, x))
     shifted = clipped + ROUNDING
-    y = 1.0 + exp_series((clipped - (shifted - ROUNDING)) * LOG_2)
-    return np.ldexp(y, (shifted.view(np.int64) - ROUNDING_BITS).astype(np.int32))
+    k, left = (shifted.view(np.int64) - ROUNDING_BITS).astype(np.int32), shifted - ROUNDING
+    if np.array_equal(left, clipped):
+        return np.ldexp(1.0, k)
+    return np.ldexp(1.0 + exp_series((clipped - left) * LOG_2), k)
 
 
 def _expm1_number(x: float) -> float:
@@ -212,6 +217,7 @@ class _Function:
         compiled: str = "",
     ) -> None:
         self.__doc__, self._number, self._block, self._compiled = about, number, block, compiled
+        self._kernel: Callable[[Floats, Floats], None] | None = None
 
     @overload
     def __call__(self, x: float) -> float: ...
@@ -220,17 +226,20 @@ class _Function:
     def __call__(self, x: ArrayLike) -> float | Floats:
         if isinstance(x, float) or np.ndim(x) == 0:
             return self._number(float(x))  # type: ignore[arg-type]
-        flat = np.ascontiguousarray(x, np.float64).reshape(-1)
-        out = np.empty_like(flat)
-        if self._compiled and len(flat) >= _COMPILED and "numba" in sys.modules:
-            from crucial.kernels.compiled import elementary
-
-            getattr(elementary, self._compiled)(flat, out)
-            return out.reshape(np.shape(x))
+        values = np.ascontiguousarray(x, np.float64)
+        out = np.empty(values.shape)
+        flat, written = values.reshape(-1), out.reshape(-1)
+        if self._compiled and len(flat) >= _LOADED:
+            large = len(flat) >= _COMPILED and "numba" in sys.modules
+            if self._kernel is None and (large or _LOADS in sys.modules):
+                self._kernel = getattr(import_module(_LOADS), self._compiled)
+            if self._kernel is not None:
+                self._kernel(flat, written)
+                return out
         with np.errstate(all="ignore"):
             for begin in range(0, len(flat), _BLOCK):
-                out[begin : begin + _BLOCK] = self._block(flat[begin : begin + _BLOCK])
-        return out.reshape(np.shape(x))
+                written[begin : begin + _BLOCK] = self._block(flat[begin : begin + _BLOCK])
+        return out
 
 
 exp = _Function("Return e^x.", _exp_number, _exp_block, "exp_all")

@@ -20,11 +20,14 @@ __all__ = ["dot", "matrix_product", "row_products", "row_sums"]
 
 Numbers: TypeAlias = NDArray[np.number | np.bool_]
 
-_COMPILED = 50_000  # products from which a compiled loop pays off, where Numba is loaded anyway
-_ALWAYS_COMPILED = 30_000_000  # products from which loading Numba does
+# Numbers of products from which a compiled loop pays off: where it is loaded, where Numba is, and
+# where neither is.
+_LOADED, _COMPILED, _ALWAYS_COMPILED = 500, 50_000, 30_000_000
 
 
 def _compiled(n_products: int) -> bool:
+    if "crucial.kernels.compiled.products" in sys.modules:
+        return n_products >= _LOADED
     return n_products >= (_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
 
 
@@ -47,6 +50,10 @@ def matrix_product(a: Numbers, b: Numbers) -> Floats:
 
         add(np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64), out)
         return out
+    if len(a) < len(b):
+        for row, sums in zip(a, out, strict=True):
+            sums += np.cumsum(row[:, None] * b, axis=0)[-1]
+        return out
     for column, row in zip(a.T, b, strict=True):
         out += column[:, None] * row
     return out
@@ -65,4 +72,6 @@ def row_sums(table: Numbers, weights: Floats) -> Floats:
         out = np.empty(len(table))
         write(np.ascontiguousarray(table, np.float64), np.ascontiguousarray(weights), out)
         return out
-    return matrix_product(table, weights[:, None])[:, 0]
+    if not table.size:
+        return np.zeros(len(table))
+    return np.asarray(np.cumsum(table * weights, axis=1)[:, -1]) + 0.0

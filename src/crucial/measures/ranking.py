@@ -129,8 +129,8 @@ def _keep_best(keys: Floats, depth: int, fill: float) -> tuple[Floats, Ints] | N
     return np.where(filled, np.take_along_axis(keys, columns, axis=1), fill), columns
 
 
-def _sorted(sheet: Floats) -> Ints:
-    """Return the columns of every row by rising key, equal keys by column.
+def _sorted(sheet: Floats) -> tuple[Ints, Floats]:
+    """Return the columns of every row by rising key, equal keys by column, and the keys.
 
     A sort that is not stable, after which the columns of equal keys are put in order, takes a
     third of the time of a stable one where NumPy has vector instructions for it.
@@ -138,13 +138,13 @@ def _sorted(sheet: Floats) -> Ints:
     order = np.argsort(sheet, axis=1)
     ranked = np.take_along_axis(sheet, order, axis=1)
     equal = ranked[:, 1:] == ranked[:, :-1]
-    tied = np.flatnonzero(equal.any(axis=1))
-    if len(tied):
+    if equal.any():
+        tied = np.flatnonzero(equal.any(axis=1))
         block = np.zeros((len(tied), sheet.shape[1]), np.int64)
         np.cumsum(~equal[tied], axis=1, out=block[:, 1:])
         block *= sheet.shape[1]
         order[tied] = np.sort(block + order[tied], axis=1) - block
-    return order
+    return order, ranked
 
 
 def _sort_table(
@@ -159,8 +159,7 @@ def _sort_table(
         best = _keep_best(sheet, depth, fill)
         if best is not None:
             sheet, columns = best
-    order = _sorted(sheet)
-    ranked = np.take_along_axis(sheet, order, axis=1)
+    order, ranked = _sorted(sheet)
     if columns is not None:
         order = np.take_along_axis(columns, order, axis=1)
     items = np.take_along_axis(table.cells, order, axis=1)
