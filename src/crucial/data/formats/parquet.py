@@ -114,15 +114,15 @@ def _values(column: Any) -> NDArray[Any]:
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
 
 
-def _piece(piece: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return one piece of a column of numbers."""
+def _piece(piece: Any, kind: np.dtype[Any], missing: float = np.nan) -> NDArray[Any]:
+    """Return one piece of a column of numbers, ``missing`` for null."""
     begin, size = piece.offset, len(piece)
     known, memory = piece.buffers()
     values: NDArray[Any] = np.frombuffer(memory, kind, size, begin * kind.itemsize)
     if not piece.null_count:
         return values
     bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")
-    return np.where(bits[begin : begin + size], values, kind.type(np.nan))
+    return np.where(bits[begin : begin + size], values, kind.type(missing))
 
 
 def _rows_before(path: PathLike) -> int:
@@ -138,8 +138,10 @@ def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
         texts: list[str | None] = []
         for piece in column.chunks:
             if pa.types.is_dictionary(column.type):  # (equal texts stay one object)
-                words = piece.dictionary.cast(pa.string()).to_pylist()
-                texts += [None if i is None else words[i] for i in piece.indices.to_pylist()]
+                words = [*piece.dictionary.cast(pa.string()).to_pylist(), None]
+                kind = np.dtype(piece.indices.type.to_pandas_dtype())
+                places = _piece(piece.indices, kind, len(words) - 1)
+                texts += map(words.__getitem__, places.tolist())
             else:
                 texts += piece.cast(pa.string()).to_pylist()
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
