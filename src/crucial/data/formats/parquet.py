@@ -106,12 +106,18 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
 def _values(column: Any) -> NDArray[Any]:
     """Return a column of numbers as an array; null, which floats alone may have, is NaN.
 
-    Its own memory is used where it is one piece without null. (`to_numpy` and `fill_null` would
-    import pandas, which takes longer than to read most files.)
+    Its own memory is used where it is one piece without null. (`to_numpy`, `fill_null` and, up to
+    pyarrow 18, `to_pandas_dtype` would import pandas, which takes longer than to read most files.)
     """
-    kind = np.dtype(column.type.to_pandas_dtype())
+    kind = _dtype(column.type)
     pieces = [_piece(piece, kind) for piece in column.chunks if len(piece)]
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
+
+
+def _dtype(kind: Any) -> np.dtype[Any]:
+    """Return NumPy's name for a type of numbers."""
+    floats = {"halffloat": "float16", "float": "float32", "double": "float64"}
+    return np.dtype(floats.get(str(kind), str(kind)))
 
 
 def _piece(piece: Any, kind: np.dtype[Any], missing: float = np.nan) -> NDArray[Any]:
@@ -139,8 +145,7 @@ def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
         for piece in column.chunks:
             if pa.types.is_dictionary(column.type):  # (equal texts stay one object)
                 words = [*piece.dictionary.cast(pa.string()).to_pylist(), None]
-                kind = np.dtype(piece.indices.type.to_pandas_dtype())
-                places = _piece(piece.indices, kind, len(words) - 1)
+                places = _piece(piece.indices, _dtype(piece.indices.type), len(words) - 1)
                 texts += map(words.__getitem__, places.tolist())
             else:
                 texts += piece.cast(pa.string()).to_pylist()
