@@ -144,7 +144,9 @@ class ByteSource:
                     problem = f"is packed with {packing}; only gzip is read. Unpack it first."
                     raise FileError(self.path, problem)
             if start.startswith(_GZIP):
-                self._stream = cast(BinaryIO, gzip.GzipFile(fileobj=self._packed, mode="rb"))
+                self._stream = cast(
+                    BinaryIO, gzip.GzipFile(fileobj=cast(BinaryIO, self._packed), mode="rb")
+                )
         except FileError:
             raw.close()
             raise
