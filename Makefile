@@ -15,7 +15,7 @@ marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests | sort | sed 's,
 # (without byte code, every process that a test starts would parse the sources again)
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-cpus test-slow test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-cpus test-slow test-oldest test-newest test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -57,6 +57,21 @@ SLOW_others := tests/agreement tests/unit --ignore=tests/unit/distributed
 test-slow: $(READY)  ## the long sweeps; PART=forms, kernels, properties, kills, cluster, readers or others
 	$(PYTEST) -m slow $(if $(PART),$(or $(SLOW_$(PART)),$(error PART=$(PART) is not forms, kernels, properties, kills, cluster, readers or others)))
 
+# Into an environment of its own, made anew: the versions that pyproject.toml declares, without the
+# lock files; then the default suite. PYTHON=python3.13 chooses another Python.
+define test_versions
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(1)/bin/uv pip install --quiet --python $(1) --resolution $(2) -e '.[dev]'
+	$(1)/bin/python -m pytest -n auto --dist worksteal
+endef
+
+test-oldest:  ## the default suite with the lowest declared version of every package (.venv-oldest)
+	$(call test_versions,$(VENV)-oldest,lowest-direct)
+
+test-newest:  ## the default suite with the newest version of every package (.venv-newest)
+	$(call test_versions,$(VENV)-newest,highest)
+
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)
 
@@ -97,4 +112,4 @@ lock: $(READY)  ## compute the locked versions again
 	sh scripts/lock.sh
 
 clean:  ## remove what the other commands created
-	rm -rf $(VENV) .demo sbom.json docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest .demo sbom.json docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -27,6 +27,7 @@ __all__ = [
     "ByteSource",
     "TextSource",
     "atomic_write",
+    "check_unpacked",
     "check_writable",
     "first_bytes",
     "open_bytes",
@@ -44,6 +45,11 @@ _OTHER_PACKINGS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }
+
+# A packed file may unpack to so many MiB, or so many times its own size, whichever is more.
+_FREE_MIB, _FREE_VARIABLE = 256, "CRUCIAL_MAX_UNPACKED_MIB"
+_TIMES = 200
+_PART = 8 << 20  # bytes that are unpacked at a time
 
 _WORDS = {
     errno.ENOENT: "no such file",
@@ -65,6 +71,56 @@ def os_reason(error: OSError | ValueError) -> str:
     return _WORDS.get(error.errno or 0, error.strerror or str(error))
 
 
+def _unpacked_limit(path: str, packed: int) -> int:
+    """Return the bytes that a file of so many may unpack to."""
+    text = os.environ.get(_FREE_VARIABLE) or str(_FREE_MIB)
+    if not (text.isascii() and text.isdecimal()):
+        problem = f"{_FREE_VARIABLE} must be a whole number of MiB. Got {text[:40]!r}."
+        raise FileError(path, problem, remedy="Change it in the environment.")
+    return max(int(text) << 20, _TIMES * packed)
+
+
+def check_unpacked(path: PathLike, unpacked: int, packed: int | None = None) -> None:
+    """Refuse a packed file whose content is out of proportion to its size.
+
+    Parameters
+    ----------
+    path : str or path
+    unpacked : int
+        Bytes of the content: as far as it is known, and as the library keeps it.
+    packed : int, optional
+        Bytes of the file; by default those that it has on the disk.
+
+    Raises
+    ------
+    FileError
+        The content takes more than 256 MiB and 200 times the file. The variable
+        ``CRUCIAL_MAX_UNPACKED_MIB`` in the environment puts another number for 256.
+    """
+    name = os.fspath(path)
+    packed = os.path.getsize(name) if packed is None else packed
+    if unpacked > _unpacked_limit(name, packed):
+        raise FileError(
+            name,
+            f"this file of {packed:,} bytes unpacks to {unpacked:,} bytes or more, over {_TIMES} "
+            "times its size.",
+            remedy=f"If you trust it, set {_FREE_VARIABLE} (MiB; {_FREE_MIB} if not set) to more "
+            "in the environment.",
+        )
+
+
+class _Counted:
+    """A file that counts the bytes that were read from it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self.size = raw, 0
+
+    def read(self, size: int) -> bytes:
+        part = self._raw.read(size)
+        self.size += len(part)
+        return part
+
+
 class ByteSource:
     """A file being read, unpacked if need be; every failure is a `FileError`.
 
@@ -80,6 +136,7 @@ class ByteSource:
         self._raw = raw
         self._progress = ReadingProgress(self.path, os.fstat(raw.fileno()).st_size)
         self._stream: BinaryIO = raw
+        self._packed, self._unpacked = _Counted(raw), 0
         try:
             start = self._guarded(raw.peek, 6)
             for magic, packing in _OTHER_PACKINGS.items():
@@ -87,7 +144,9 @@ class ByteSource:
                     problem = f"is packed with {packing}; only gzip is read. Unpack it first."
                     raise FileError(self.path, problem)
             if start.startswith(_GZIP):
-                self._stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
+                self._stream = cast(
+                    BinaryIO, gzip.GzipFile(fileobj=cast(BinaryIO, self._packed), mode="rb")
+                )
         except FileError:
             raw.close()
             raise
@@ -105,16 +164,36 @@ class ByteSource:
 
     def read(self, size: int = -1) -> bytes:
         """Read ``size`` bytes, fewer only at the end; all that is left by default."""
-        if size < 0:
+        is_packed = self._stream is not self._raw
+        if size < 0 and not is_packed:
             text = self._guarded(self._stream.read)
             self._show()
             return text
+        left = sys.maxsize if size < 0 else size
         parts = []
-        while size > 0 and (part := self._guarded(self._stream.read, size)):
+        while left > 0 and (
+            part := self._guarded(self._stream.read, min(left, _PART) if is_packed else left)
+        ):
             parts.append(part)
-            size -= len(part)
+            left -= len(part)
             self._show()
+            if is_packed:
+                self._check_unpacked(len(part))
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _check_unpacked(self, more: int) -> None:
+        """Refuse a file that unpacks to too much, before much of it is kept."""
+        before, self._unpacked = self._unpacked, self._unpacked + more
+        size = max(os.fstat(self._raw.fileno()).st_size, self._packed.size)  # (a pipe has none)
+        check_unpacked(self.path, self._unpacked, size)
+        dense = self._unpacked > 32 * self._packed.size  # (of which up to 128 KiB are not yet used)
+        if dense and before < _PART <= self._unpacked and os.path.isfile(self.path):
+            # See how it goes on, and keep nothing.
+            with contextlib.suppress(OSError, EOFError, zlib.error), gzip.open(self.path) as ahead:
+                total = 0
+                while part := ahead.read(_PART):
+                    total += len(part)
+                    check_unpacked(self.path, total, size)
 
     def _show(self) -> None:
         if self._progress.wanted:

@@ -56,7 +56,8 @@ def with_shuffled(X: Table, feature: int, order: Ints) -> Table:
 
         table = nw.from_native(whole_table(X), eager_only=True)
         name = table.columns[feature]
-        return table.with_columns(table[name][order].alias(name)).to_native()
+        # (a column of pyarrow is not indexed by an array up to narwhals 1.35; a table is)
+        return table.with_columns(table.select(name)[order][name]).to_native()
     if hasattr(X, "tocsr"):
         columns = X.tocsc(copy=True)
         columns.sum_duplicates()

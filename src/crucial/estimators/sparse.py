@@ -103,7 +103,10 @@ def _in_own_units(design: Design) -> Design:
     span = np.array(
         [getattr(one, "high", 1.0) - getattr(one, "low", 0.0) for one in design.rankers]
     )
-    return Design(design.matrix * span, design.rankers, design.scale * span)
+    scaled = design.matrix * span
+    # (up to scipy 1.15, sparse rows times an array have no columns to choose from)
+    matrix = scaled if isinstance(scaled, np.ndarray) else scaled.tocsr()
+    return Design(matrix, design.rankers, design.scale * span)
 
 
 @with_parameters

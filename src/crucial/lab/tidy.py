@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from crucial.data.files import atomic_write
+from crucial.data.formats.cells import sheet_cell
 from crucial.errors import FileError
 from crucial.inspection.results import Frame, as_frame, plain
 from crucial.types import PathLike
@@ -40,6 +41,8 @@ def frame_of(rows: Sequence[Row]) -> Frame:
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
     """Write rows as CSV, TSV, JSON or parquet, as the name of the file ends; atomically.
 
+    CSV and TSV are for people (`sheet_cell`); JSON and parquet have every text as it is.
+
     Raises
     ------
     FileError
@@ -62,9 +65,10 @@ def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
     text = io.StringIO()
     columns = columns_of(rows)
     writer = csv.writer(text, delimiter=mark, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(sheet_cell, columns))
     for row in zip(*columns.values()):
-        writer.writerow(["" if (one := plain(value)) is None else one for value in row])
+        cells = ["" if (one := plain(value)) is None else one for value in row]
+        writer.writerow(map(sheet_cell, cells))
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 

@@ -393,7 +393,9 @@ def test_tables_in_files(tmp_path, ending):
     elif ending == "parquet":
         read = pandas.read_parquet(path)
     else:
-        read = pandas.read_csv(path, sep="," if ending == "csv" else "\t")
+        read = pandas.read_csv(
+            path, sep="," if ending == "csv" else "\t", float_precision="round_trip"
+        )
     frame = found.to_frame()
     assert list(read.columns) == list(frame.columns)
     assert read["value"].tolist() == frame["value"].tolist()

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
+from crucial.data.formats.cells import sheet_cell
 from crucial.inspection.results import plain
 from crucial.measures.evaluation import Evaluation
 
@@ -105,7 +106,7 @@ def by_query_tsv(found: Evaluation) -> str:
     columns = [found.per_query[name].tolist() for name in names]
     for qid, *values in zip(found.per_query["qid"].tolist(), *columns):
         cells = ["" if math.isnan(value) else repr(value) for value in values]
-        lines.append("\t".join([" ".join(str(qid).split()), *cells]))
+        lines.append("\t".join([str(sheet_cell(" ".join(str(qid).split()))), *cells]))
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,7 @@ from crucial.cli.shared.terminal import (
 )
 from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons
+from crucial.data.formats.cells import sheet_cell
 from crucial.data.rankings import Rankings
 from crucial.model.describe import describe
 
@@ -265,11 +266,7 @@ def leaderboard_csv(board: Leaderboard) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for one in board.standings:
-        cells = [getattr(one, name) for name in names]
-        writer.writerow(
-            [
-                "; ".join(cell) if isinstance(cell, tuple) else "" if cell != cell else cell
-                for cell in cells
-            ]
-        )
+        cells = (getattr(one, name) for name in names)
+        texts = ("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)
+        writer.writerow(["" if cell != cell else sheet_cell(cell) for cell in texts])
     return text.getvalue()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from crucial.apps.recommend import Pick, Recommendations, Recommender
 from crucial.apps.recommend.reasons import listed
 from crucial.cli.shared.terminal import console, number_column, table
+from crucial.data.formats.cells import sheet_cell
 from crucial.model.text import printable
 
 __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
@@ -23,7 +24,7 @@ def tsv_lines(found: Recommendations) -> Iterator[str]:
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).split())
+    return str(sheet_cell(" ".join(str(value).split())))
 
 
 def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from crucial.data.formats.cells import sheet_cell
 from crucial.inspection.results import plain
 from crucial.inspection.scorecards.card import Scorecard
 from crucial.inspection.scorecards.text import card_columns
@@ -31,7 +32,7 @@ def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if _is_void(cell) else cell for cell in row])
+        writer.writerow(["" if _is_void(cell) else sheet_cell(cell) for cell in row])
     return out.getvalue()
 
 

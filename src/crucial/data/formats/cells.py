@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from crucial.data.files import ByteSource, open_bytes
-from crucial.data.words import BOM, nul_error, shown_name
+from crucial.data.words import BOM, nul_error, shown_name, to_number
 from crucial.errors import DataError, FileError
 from crucial.types import PathLike
 
@@ -21,6 +21,7 @@ __all__ = [
     "first_line",
     "missing_column",
     "separator_of",
+    "sheet_cell",
     "text_lines",
 ]
 
@@ -169,6 +170,28 @@ def missing_column(
 def cell_line(cells: Sequence[object], sep: str = ",") -> str:
     """Return a line of cells that reads back the same; NaN is an empty cell."""
     return (sep.join(_cell(cell, sep) for cell in cells) or _EMPTY_ROW) + "\n"
+
+
+# What a formula begins with in spreadsheets, also where they read full-width signs.
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
+
+def sheet_cell(value: object) -> object:
+    """Return a value as a cell of a table that people open, with texts that must not be run.
+
+    Spreadsheets take a text that begins with ``=``, ``+``, ``-`` or ``@`` for a formula; it gets an
+    apostrophe in front. Numbers stay, and so do texts that are one. Not for files that are read
+    again: see `cell_line`.
+
+    Examples
+    --------
+    >>> [sheet_cell(one) for one in ("=1+1", "-1.5", -1.5, "@a", "-", "a-b")]
+    ["'=1+1", '-1.5', -1.5, "'@a", '-', 'a-b']
+    """
+    if not isinstance(value, str) or len(value) < 2 or not value.startswith(_FORMULA):
+        return value
+    number = to_number(value)
+    return value if number is not None and number == number else f"'{value}"
 
 
 def _cell(value: object, sep: str) -> str:

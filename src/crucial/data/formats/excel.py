@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from crucial.data.dataset import Dataset
+from crucial.data.files import check_unpacked
 from crucial.data.formats.cell_format import CellFormat
 from crucial.data.formats.cells import missing_column
 from crucial.data.formats.columns import RoleNames
@@ -22,6 +23,8 @@ from crucial.types import PathLike
 
 __all__ = ["read_excel"]
 
+_MOST_ROWS = 1 << 20  # Excel's own bound; openpyxl fills all rows up to one of any number
+
 
 def read_excel(path: PathLike, sheet: str | None, form: CellFormat, wanted: RoleNames) -> Dataset:
     """Read a table from a sheet: the values that formulas had when it was saved.
@@ -31,8 +34,11 @@ def read_excel(path: PathLike, sheet: str | None, form: CellFormat, wanted: Role
     rows, note = _rows(path, sheet)
     if not rows:
         raise FileError(path, "the sheet is empty.")
-    used = [column for column in range(len(rows[0][1])) if any(row[column] for _, row in rows)]
-    records: Iterator[Record] = ((line, [row[column] for column in used]) for line, row in rows)
+    used = sorted({column for _, row in rows for column, cell in enumerate(row) if cell})
+    check_unpacked(path, 8 * len(rows) * len(used))
+    records: Iterator[Record] = (
+        (line, [row[column] if column < len(row) else "" for column in used]) for line, row in rows
+    )
     line: int | None = None
     if form.header:
         line, names = next(records)
@@ -65,13 +71,15 @@ def _refused(path: PathLike) -> Iterator[None]:
 
 
 def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
-    """Return the rows that are not empty, all of one width, and a note on other sheets."""
+    """Return the rows that are not empty, and a note on other sheets."""
     try:
         import openpyxl
     except ImportError as error:
         raise FileError(path, "Excel needs openpyxl: pip install crucial[excel].") from error
     with _refused(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # (about styles and extensions, which are not read)
+        with zipfile.ZipFile(path) as parts:
+            check_unpacked(path, sum(part.file_size for part in parts.infolist()))
         book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             names: list[str] = [one.title for one in book.worksheets]
@@ -79,17 +87,21 @@ def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
                 raise missing_column(path, None, names, sheet, "sheet")
             chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
             chosen.reset_dimensions()  # (some programs write wrong ones)
-            rows = [
-                (line, [_cell(value) for value in values])
-                for line, values in enumerate(chosen.iter_rows(values_only=True), 1)
-            ]
+            rows, size = [], 0
+            for line, values in enumerate(chosen.iter_rows(values_only=True), 1):
+                if line > _MOST_ROWS:
+                    raise FileError(path, f"a sheet has at most {_MOST_ROWS:,} rows.", line)
+                if not values:
+                    continue
+                # (a cell can be far away from the one before, and its text be in the file once)
+                cells = [_cell(value) for value in values]
+                size += sum(max(8, len(cell)) for cell in cells)
+                check_unpacked(path, size)
+                if any(cells):
+                    rows.append((line, cells))
         finally:
             book.close()
-    filled = [(line, cells) for line, cells in rows if any(cells)]
-    width = max((len(cells) for _, cells in filled), default=0)
-    for _, cells in filled:
-        cells += [""] * (width - len(cells))
-    return filled, _other_sheets(names, chosen.title) if sheet is None else ""
+    return rows, _other_sheets(names, chosen.title) if sheet is None else ""
 
 
 def _other_sheets(names: Sequence[str], chosen: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
-from crucial.data.files import atomic_write
+from crucial.data.files import atomic_write, check_unpacked
 from crucial.data.formats.columns import RoleNames, Roles, assign_roles
 from crucial.data.formats.feature_columns import set_features
 from crucial.data.formats.parquet_rows import ParquetRows
@@ -50,12 +50,11 @@ def _is_feature(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     tests = ("boolean", "integer", "floating", "decimal", "null", "temporal")
-    texts = ("string", "large_string")
-    return any(getattr(pa.types, f"is_{test}")(kind) for test in (*tests, *texts)) or _is_view(kind)
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests) or _is_text(kind)
 
 
-def _is_view(kind: Any) -> bool:
-    return str(kind) == "string_view"
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _is_number(kind: Any) -> bool:
@@ -68,11 +67,11 @@ def _is_number(kind: Any) -> bool:
     return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
 
 
-def _feature(path: PathLike, name: str, column: Any, category: bool) -> NumberColumn:
-    """Return a column as a feature."""
+def _feature(path: PathLike, field: Any, column: Any, category: bool) -> NumberColumn:
+    """Return a column as a feature; ``field`` has the name and the type that the file says."""
     import pyarrow as pa
 
-    kind = column.type
+    name, kind = field.name, field.type
     if _is_number(kind) and not category:
         return NumberColumn(_numbers(path, name, "feature", column))
     if pa.types.is_temporal(kind) and not category:
@@ -88,14 +87,10 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     """Make doubles of a column; null is NaN."""
     import pyarrow as pa
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.uint8())
-    elif not _is_number(kind):
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not _is_number(kind):
         raise FileError(path, f"{what} {name!a} must contain numbers. Got the type {kind}.")
+    column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else kind)
     short = isinstance(path, ParquetRows) and path.compact and kind == pa.float32()
     values: Floats = _values(column if short else column.cast(pa.float64(), safe=False))
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
@@ -111,23 +106,29 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
 def _values(column: Any) -> NDArray[Any]:
     """Return a column of numbers as an array; null, which floats alone may have, is NaN.
 
-    Its own memory is used where it is one piece without null. (`to_numpy` and `fill_null` would
-    import pandas, which takes longer than to read most files.)
+    Its own memory is used where it is one piece without null. (`to_numpy`, `fill_null` and, up to
+    pyarrow 18, `to_pandas_dtype` would import pandas, which takes longer than to read most files.)
     """
-    kind = np.dtype(column.type.to_pandas_dtype())
+    kind = _dtype(column.type)
     pieces = [_piece(piece, kind) for piece in column.chunks if len(piece)]
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
 
 
-def _piece(piece: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return one piece of a column of numbers."""
+def _dtype(kind: Any) -> np.dtype[Any]:
+    """Return NumPy's name for a type of numbers."""
+    floats = {"halffloat": "float16", "float": "float32", "double": "float64"}
+    return np.dtype(floats.get(str(kind), str(kind)))
+
+
+def _piece(piece: Any, kind: np.dtype[Any], missing: float = np.nan) -> NDArray[Any]:
+    """Return one piece of a column of numbers, ``missing`` for null."""
     begin, size = piece.offset, len(piece)
     known, memory = piece.buffers()
     values: NDArray[Any] = np.frombuffer(memory, kind, size, begin * kind.itemsize)
     if not piece.null_count:
         return values
     bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")
-    return np.where(bits[begin : begin + size], values, kind.type(np.nan))
+    return np.where(bits[begin : begin + size], values, kind.type(missing))
 
 
 def _rows_before(path: PathLike) -> int:
@@ -140,7 +141,14 @@ def _texts(path: PathLike, name: str, column: Any) -> list[str | None]:
     import pyarrow as pa
 
     try:
-        texts: list[str | None] = column.cast(pa.string()).to_pylist()
+        texts: list[str | None] = []
+        for piece in column.chunks:
+            if pa.types.is_dictionary(column.type):  # (equal texts stay one object)
+                words = [*piece.dictionary.cast(pa.string()).to_pylist(), None]
+                places = _piece(piece.indices, _dtype(piece.indices.type), len(words) - 1)
+                texts += map(words.__getitem__, places.tolist())
+            else:
+                texts += piece.cast(pa.string()).to_pylist()
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
         row = 0
         try:
@@ -194,23 +202,40 @@ def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
                 raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]
             names = [all_names[place] for place in chosen]
-            if isinstance(path, ParquetRows) and path.groups is not None:
-                table = file.read_row_groups(range(*path.groups), columns=names)
-            else:
-                table = file.read(columns=names)
-        return _dataset(path, table, all_names, roles)
+            whole = range(file.metadata.num_row_groups)
+            own = path.groups if isinstance(path, ParquetRows) else None
+            groups = whole if own is None else range(*own)
+            _check_size(path, file.metadata, groups, set(names))
+            texts = [all_names[place] for place in chosen if _is_text(schema.field(place).type)]
+        # A text that occurs in many rows is in the file once, and must stay so.
+        with ParquetFile(os.fspath(path), read_dictionary=texts) as file:
+            table = file.read_row_groups(groups, columns=names)
+        return _dataset(path, table, schema, roles)
 
 
-def _dataset(path: PathLike, table: Any, all_names: list[str], roles: Roles) -> Dataset:
+def _check_size(path: PathLike, found: Any, groups: range, names: set[str]) -> None:
+    """Refuse row groups whose columns, unpacked or as floats, are out of proportion to the file."""
+    rows = unpacked = 0
+    for group in map(found.row_group, groups):
+        rows += group.num_rows
+        for chunk in map(group.column, range(group.num_columns)):
+            name = chunk.path_in_schema
+            if name in names or name.split(".")[0] in names:  # (a list has parts)
+                unpacked += chunk.total_uncompressed_size
+    check_unpacked(path, max(unpacked, 8 * rows * len(names)))
+
+
+def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
     """Make a data set of the columns of a table."""
     if table.num_rows == 0:
         raise FileError(path, "there is no row in this table.")
+    all_names = list(schema.names)
 
     def numbers(place: int, what: str) -> Floats:
         return _numbers(path, all_names[place], what, table.column(all_names[place]))
 
     columns = [
-        _feature(path, all_names[p], table.column(all_names[p]), p in roles.categories)
+        _feature(path, schema.field(p), table.column(all_names[p]), p in roles.categories)
         for p in roles.features
     ]
     data = Dataset(np.empty((0, 0)), notes=list(roles.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.data.dataset import Dataset
+from crucial.data.formats.cells import sheet_cell
 from crucial.data.groups import Groups
 from crucial.data.runs import Run
 from crucial.types import Floats
@@ -43,8 +44,8 @@ def ranked_tsv(data: Dataset, groups: Groups, scores: Floats) -> str:
     columns = (query.tolist(), order.tolist(), scores[order].tolist(), rank.tolist())
     for q, row, score, at in zip(*columns):
         # (tabs in a name would break the line)
-        cells = (" ".join(word.split()) for word in (qids[q], names[row]))
-        lines.append("\t".join([*cells, repr(score), str(at)]) + "\n")
+        cells = (sheet_cell(" ".join(word.split())) for word in (qids[q], names[row]))
+        lines.append("\t".join([*map(str, cells), repr(score), str(at)]) + "\n")
     return "".join(lines)
 
 
