@@ -9,12 +9,20 @@ may choose between the two.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import numpy as np
 
 from crucial.types import Floats, Reals
 
-__all__ = ["dot", "matrix_product", "row_products", "row_sums"]
+__all__ = [
+    "column_sums",
+    "dot",
+    "expect_products",
+    "matrix_product",
+    "row_products",
+    "row_sums",
+]
 
 _COMPILED = 50_000  # products from which a compiled loop pays off, where Numba is loaded anyway
 _ALWAYS_COMPILED = 30_000_000  # products from which loading Numba does
@@ -22,6 +30,12 @@ _ALWAYS_COMPILED = 30_000_000  # products from which loading Numba does
 
 def _compiled(n_products: int) -> bool:
     return n_products >= (_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
+
+
+def expect_products(n_products: int) -> None:
+    """Load Numba where so many products, in all calls to come, make up for it."""
+    if n_products >= _ALWAYS_COMPILED:
+        import_module("crucial.kernels.compiled.products")
 
 
 def dot(a: Reals, b: Reals) -> float:
@@ -43,6 +57,10 @@ def matrix_product(a: Floats, b: Floats) -> Floats:
 
         add(np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64), out)
         return out
+    if len(b) > len(a):
+        for i, row in enumerate(a):
+            out[i] = column_sums(b, row)
+        return out
     for column, row in zip(a.T, b, strict=True):
         out += column[:, None] * row
     return out
@@ -62,3 +80,13 @@ def row_sums(table: Floats, weights: Floats) -> Floats:
         write(np.ascontiguousarray(table, np.float64), np.ascontiguousarray(weights), out)
         return out
     return matrix_product(table, weights[:, None])[:, 0]
+
+
+def column_sums(table: Floats, weights: Floats) -> Floats:
+    """Return ``weights @ table`` for a vector of weights."""
+    if _compiled(table.size):
+        return np.asarray(matrix_product(weights[None, :], table)[0])
+    products = np.multiply(weights[:, None], table, order="C")
+    # (rows are added one after the other; NumPy adds a single column in pairs)
+    sums = products.sum(axis=0) if table.shape[1] > 1 else np.cumsum(products)[-1:]
+    return np.asarray(sums + 0.0 if len(table) else np.zeros(table.shape[1]))

@@ -1,8 +1,9 @@
 """Products with tall tables, in blocks of rows over our own threads.
 
-BLAS has threads of its own, which wait for each other in a loop: on a busy machine they take a
-hundred times as long. It gets one, and blocks of rows are shared out instead. Blocks depend on the
-size of a table alone, so that the number of threads changes no byte.
+Sums run in one order within a block, and over the blocks, which depend on the size of a table
+alone: neither the number of threads nor the CPU changes a byte. Where BLAS or LAPACK is called
+nevertheless it gets one thread: its own wait for each other in a loop, which takes a hundred times
+as long on a busy machine, and change the order of sums.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from crucial.kernels.products import column_sums, expect_products, row_sums
 from crucial.kernels.threads import over_ranges
 from crucial.types import Floats
 
@@ -21,6 +23,8 @@ __all__ = ["TallTable", "one_blas_thread"]
 
 # Cells of a block.
 _CELLS = 1 << 18
+# Products with one table that a solver makes, at least.
+_PRODUCTS = 100
 
 
 @lru_cache(maxsize=1)
@@ -45,8 +49,9 @@ class TallTable:
     """
 
     def __init__(self, table: Floats, threads: int) -> None:
-        self._table, self._threads = table, threads
+        self._table, self._threads = np.ascontiguousarray(table), threads
         n, width = table.shape
+        expect_products(_PRODUCTS * table.size)
         step = max(64, _CELLS // max(1, width))
         self._bounds = [*range(0, n, step), n]
 
@@ -55,7 +60,7 @@ class TallTable:
         out = np.zeros(len(self._table))
 
         def part(a: int, b: int) -> None:
-            np.dot(self._table[a:b], weights, out=out[a:b])
+            out[a:b] = row_sums(self._table[a:b], weights)
 
         over_ranges(self._bounds, self._threads, part)
         return out
@@ -64,7 +69,7 @@ class TallTable:
         """Return ``table.T @ values``; blocks are added in order."""
         out = np.zeros(self._table.shape[1])
         for own in over_ranges(
-            self._bounds, self._threads, lambda a, b: values[a:b] @ self._table[a:b]
+            self._bounds, self._threads, lambda a, b: column_sums(self._table[a:b], values[a:b])
         ):
             out += own
         return out

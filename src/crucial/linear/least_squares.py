@@ -19,6 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
+from crucial.kernels.products import dot
 from crucial.linear.blas import one_blas_thread
 from crucial.linear.differences import Centring, DifferenceLoss, differences_of
 from crucial.linear.solution import Solution
@@ -59,7 +60,7 @@ class NormalEquations:
     ) -> NormalEquations:
         """Return the equations of columns that are in memory."""
         centred, target = centring.factor(matrix), centring.factor(feedback.labels)
-        square = float(np.dot(target, target))
+        square = dot(target, target)
         return cls(centred.T @ centred, centred.T @ target, square, feedback.whole)
 
     def solve(self, l2: float) -> Solution:
@@ -68,9 +69,9 @@ class NormalEquations:
         system = self.gram / self.whole + ridge * np.eye(n)
         right = self.right / self.whole
         w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
-        value = self.square / self.whole + float(np.dot(w, system @ w - 2.0 * right))
+        value = self.square / self.whole + dot(w, system @ w - 2.0 * right)
         slope = 2.0 * (system @ w - right)
-        return Solution(w, max(0.0, value), float(np.dot(slope, slope)) / (2.0 * l2), 1)
+        return Solution(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
 
 
 def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.products import dot, row_sums
 from crucial.types import Bools, Floats
 
 __all__ = ["best_mixture"]
@@ -40,9 +41,9 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
     best, best_value, seen = z, -np.inf, set[bytes]()
     for _ in range(5 * len(z) + 20):
         z, used = _on_active(firm, heights, z, used)
-        slack = heights - gram @ z
-        level = float(np.dot(slack, z))
-        value = 0.5 * (level + float(np.dot(heights, z)))
+        slack = heights - row_sums(gram, z)
+        level = dot(slack, z)
+        value = 0.5 * (level + dot(heights, z))
         # (a plane may have much to say and yet add less to the value than its last digit)
         if value < best_value - _DIGITS * scale or used.tobytes() in seen:
             break
@@ -65,7 +66,7 @@ def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[F
         n = len(at)
         system = np.ones((n + 1, n + 1))
         system[:n, :n], system[n, n] = gram[np.ix_(at, at)], 0.0
-        target = np.linalg.solve(system, np.append(heights[at], 1.0))[:n]
+        target = _solved(system, np.append(heights[at], 1.0))[:n]
         if (target > 0.0).all():
             z[at] = target / target.sum()
             return z, used
@@ -77,3 +78,22 @@ def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[F
         z[at] = np.maximum(0.0, z[at] + min(1.0, float(ratio[leaves])) * (target - z[at]))
         z[at[leaves]] = 0.0
         used[at[leaves]] = False
+
+
+def _solved(system: Floats, right: Floats) -> Floats:
+    """Solve a small linear system by elimination, with the largest pivot of each column.
+
+    LAPACK's digits depend on the CPU, and so would the planes in use.
+    """
+    n = len(right)
+    table = np.column_stack([system, right])
+    for k in range(n):
+        pivot = k + int(np.argmax(np.abs(table[k:, k])))
+        if table[pivot, k] == 0.0:
+            raise np.linalg.LinAlgError("singular system")
+        table[[k, pivot]] = table[[pivot, k]]
+        table[k + 1 :] -= (table[k + 1 :, k] / table[k, k])[:, None] * table[k]
+    out = np.zeros(n)
+    for k in reversed(range(n)):
+        out[k] = (table[k, n] - dot(table[k, k + 1 : n], out[k + 1 :])) / table[k, k]
+    return out

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from crucial.kernels.elementary import exp
+from crucial.kernels.products import dot
 from crucial.types import Floats
 
 __all__ = ["SmoothLoss", "Solution", "ridge", "sigmoid"]
@@ -46,7 +47,7 @@ class SmoothLoss(Protocol):
 
 def ridge(w: Floats, l2: float) -> float:
     """Return ``(l2 / 2) |w|^2``."""
-    return 0.5 * l2 * float(np.dot(w, w))
+    return 0.5 * l2 * dot(w, w)
 
 
 def sigmoid(x: Floats) -> Floats:
