@@ -51,6 +51,8 @@ def dot(a: Reals, b: Reals) -> float:
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
     """Return ``a @ b`` for two matrices."""
+    if b.shape[1] == 1 and _compiled(a.size):
+        return row_sums(a, b[:, 0])[:, None]
     out = np.zeros((len(a), b.shape[1]))
     if _compiled(a.size * b.shape[1]):
         from crucial.kernels.compiled.products import matrix_product as add

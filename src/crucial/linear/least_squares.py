@@ -10,7 +10,7 @@ kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +19,15 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
-from crucial.kernels.products import dot
+from crucial.kernels.products import column_sums, dot, row_sums
 from crucial.linear.blas import one_blas_thread
 from crucial.linear.differences import Centring, DifferenceLoss, differences_of
-from crucial.linear.solution import Solution
+from crucial.linear.solution import Solution, rounded
 from crucial.linear.spaces import KernelSpace, Space
 from crucial.linear.truncated_newton import truncated_newton
 from crucial.types import Floats
 
 __all__ = ["NormalEquations", "conjugate_gradients", "solve_kernel"]
-
-# Rows below which one thread factors a kernel faster than several that wait for each other.
-_ONE_THREAD = 4000
 
 
 @dataclass(frozen=True)
@@ -60,33 +57,33 @@ class NormalEquations:
     ) -> NormalEquations:
         """Return the equations of columns that are in memory."""
         centred, target = centring.factor(matrix), centring.factor(feedback.labels)
-        square = dot(target, target)
-        return cls(centred.T @ centred, centred.T @ target, square, feedback.whole)
+        with one_blas_thread():
+            gram = centred.T @ centred
+        return cls(gram, column_sums(centred, target), dot(target, target), feedback.whole)
 
     def solve(self, l2: float) -> Solution:
         """Return the minimum with a ridge; its gap is what rounding left."""
         ridge, n = 0.5 * l2, len(self.right)
-        system = self.gram / self.whole + ridge * np.eye(n)
-        right = self.right / self.whole
-        w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
-        value = self.square / self.whole + dot(w, system @ w - 2.0 * right)
-        slope = 2.0 * (system @ w - right)
+        gram, right = self.gram / self.whole, self.right / self.whole
+        system = gram + ridge * np.eye(n)
+        with one_blas_thread():
+            w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
+        w = rounded(w, math.sqrt(max(0.0, dot(w, row_sums(gram, w)))))
+        image = row_sums(system, w)
+        value = self.square / self.whole + dot(w, image - 2.0 * right)
+        slope = 2.0 * (image - right)
         return Solution(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
 
 
 def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
-    with one_blas_thread() if len(gram) < _ONE_THREAD else nullcontext():
-        return _solve_kernel(gram, feedback, l2)
-
-
-def _solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     centring = Centring(feedback)
     centred = centring.factor(centring.factor(gram).T)
     centred /= feedback.whole
     centred[np.diag_indices_from(centred)] += 0.5 * l2
     try:
-        factored = cho_factor(centred, overwrite_a=True)
+        with one_blas_thread():
+            factored = cho_factor(centred, overwrite_a=True)
     except LinAlgError:
         raise DataError(
             "the kernel is not positive semidefinite.",
@@ -94,8 +91,13 @@ def _solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solu
             parameter="kernel",
         ) from None
     target = centring.factor(feedback.labels) / feedback.whole
-    coefficients = centring.back(cho_solve(factored, target))
+    with one_blas_thread():
+        coefficients = centring.back(cho_solve(factored, target))
     space = KernelSpace(gram)
+    spread = centring.factor(space.scores(coefficients))
+    coefficients = rounded(coefficients, math.sqrt(dot(spread, spread) / feedback.whole))
+    # (what rounding adds to the sum of a query is taken off its last row)
+    coefficients[centring.starts[1:] - 1] -= np.add.reduceat(coefficients, centring.starts[:-1])
     scores = space.scores(coefficients)
     loss, by_score = DifferenceLoss(feedback)(scores)
     length = space.dot(coefficients, coefficients, scores)

@@ -44,10 +44,11 @@ def running_log_sums(logs: Floats, first: Ints) -> Floats:
     >>> np.log([1.0, 3.0, 6.0, 5.0]).round(3).tolist()
     [0.0, 1.099, 1.792, 1.609]
     """
-    unit = np.empty(len(logs))
-    for start, end in pairwise([*first.tolist(), len(logs)]):
-        np.maximum.accumulate(logs[start:end], out=unit[start:end])
-    unit = _UNIT * np.round(np.where(np.isfinite(unit), unit, 0.0) / _UNIT)
+    unit = np.zeros(len(logs))
+    if logs.max() > _UNIT / 2.0 or logs[first].min() < -_UNIT / 2.0:
+        for start, end in pairwise([*first.tolist(), len(logs)]):
+            np.maximum.accumulate(logs[start:end], out=unit[start:end])
+        unit = _UNIT * np.round(np.where(np.isfinite(unit), unit, 0.0) / _UNIT)
     sums = exp(logs - unit)
     begins = np.zeros(len(logs) + 1, bool)
     begins[first] = True
