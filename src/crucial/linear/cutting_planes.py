@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from crucial.errors import CrucialError, MissingExtraError
 from crucial.kernels.products import column_sums, dot, row_products
 from crucial.linear.design import Matrix
-from crucial.linear.mixtures import best_mixture
+from crucial.linear.mixtures import where_planes_meet
 from crucial.linear.solution import Solution, ridge
 from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
@@ -118,11 +118,17 @@ def _shares(solver: ModuleType, slopes: Floats, heights: Floats, l2: float) -> F
 
 
 def _polished(shares: Floats, slopes: Floats, heights: Floats, l2: float) -> Floats:
-    """Return the best shares of the active planes to the last digits, if they are no worse."""
+    """Return the shares to the last digits: the active planes meet in the solution.
+
+    The answer is used where it is no worse.
+    """
     active = np.flatnonzero(shares > 1e-7)
-    exact = np.zeros_like(shares)
     gram = row_products(slopes[active], slopes[active]) / l2
-    exact[active] = best_mixture(gram, heights[active], shares[active] / shares[active].sum())
+    answer = where_planes_meet(gram, heights[active])
+    if answer.min() < 0.0:
+        return shares
+    exact = np.zeros_like(shares)
+    exact[active] = answer / answer.sum()
     better = _dual(exact, slopes, heights, l2) >= _dual(shares, slopes, heights, l2) - 1e-12
     return exact if better else shares
 
