@@ -217,4 +217,6 @@ class KernelMachine(Ranker[FrozenModel]):
                 f"{n_iter} steps left the objective up to {gap:.2g} above its minimum; {remedy}",
                 ConvergenceWarning,
             )
-        return {"objective": value, "gap": gap}
+        # (digits beyond these are rounding, which would differ from machine to machine)
+        kept = float(f"{value:.12g}")
+        return {"objective": kept, "gap": max(gap, 1e-12 * kept)}

@@ -16,6 +16,7 @@ from crucial.estimators.eval_set import EarlyStopping, EvalSet
 from crucial.estimators.shared import RandomState, Seeded
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import LabelFeedback, QueryWeight
+from crucial.kernels.products import dot
 from crucial.kernels.threads import count_threads
 from crucial.linear.design import Design
 from crucial.measures.names import Measures
@@ -305,7 +306,7 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         self.slope_ = float(np.abs(found.slope).max(initial=0.0))
         convex = not len(self.hidden) and self.l2 > 0
         with np.errstate(over="ignore"):
-            squares = float(np.dot(found.slope, found.slope))
+            squares = dot(found.slope, found.slope)
         self.gap_ = squares / (2.0 * self.l2) if convex else np.inf
         if convex and found.n_iter >= self.max_iter and self.slope_ > self.tol:
             warn_caller(

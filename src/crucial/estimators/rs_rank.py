@@ -16,6 +16,7 @@ from crucial.linear.discounted import (
     ideal_discounts,
 )
 from crucial.linear.l1 import SparseMinimum, assess_l1, minimise_l1, violation
+from crucial.linear.spaces import FeatureSpace
 from crucial.linear.truncated_gradient import largest_curvature, truncated_gradient
 from crucial.parameters import above, at_least, one_of, parameter, with_parameters
 from crucial.types import Floats
@@ -144,12 +145,13 @@ class RSRank(SparseLinearRanker):
             found = assess_l1(ideal, matrix, shrink, w, steps)
             self._warn_of_steps(found, "raise max_iter, l1 or tol")
             return found
-        value, by_score = loss(np.asarray(matrix @ w))
-        slope = np.asarray(matrix.T @ by_score)
+        space = FeatureSpace(matrix)
+        value, by_score = loss(space.scores(w))
+        slope = space.back(by_score)
         penalty = self.l1 * float(np.abs(w).sum())
         return SparseMinimum(w, value + penalty, np.nan, violation(w, slope, shrink), steps)
 
     def _first_move(self, matrix: Matrix, ideal: HuberLoss, rate: float) -> Floats:
         """Return one step by the ideal positions: equal scores have no order to begin with."""
         by_score = ideal(np.zeros(matrix.shape[0]))[1]
-        return np.asarray(-rate * np.asarray(matrix.T @ by_score))
+        return np.asarray(-rate * FeatureSpace(matrix).back(by_score))

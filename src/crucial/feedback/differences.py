@@ -10,6 +10,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.labels import LabelFeedback, QueryWeight, query_factors
+from crucial.kernels.products import dot
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["DifferenceFeedback"]
@@ -88,7 +89,7 @@ class DifferenceFeedback(Feedback):
         if factor is not None:
             coefficient = coefficient * (factor[self.queries] / factor.max())
         self.coefficient = coefficient
-        self.whole = float(np.dot(coefficient, self.pairs))
+        self.whole = dot(coefficient, self.pairs)
         if not (np.isfinite(self.whole) and self.whole > 0):
             raise DataError(
                 "the weights of all pairs are too small or too large to add up; use weights of a "

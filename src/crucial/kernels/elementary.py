@@ -296,10 +296,10 @@ def power(base: Floats, exponent: float) -> Floats: ...
 def power(base: float | Floats, exponent: float) -> float | Floats:
     """Return ``base ** exponent`` for a base of at least 0.
 
-    Whole exponents up to 64 are products, others ``exp(exponent * log(base))``, whose relative
+    Whole exponents up to 1,024 are products, others ``exp(exponent * log(base))``, whose relative
     error grows with the size of that product.
     """
-    if exponent.is_integer() and 0 <= exponent <= 64:
+    if exponent.is_integer() and 0 <= exponent <= 1024:
         out = base * 0.0 + 1.0
         for bit in f"{int(exponent):b}":
             out = out * out * base if bit == "1" else out * out

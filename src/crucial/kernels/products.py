@@ -9,6 +9,7 @@ may choose between the two.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 
 from crucial.types import Floats
 
-__all__ = ["dot", "matrix_product", "row_products", "row_sums"]
+__all__ = [
+    "column_sums", "dot", "expect_products", "matrix_product", "row_products", "row_sums",
+]  # fmt: skip
 
 Numbers: TypeAlias = NDArray[np.number | np.bool_]
 
@@ -29,6 +32,12 @@ def _compiled(n_products: int) -> bool:
     if "crucial.kernels.compiled.products" in sys.modules:
         return n_products >= _LOADED
     return n_products >= (_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
+
+
+def expect_products(n_products: int) -> None:
+    """Load Numba where so many products, in all calls to come, make up for it."""
+    if n_products >= _ALWAYS_COMPILED:
+        import_module("crucial.kernels.compiled.products")
 
 
 def dot(a: Numbers, b: Numbers) -> float:
@@ -44,6 +53,8 @@ def dot(a: Numbers, b: Numbers) -> float:
 
 def matrix_product(a: Numbers, b: Numbers) -> Floats:
     """Return ``a @ b`` for two matrices."""
+    if b.shape[1] == 1:
+        return row_sums(a, np.asarray(b[:, 0], np.float64))[:, None]
     out = np.zeros((len(a), b.shape[1]))
     if _compiled(a.size * b.shape[1]):
         from crucial.kernels.compiled.products import matrix_product as add
@@ -75,3 +86,8 @@ def row_sums(table: Numbers, weights: Floats) -> Floats:
     if not table.size:
         return np.zeros(len(table))
     return np.asarray(np.cumsum(table * weights, axis=1)[:, -1]) + 0.0
+
+
+def column_sums(table: Numbers, weights: Floats) -> Floats:
+    """Return ``weights @ table`` for a vector of weights."""
+    return np.asarray(matrix_product(weights[None, :], table)[0])

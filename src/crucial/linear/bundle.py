@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.products import dot, row_sums
 from crucial.linear.hinge import Hinges, SmoothHinge
 from crucial.linear.mixtures import best_mixture
 from crucial.linear.spaces import Space
@@ -113,7 +114,7 @@ class _Planes:
         self._shares = np.zeros(0)
         self._unused = np.zeros(0, np.int64)
         self.bound, self.stuck = 0.0, False  # (no hinge is below 0)
-        self.add(self.value - float(np.dot(by_score, self._scores)), by_score)
+        self.add(self.value - dot(by_score, self._scores), by_score)
 
     @property
     def gap(self) -> float:
@@ -144,8 +145,8 @@ class _Planes:
         self._unused = np.append(self._unused, 0)
         first = np.append(self._shares, 0.0) if n else np.ones(1)
         self._shares = best_mixture(self._gram / self._l2, self._heights, first)
-        force = float(self._shares @ self._gram @ self._shares)
-        dual = float(self._shares @ self._heights) - force / (2.0 * self._l2)
+        force = dot(self._shares, row_sums(self._gram, self._shares))
+        dual = dot(self._shares, self._heights) - force / (2.0 * self._l2)
         self.stuck = dual <= self.bound
         self.bound = max(self.bound, dual)
         self._unused = np.where(self._shares > 0.0, 0, self._unused + 1)
@@ -174,7 +175,7 @@ class _Planes:
         at = self._scores + _AHEAD * (scores - self._scores)
         for touched in (at, scores):
             value, by_score = self._hinges.hinge(touched)
-            self.add(value - float(np.dot(by_score, touched)), by_score)
+            self.add(value - dot(by_score, touched), by_score)
 
     def _line_search(self, step: Floats, moved: Floats) -> float:
         """Return how far along a step the objective falls, by bisecting its derivative."""
@@ -184,6 +185,6 @@ class _Planes:
         for _ in range(8):
             rate = 0.5 * (low + high)
             by_score = self._hinges.hinge(self._scores + rate * moved)[1]
-            rises = float(np.dot(by_score, moved)) + self._l2 * (along + rate * length)
+            rises = dot(by_score, moved) + self._l2 * (along + rate * length)
             low, high = (low, rate) if rises > 0 else (rate, high)
         return low

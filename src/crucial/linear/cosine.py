@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crucial.feedback.layout import Layout
+from crucial.kernels.products import column_sums, dot
 from crucial.linear.design import Matrix
 from crucial.types import Floats
 from crucial.weak.choose import TIE, first_largest
@@ -114,7 +115,7 @@ class CosineLists:
         live = square > _FLAT**2 * self.sums(scores * scores)
         length = np.sqrt(np.where(live, square, 1.0))
         cosine = np.where(live, along / length, 0.0)
-        value = 0.5 * float(np.dot(self.factor, 1.0 - cosine))
+        value = 0.5 * dot(self.factor, 1.0 - cosine)
         back = np.where(live, self.factor / length, 0.0)[self._query]
         unit = values / length[self._query]
         gradient = -0.5 * self._weight * back * (self.labels - cosine[self._query] * unit)
@@ -149,14 +150,15 @@ def add_features(
         square = lists.sums(scores * scores)  # H.H
         square[square <= _FLAT**2 * square.max()] = 0.0
         if not square.any():
-            weights = np.sign(lists.factor @ _cosine(label_column, column_square))
+            weights = np.sign(column_sums(_cosine(label_column, column_square), lists.factor))
             across = np.zeros_like(label_column)
         else:
             across = lists.products(scores, matrix) * spread  # H.h
             weights = _weights(lists, square, scores, label_column, across, column_square)
         along = lists.sums(lists.labels * scores)[:, None]
         length = square[:, None] + 2.0 * weights * across + weights**2 * column_square
-        losses = 0.5 - 0.5 * lists.factor @ _cosine(along + weights * label_column, length)
+        cosine = _cosine(along + weights * label_column, length)
+        losses = 0.5 - 0.5 * column_sums(cosine, lists.factor)
         losses[weights == 0.0] = np.inf
         best = _smallest_step(losses, weights)
         if not losses[best] < loss - tol:
@@ -192,9 +194,9 @@ def _weights(
     along = lists.sums(lists.labels * scores)[:, None]
     live = square > 0
     share = np.zeros(lists.n_queries)
-    share[live] = lists.factor[live] / square[live] ** 1.5
-    down = share @ (along * across - square[:, None] * label_column)
-    bend = share @ (across * label_column - along * column_square)
+    share[live] = lists.factor[live] / (square[live] * np.sqrt(square[live]))
+    down = column_sums(along * across - square[:, None] * label_column, share)
+    bend = column_sums(across * label_column - along * column_square, share)
     weights = np.zeros(len(down))
     np.divide(down, bend, out=weights, where=np.abs(bend) > 1e-300)
     return np.where(np.isfinite(weights), weights, 0.0)

@@ -17,8 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from crucial.errors import CrucialError, MissingExtraError
+from crucial.kernels.products import column_sums, dot, row_products
 from crucial.linear.design import Matrix
+from crucial.linear.mixtures import where_planes_meet
 from crucial.linear.solution import Solution, ridge
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
 
 __all__ = ["PlaneLoss", "cutting_planes", "load_solver"]
@@ -63,19 +66,20 @@ def cutting_planes(
     slopes, heights = np.zeros((1, n_columns)), np.zeros(1)  # (no loss is below 0)
     unused = np.zeros(1, np.int64)
     n_planes = 0
+    space = FeatureSpace(matrix)
     while True:
-        height, by_score = loss(np.asarray(matrix @ w))
-        slope = np.asarray(matrix.T @ by_score)
+        height, by_score = loss(space.scores(w))
+        slope = space.back(by_score)
         n_planes += 1
-        value = height - float(np.dot(slope, w)) + ridge(w, l2)
+        value = height - dot(slope, w) + ridge(w, l2)
         if value < best_value:
             best, best_value = w, value
         if best_value - bound <= tol or n_planes >= max_iter:
             break
         slopes, heights = np.vstack([slopes, slope]), np.append(heights, height)
         shares = _shares(solver, slopes, heights, l2)
-        w = shares @ slopes / l2
-        bound = max(bound, float(shares @ heights) - ridge(w, l2))
+        w = column_sums(slopes, shares) / l2
+        bound = max(bound, dot(shares, heights) - ridge(w, l2))
         unused = np.where(shares > 1e-9, 0, np.append(unused, 0) + 1)
         keep = unused < _PATIENCE
         keep[0] = True
@@ -116,15 +120,12 @@ def _shares(solver: ModuleType, slopes: Floats, heights: Floats, l2: float) -> F
 def _polished(shares: Floats, slopes: Floats, heights: Floats, l2: float) -> Floats:
     """Return the shares to the last digits: the active planes meet in the solution.
 
-    On these the problem is a linear system. Its answer is used where it is no worse.
+    The answer is used where it is no worse.
     """
     active = np.flatnonzero(shares > 1e-7)
-    n = len(active)
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = slopes[active] @ slopes[active].T / l2
-    system[:n, n] = system[n, :n] = 1.0
-    answer = np.linalg.lstsq(system, np.append(heights[active], 1.0), rcond=1e-13)[0][:n]
-    if answer.min() < 0.0 or not abs(answer.sum() - 1.0) < 1e-9:
+    gram = row_products(slopes[active], slopes[active]) / l2
+    answer = where_planes_meet(gram, heights[active])
+    if answer.min() < 0.0:
         return shares
     exact = np.zeros_like(shares)
     exact[active] = answer / answer.sum()
@@ -133,5 +134,5 @@ def _polished(shares: Floats, slopes: Floats, heights: Floats, l2: float) -> Flo
 
 
 def _dual(shares: Floats, slopes: Floats, heights: Floats, l2: float) -> float:
-    force = shares @ slopes
-    return float(shares @ heights) - float(np.dot(force, force)) / (2.0 * l2)
+    force = column_sums(slopes, shares)
+    return dot(shares, heights) - dot(force, force) / (2.0 * l2)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
+from crucial.kernels.products import column_sums
 from crucial.kernels.threads import over_ranges
 from crucial.linear.blas import one_blas_thread
 from crucial.linear.design import NEGLIGIBLE, Design
@@ -123,7 +124,7 @@ class DenseRows:
         def first(a: int, b: int, block: Floats) -> tuple[Floats, ...]:
             u = None if weight is None else weight[a:b]
             with np.errstate(over="ignore", invalid="ignore"):
-                sums = folded(np.add, block) if u is None else u @ block
+                sums = folded(np.add, block) if u is None else column_sums(block, u)
                 if not np.isfinite(sums).all():
                     return _with_absent(block, u)
             mass = np.full(block.shape[1], float(b - a) if u is None else float(u.sum()))
@@ -163,7 +164,7 @@ class DenseRows:
         def part(a: int, b: int, block: Floats) -> Floats:
             apart = around_mean(block, ranges)
             np.multiply(apart, apart, out=apart)
-            return np.asarray(folded(np.add, apart) if weight is None else weight[a:b] @ apart)
+            return folded(np.add, apart) if weight is None else column_sums(apart, weight[a:b])
 
         squares = np.array(list(self.over_blocks(part))).sum(axis=0)
         spread = np.sqrt(squares / ranges.mass)
@@ -180,7 +181,8 @@ def _with_absent(block: Floats, weight: Floats | None) -> tuple[Floats, ...]:
     high = np.where(absent, -np.inf, block).max(axis=0)
     nothing = absent.all(axis=0)
     low[nothing] = high[nothing] = np.nan
-    return low, high, u @ np.where(absent, 0.0, block), u @ ~absent, np.ones(1)
+    sums = column_sums(np.where(absent, 0.0, block), u)
+    return low, high, sums, column_sums((~absent).astype(np.float64), u), np.ones(1)
 
 
 def folded(ufunc: np.ufunc, block: Floats) -> Floats:

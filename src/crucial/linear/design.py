@@ -106,14 +106,13 @@ class Design:
         if sparse and columns:
             matrix = sp.hstack(columns, format="csr")
         else:
-            # (the order in memory decides the order of BLAS's sums, and so the last digits)
-            matrix = _side_by_side(columns, len(rows), "C" if learned else "F")
+            matrix = _side_by_side(columns, len(rows))
         return cls(matrix, tuple(rankers), np.array(scale))
 
 
-def _side_by_side(columns: list[Floats], n_rows: int, order: Literal["C", "F"]) -> Floats:
+def _side_by_side(columns: list[Floats], n_rows: int) -> Floats:
     """Copy columns into a table; each is released once it is copied."""
-    table = np.empty((n_rows, len(columns)), order=order)
+    table = np.empty((n_rows, len(columns)))
     for at in reversed(range(len(columns))):
         table[:, at] = columns.pop()
     return table

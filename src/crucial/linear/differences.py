@@ -19,6 +19,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.listed import ListedPairs
+from crucial.kernels.products import dot
 from crucial.linear.truncated_newton import CurvedLoss
 from crucial.types import Floats
 
@@ -93,7 +94,7 @@ class DifferenceLoss:
         """Return the loss, and its gradient by the scores."""
         error = scores - self._labels
         pull = self._centring.laplacian(error) / self._whole
-        return float(np.dot(error, pull)), 2.0 * pull
+        return dot(error, pull), 2.0 * pull
 
     def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
         """Return the product with the second derivative, the same at all scores."""
@@ -118,7 +119,7 @@ class _ListedDifferences:
         """Return the loss, and its gradient by the scores."""
         error = self._pairs.margins(scores) - 1.0
         force = self._weight * error
-        return float(np.dot(force, error)), 2.0 * self._pulled(force)
+        return dot(force, error), 2.0 * self._pulled(force)
 
     def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
         """Return the product with the second derivative, the same at all scores."""

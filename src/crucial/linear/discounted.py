@@ -22,6 +22,7 @@ from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.elementary import exp2, log2
 from crucial.kernels.hinge import HingeSums, ShortPairs
+from crucial.kernels.products import dot
 from crucial.types import Floats
 
 __all__ = ["DiscountedPairs", "HuberLoss", "RefreshedHuberLoss", "ideal_discounts"]
@@ -106,8 +107,7 @@ class DiscountedPairs:
         table = np.concatenate(
             ([0.0], np.cumsum(1.0 / log2(2.0 + np.arange(int(np.ceil((begin + block).max()))))))
         )
-        at = np.arange(len(table))
-        inside = np.interp(begin + block, at, table) - np.interp(begin, at, table)
+        inside = _between(table, begin + block) - _between(table, begin)
         out = np.empty(len(order))
         out[order] = np.repeat(inside / block, np.diff(np.append(first, len(order))))
         return out
@@ -133,6 +133,13 @@ def _check_labels(labels: Floats) -> None:
             "their order counts.",
             parameter="y",
         )
+
+
+def _between(table: Floats, at: Floats) -> Floats:
+    """Return a table at places that need not be whole, on lines between its entries."""
+    low = at.astype(np.int64)
+    rise = table[np.minimum(low + 1, len(table) - 1)] - table[low]
+    return np.asarray(table[low] + (at - low) * rise)
 
 
 def _running(values: Floats, groups: NDArray[np.integer]) -> Floats:
@@ -192,12 +199,12 @@ class HuberLoss:
         self._sums = _Factored(pairs, discount)
         scale = pairs.scale()
         everything = self._sums.at(np.zeros(len(discount)), 0.0).wins[:, 0]
-        self._scale = scale / float(np.dot(scale, everything))
+        self._scale = scale / dot(scale, everything)
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the loss, and its gradient by the scores."""
         near, far = (self._sums.at(scores, cut) for cut in (0.0, 2.0))
-        value = float(np.dot(self._scale, near.wins[:, 2] - far.wins[:, 2]))
+        value = dot(self._scale, near.wins[:, 2] - far.wins[:, 2])
         pull = (near.losses - far.losses)[:, 1] - (near.wins - far.wins)[:, 1]
         return value, 2.0 * self._scale * pull
 
@@ -219,8 +226,8 @@ class HuberLoss:
         ``p = 2 ([1 - z]_+ - [-1 - z]_+)``.
         """
         near, far = (self._sums.at(scores, cut).wins[:, 1] for cut in (0.0, 2.0))
-        pull = 2.0 * float(np.dot(self._scale, near - far))
-        return pull, pull + float(np.dot(by_score, scores)) - value
+        pull = 2.0 * dot(self._scale, near - far)
+        return pull, pull + dot(by_score, scores) - value
 
 
 @dataclass(frozen=True)
@@ -244,7 +251,7 @@ class RefreshedHuberLoss:
         near, wrong, far = (sums.at(scores, cut) for cut in (0.0, 1.0, 2.0))
         everything = sums.at(np.zeros(len(scores)), 0.0).wins[:, 0] - 2.0 * wrong.wins[:, 0]
         scale = self.pairs.scale()
-        total = float(np.dot(scale, everything))
+        total = dot(scale, everything)
         if not total > 0.0:  # (all scores are equal: every position is as good as any other)
             return 1.0, np.zeros(len(scores))
         # (of a pair that falls short of a margin of 0 by t, 1 - z is t + 1)
@@ -257,5 +264,5 @@ class RefreshedHuberLoss:
                 (near.losses, wrong.losses, far.losses),
             )
         )
-        value = float(np.dot(scale, squares)) / total
+        value = dot(scale, squares) / total
         return value, 2.0 * scale * (losses - wins) / total

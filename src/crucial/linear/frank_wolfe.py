@@ -16,9 +16,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from crucial.kernels.products import dot
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import BoundedLoss, SparseMinimum
 from crucial.linear.newton_steps import conjugate_gradients, lowest_along
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
 from crucial.weak.choose import first_largest
 
@@ -61,30 +63,30 @@ def frank_wolfe(
         Its path has the value after every step.
     """
     columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
-    turned = matrix.T
+    space = FeatureSpace(matrix)
     w, scores = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[0])
     value, by_score = loss(scores)
     path: list[float] = []
     gap, steps = 0.0, 0
     while len(w):
-        slope = np.asarray(turned @ by_score)
+        slope = space.back(by_score)
         steep = np.abs(slope)
         best = first_largest(steep)
-        gap = max(0.0, float(np.dot(w, slope)) + radius * float(steep.max()))
+        gap = max(0.0, dot(w, slope) + radius * float(steep.max()))
         if gap <= tol or steps >= max_iter:
             break
         corner = -np.copysign(radius, slope[best])
         move = corner * _column(columns, best) - scores
         rate = 2.0 / (steps + 2.0)
         if how != "decay":
-            rate = lowest_along(loss, scores, move, float(np.dot(by_score, move)))
+            rate = lowest_along(loss, scores, move, dot(by_score, move))
         w = (1.0 - rate) * w
         w[best] += rate * corner
         scores = scores + rate * move
         steps += 1
         if steps % _EVERY == 0:
-            w = _corrected(loss, columns, w, radius) if how == "corrective" else w
-            scores = np.asarray(matrix @ w)  # (so that rounding does not add up)
+            w = _corrected(loss, FeatureSpace(columns), w, radius) if how == "corrective" else w
+            scores = space.scores(w)  # (so that rounding does not add up)
         value, by_score = loss(scores)
         path.append(value)
     return SparseMinimum(w, value, gap, gap, steps, tuple(path))
@@ -95,51 +97,51 @@ def _column(columns: Matrix, j: int) -> Floats:
     return np.asarray(one.toarray() if isinstance(one, sp.csc_array) else one)[:, 0]
 
 
-def _corrected(loss: BoundedLoss, columns: Matrix, w: Floats, radius: float) -> Floats:
+def _corrected(loss: BoundedLoss, space: FeatureSpace, w: Floats, radius: float) -> Floats:
     """Return the weights of the lowest point with the same signs, or some lower one.
 
     It lies inside the ball, or on its face: where it does not, the weights are scaled to the face
     and moved along it.
     """
-    inside = _newton(loss, columns, w, radius, on_face=False)
+    inside = _newton(loss, space, w, radius, on_face=False)
     if np.abs(inside).sum() < radius:
         return inside
-    face = _newton(loss, columns, w * (radius / np.abs(w).sum()), radius, on_face=True)
+    face = _newton(loss, space, w * (radius / np.abs(w).sum()), radius, on_face=True)
     options = [w, inside, face]
-    values = [loss(np.asarray(columns @ one))[0] for one in options]
+    values = [loss(space.scores(one))[0] for one in options]
     return options[int(np.argmin(values))]
 
 
 def _newton(
-    loss: BoundedLoss, columns: Matrix, w: Floats, radius: float, *, on_face: bool
+    loss: BoundedLoss, space: FeatureSpace, w: Floats, radius: float, *, on_face: bool
 ) -> Floats:
     """Take Newton's steps in the weights that are not 0; one that reaches 0 stays there.
 
     On the face the sum of the absolute weights is kept; elsewhere it ends at the face.
     """
-    scores = np.asarray(columns @ w)
+    scores = space.scores(w)
     value, by_score = loss(scores)
     for _ in range(_NEWTON):
         used = np.flatnonzero(w)
         if len(used) < 1 + on_face:
             break
-        part, sign = columns[:, used], np.sign(w[used])
-        slope = np.asarray(part.T @ by_score)
+        part, sign = space.some(used), np.sign(w[used])
+        slope = part.back(by_score)
         slope = _along(slope, sign) if on_face else slope
         step = _step(loss, part, scores, slope, sign if on_face else None)
-        falls = float(np.dot(slope, step))
+        falls = dot(slope, step)
         if not falls < 0.0:
             break
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = np.where(step * sign < 0.0, -w[used] / step, np.inf)
-        longest, outwards = min(_LONGEST, float(ends.min())), float(np.dot(sign, step))
+        longest, outwards = min(_LONGEST, float(ends.min())), dot(sign, step)
         if not on_face and outwards > 0.0:
             longest = min(longest, (radius - float(np.abs(w).sum())) / outwards)
-        rate = lowest_along(loss, scores, np.asarray(part @ step), falls, 0.0, longest)
+        rate = lowest_along(loss, scores, part.scores(step), falls, 0.0, longest)
         new = w.copy()
         new[used] += rate * step
         new[used[ends <= rate]] = 0.0
-        new_scores = np.asarray(columns @ new)
+        new_scores = space.scores(new)
         new_value, new_by_score = loss(new_scores)
         if not new_value < value:
             break
@@ -149,19 +151,19 @@ def _newton(
 
 def _along(slope: Floats, sign: Floats) -> Floats:
     """Return the part of a direction that keeps the sum of the absolute weights."""
-    return np.asarray(slope - sign * (np.dot(sign, slope) / len(sign)))
+    return np.asarray(slope - sign * (dot(sign, slope) / len(sign)))
 
 
 def _step(
-    loss: BoundedLoss, part: Matrix, scores: Floats, slope: Floats, sign: Floats | None
+    loss: BoundedLoss, part: FeatureSpace, scores: Floats, slope: Floats, sign: Floats | None
 ) -> Floats:
     """Return Newton's step in some columns, along the face if signs are given."""
-    curvature, turned = loss.curvature(scores), part.T
+    curvature = loss.curvature(scores)
 
     def product(direction: Floats) -> Floats:
         if sign is not None:
             direction = _along(direction, sign)
-        image = np.asarray(turned @ curvature(np.asarray(part @ direction)))
+        image = part.back(curvature(part.scores(direction)))
         return image if sign is None else _along(image, sign)
 
     step = conjugate_gradients(product, -slope, 1e-12, 3 * len(slope) + 10)

@@ -27,6 +27,7 @@ from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
 from crucial.kernels.elementary import exp
 from crucial.kernels.hinge import HingeSums
+from crucial.kernels.products import dot
 from crucial.types import Floats, Ints
 
 __all__ = ["Hinges", "LabelHinges", "ListedHinges", "SmoothHinge", "SquaredHinge", "hinges_of"]
@@ -83,13 +84,13 @@ class LabelHinges:
     def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
         """Return the sum of the hinges, and a subgradient by the scores."""
         short = self._sums.at(scores, cut, power=1)
-        value = float(np.dot(self._factor, short.wins[:, 1]))
+        value = dot(self._factor, short.wins[:, 1])
         return value, self._factor * (short.losses[:, 0] - short.wins[:, 0])
 
     def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
         """Return half of the sum of the squared hinges, and its gradient by the scores."""
         short = self._sums.at(scores, cut, power=2)
-        value = 0.5 * float(np.dot(self._factor, short.wins[:, 2]))
+        value = 0.5 * dot(self._factor, short.wins[:, 2])
         return value, self._factor * (short.losses[:, 1] - short.wins[:, 1])
 
     def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
@@ -143,13 +144,13 @@ class ListedHinges:
         """Return the sum of the hinges, and a subgradient by the scores."""
         short = 1.0 - cut - self._pairs.margins(scores)
         active = np.where(short > 0.0, self._weight, 0.0)
-        return float(np.dot(active, short)), self._pulled(-active)
+        return dot(active, short), self._pulled(-active)
 
     def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
         """Return half of the sum of the squared hinges, and its gradient by the scores."""
         short = np.maximum(1.0 - cut - self._pairs.margins(scores), 0.0)
         force = self._weight * short
-        return 0.5 * float(np.dot(force, short)), self._pulled(-force)
+        return 0.5 * dot(force, short), self._pulled(-force)
 
     def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
         """Return the product with the second derivative of `squared`."""
@@ -259,6 +260,6 @@ class SmoothHinge:
         smooth, slope = self(scores)
         over, _ = self._hinges.hinge(scores, 1.0 / self._sharp)
         value, by_score = self._hinges.squared(scores)
-        size = value + float(np.abs(by_score) @ np.abs(scores))
+        size = value + dot(np.abs(by_score), np.abs(scores))
         rounding = 8.0 * np.finfo(np.float64).eps * self._sharp * size
-        return 2.0 * smooth - over - float(np.dot(slope, scores)) - rounding, slope
+        return 2.0 * smooth - over - dot(slope, scores) - rounding, slope

@@ -18,6 +18,7 @@ import numpy as np
 
 from crucial.feedback.layout import Layout
 from crucial.kernels.elementary import exp, log, logaddexp
+from crucial.kernels.products import dot
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats
 
@@ -54,7 +55,7 @@ class InfinitePushLoss:
         return self._loss(scores[self._high] - top[self._of_high])
 
     def _loss(self, margin: Floats) -> float:
-        return float(np.dot(self._v, logaddexp(0.0, -margin)))
+        return dot(self._v, logaddexp(0.0, -margin))
 
     def smooth(self, scores: Floats, sharp: float) -> tuple[float, Floats]:
         """Return the smooth form of the loss, and its gradient."""

@@ -14,8 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.linear.design import Matrix
 from crucial.linear.newton_steps import conjugate_gradients, lowest_along
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats, Ints
 
 __all__ = [
@@ -181,17 +183,11 @@ class _Problem:
     """The objective, at any weights."""
 
     def __init__(self, loss: BoundedLoss, matrix: Matrix, shrink: Floats) -> None:
-        self.loss, self.matrix, self.shrink = loss, matrix, shrink
-        self._turned = matrix.T
-
-    def scores(self, w: Floats) -> Floats:
-        return np.asarray(self.matrix @ w)
-
-    def back(self, by_score: Floats) -> Floats:
-        return np.asarray(self._turned @ by_score)
+        self.loss, self.space, self.shrink = loss, FeatureSpace(matrix), shrink
+        self.scores, self.back = self.space.scores, self.space.back
 
     def norm(self, w: Floats) -> float:
-        return float(np.dot(self.shrink, np.abs(w)))
+        return dot(self.shrink, np.abs(w))
 
     def at(self, w: Floats) -> _Point:
         scores = self.scores(w)
@@ -241,14 +237,14 @@ def _fista(problem: _Problem, best: _Point, rate: float, steps: int) -> tuple[_P
             move = new - y
             new_scores = problem.scores(new)
             value, new_by_score = problem.loss(new_scores)
-            length = 0.5 / rate * float(np.dot(move, move))
+            length = 0.5 / rate * dot(move, move)
             # (two ways to see that the step is short enough; the second has digits for small ones)
-            lower = value <= loss + float(np.dot(slope, move)) + length
-            bend = float(np.dot(new_by_score - by_score, new_scores - at))
+            lower = value <= loss + dot(slope, move) + length
+            bend = dot(new_by_score - by_score, new_scores - at)
             if lower or bend <= length or rate < 1e-300:
                 break
             rate *= 0.5
-        if float(np.dot(y - new, new - w)) > 0.0:  # (the momentum points uphill: restart)
+        if dot(y - new, new - w) > 0.0:  # (the momentum points uphill: restart)
             after = 1.0
         before, scores_before, momentum = w, scores, after
         w, scores = new, new_scores
@@ -286,11 +282,10 @@ def _direction(
     problem: _Problem, point: _Point, used: Ints, slope: Floats, accuracy: float
 ) -> Floats:
     """Return Newton's step in some of the weights."""
-    columns = problem.matrix[:, used]
-    turned, curvature = columns.T, problem.loss.curvature(point.scores)
+    columns, curvature = problem.space.some(used), problem.loss.curvature(point.scores)
 
     def product(direction: Floats) -> Floats:
-        return np.asarray(turned @ curvature(np.asarray(columns @ direction)))
+        return columns.back(curvature(columns.scores(direction)))
 
     return conjugate_gradients(product, -slope, accuracy, min(_INNER, 3 * len(used) + 10))
 
@@ -299,7 +294,7 @@ def _lowest(
     problem: _Problem, point: _Point, used: Ints, step: Floats, slope: Floats
 ) -> _Point | None:
     """Return the lowest point along a step, up to where a weight is 0; None if none is lower."""
-    falls = float(np.dot(slope, step))
+    falls = dot(slope, step)
     if not np.isfinite(step).all() or not falls < 0.0:
         return None
     w = point.w[used]
@@ -308,7 +303,7 @@ def _lowest(
     longest = min(_LONGEST, float(ends.min()))
     move = np.zeros_like(point.w)
     move[used] = step
-    linear = float(np.dot(problem.shrink[used], np.copysign(step, step * w)))
+    linear = dot(problem.shrink[used], np.copysign(step, step * w))
     rate = lowest_along(problem.loss, point.scores, problem.scores(move), falls, linear, longest)
     new = point.w + rate * move
     new[used[ends <= rate]] = 0.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
+from crucial.kernels.products import column_sums, dot, expect_products
 from crucial.linear.spaces import FeatureSpace
 from crucial.model.kernel import Column, KernelRanker
 from crucial.model.kernel_functions import Kernel
@@ -63,6 +63,7 @@ class Landmarks:
         most = min(n_landmarks, n)
         matrix = np.zeros((n, most), order="F")
         chosen: list[int] = []
+        expect_products(n * most * most // 2)
         while len(chosen) < most:
             # (of rows that are explained equally badly, the first)
             pivot = int(np.argmax(left >= (1.0 - 1e-10) * left.max(initial=0.0)))
@@ -70,12 +71,12 @@ class Landmarks:
                 break
             k = len(chosen)
             column = kernel(table, table[pivot : pivot + 1])[:, 0]
-            column = column - matrix[:, :k] @ matrix[pivot, :k]
+            column = column - column_sums(matrix.T[:k], matrix[pivot, :k])
             matrix[:, k] = column / np.sqrt(left[pivot])
             left = np.maximum(left - matrix[:, k] ** 2, 0.0)
             left[pivot] = 0.0
             chosen.append(pivot)
-        matrix = matrix[:, : len(chosen)]
+        matrix = np.ascontiguousarray(matrix[:, : len(chosen)])
         corner = np.tril(matrix[chosen])
         return cls(kernel, columns, table[chosen], matrix, corner)
 
@@ -92,7 +93,10 @@ class Landmarks:
         self, weights: Floats, instances: Instances, training: Mapping[str, Any]
     ) -> KernelRanker:
         """Return the landmarks with their coefficients."""
-        coefficients = solve_triangular(self.corner, weights, trans="T", lower=True)
+        coefficients = np.zeros(len(weights))
+        for k in reversed(range(len(weights))):
+            known = dot(self.corner[k + 1 :, k], coefficients[k + 1 :])
+            coefficients[k] = (weights[k] - known) / self.corner[k, k]
         return KernelRanker(
             instances.n_features,
             self.kernel,

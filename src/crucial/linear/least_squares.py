@@ -11,27 +11,25 @@ columns than rows are solved by the second with ``K = XX'``, and ``w = X'a``.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from crucial.data.memory import check_room
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
-from crucial.linear.blas import one_blas_thread
+from crucial.kernels.products import column_sums, dot, row_sums
+from crucial.linear.blas import gram_of, solve_positive
 from crucial.linear.differences import Centring, DifferenceLoss, differences_of
-from crucial.linear.solution import Solution
+from crucial.linear.solution import Solution, rounded
 from crucial.linear.spaces import KernelSpace, Space
 from crucial.linear.truncated_newton import truncated_newton
 from crucial.types import Floats
 
 __all__ = ["NormalEquations", "check_memory", "conjugate_gradients", "solve_kernel", "solve_rows"]
-
-# Rows below which one thread factors a kernel faster than several that wait for each other.
-_ONE_THREAD = 4000
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,8 @@ class NormalEquations:
     ) -> NormalEquations:
         """Return the equations of columns that are in memory."""
         centred, target = centring.factor(matrix), centring.factor(feedback.labels)
-        square = float(np.dot(target, target))
-        return cls(centred.T @ centred, centred.T @ target, square, feedback.whole)
+        gram, right = gram_of(centred), column_sums(centred, target)
+        return cls(gram, right, dot(target, target), feedback.whole)
 
     def solve(self, l2: float) -> Solution:
         """Return the minimum with a ridge; its gap is what rounding left."""
@@ -70,10 +68,13 @@ class NormalEquations:
         system = self.gram / self.whole
         system[np.diag_indices(n)] += 0.5 * l2
         right = self.right / self.whole
-        w = cho_solve(cho_factor(system), right) if n else np.zeros(0)
-        value = self.square / self.whole + float(np.dot(w, system @ w - 2.0 * right))
-        slope = 2.0 * (system @ w - right)
-        return Solution(w, max(0.0, value), float(np.dot(slope, slope)) / (2.0 * l2), 1)
+        w = solve_positive(system, right)
+        image = row_sums(system, w)
+        w = rounded(w, math.sqrt(max(0.0, dot(w, image) - 0.5 * l2 * dot(w, w))))
+        image = row_sums(system, w)
+        value = self.square / self.whole + dot(w, image - 2.0 * right)
+        slope = 2.0 * (image - right)
+        return Solution(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
 
 
 def check_memory(n_rows: int, n_columns: int) -> None:
@@ -93,38 +94,37 @@ def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Solut
     """Return the weights of columns by equations of the rows: O(n^2 p) for n rows, p columns."""
     centring = Centring(feedback)
     centred, target = centring.factor(matrix), centring.factor(feedback.labels)
-    with one_blas_thread() if len(matrix) < _ONE_THREAD else nullcontext():
-        system = centred @ centred.T / feedback.whole
-        system[np.diag_indices_from(system)] += 0.5 * l2
-        w = centred.T @ cho_solve(cho_factor(system, overwrite_a=True), target / feedback.whole)
-        rest = target - centred @ w
-        value = float(np.dot(rest, rest)) / feedback.whole + 0.5 * l2 * float(np.dot(w, w))
-        slope = l2 * w - (2.0 / feedback.whole) * (centred.T @ rest)
-    return Solution(w, value, float(np.dot(slope, slope)) / (2.0 * l2), 1)
+    system = gram_of(np.ascontiguousarray(centred.T)) / feedback.whole
+    system[np.diag_indices_from(system)] += 0.5 * l2
+    w = column_sums(centred, solve_positive(system, target / feedback.whole))
+    image = row_sums(centred, w)
+    w = rounded(w, math.sqrt(dot(image, image) / feedback.whole))
+    rest = target - row_sums(centred, w)
+    value = dot(rest, rest) / feedback.whole + 0.5 * l2 * dot(w, w)
+    slope = l2 * w - (2.0 / feedback.whole) * column_sums(centred, rest)
+    return Solution(w, value, dot(slope, slope) / (2.0 * l2), 1)
 
 
 def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
-    with one_blas_thread() if len(gram) < _ONE_THREAD else nullcontext():
-        return _solve_kernel(gram, feedback, l2)
-
-
-def _solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
     centring = Centring(feedback)
     centred = centring.factor(centring.factor(gram).T)
     centred /= feedback.whole
     centred[np.diag_indices_from(centred)] += 0.5 * l2
+    target = centring.factor(feedback.labels) / feedback.whole
     try:
-        factored = cho_factor(centred, overwrite_a=True)
+        coefficients = centring.back(solve_positive(centred, target))
     except LinAlgError:
         raise DataError(
             "the kernel is not positive semidefinite.",
             remedy="Use another kernel, add a constant to its diagonal, or raise l2.",
             parameter="kernel",
         ) from None
-    target = centring.factor(feedback.labels) / feedback.whole
-    coefficients = centring.back(cho_solve(factored, target))
     space = KernelSpace(gram)
+    spread = centring.factor(space.scores(coefficients))
+    coefficients = rounded(coefficients, math.sqrt(dot(spread, spread) / feedback.whole))
+    # (what rounding adds to the sum of a query is taken off its last row)
+    coefficients[centring.starts[1:] - 1] -= np.add.reduceat(coefficients, centring.starts[:-1])
     scores = space.scores(coefficients)
     loss, by_score = DifferenceLoss(feedback)(scores)
     length = space.dot(coefficients, coefficients, scores)

@@ -15,21 +15,27 @@ sums from the highest down.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from crucial.feedback.layout import Layout
 from crucial.kernels.elementary import exp, log, logaddexp
+from crucial.kernels.products import dot
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats, Ints
 
 __all__ = ["ListLikelihood", "running_log_sums"]
 
+# Sums of terms up to the square root of e^600 have all digits, and so have their logarithms.
+_UNIT = 600.0
+
 
 def running_log_sums(logs: Floats, first: Ints) -> Floats:
     """Return the logarithms of running sums, which restart at every index in ``first``.
 
-    No difference of large sums is taken, so that small terms keep their digits next to large
-    ones.
+    Terms are divided by a power of e^600 that follows the largest so far: no difference of large
+    sums is taken, so that small terms keep their digits next to large ones.
 
     Examples
     --------
@@ -38,11 +44,22 @@ def running_log_sums(logs: Floats, first: Ints) -> Floats:
     >>> np.log([1.0, 3.0, 6.0, 5.0]).round(3).tolist()
     [0.0, 1.099, 1.792, 1.609]
     """
-    out = np.empty(len(logs))
-    ends = [*first[1:].tolist(), len(logs)]
-    for start, end in zip(first.tolist(), ends):
-        np.logaddexp.accumulate(logs[start:end], out=out[start:end])
-    return out
+    unit = np.zeros(len(logs))
+    if logs.max() > _UNIT / 2.0 or logs[first].min() < -_UNIT / 2.0:
+        for start, end in pairwise([*first.tolist(), len(logs)]):
+            np.maximum.accumulate(logs[start:end], out=unit[start:end])
+        unit = _UNIT * np.round(np.where(np.isfinite(unit), unit, 0.0) / _UNIT)
+    sums = exp(logs - unit)
+    begins = np.zeros(len(logs) + 1, bool)
+    begins[first] = True
+    grows = np.flatnonzero((unit[1:] != unit[:-1]) & ~begins[1:-1]) + 1
+    begins[grows] = True
+    before = set(grows.tolist())
+    for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(logs)]):
+        if start in before and sums[start - 1] > 0.0:
+            sums[start] += sums[start - 1] * exp(float(unit[start - 1] - unit[start]))
+        np.cumsum(sums[start:end], out=sums[start:end])
+    return unit + log(sums)
 
 
 class ListLikelihood:
@@ -84,7 +101,7 @@ class ListLikelihood:
 
         at = self._chosen
         margin = scores[at] - below[self._segment[at]]
-        loss = float(np.dot(self._value, logaddexp(0.0, -margin)))
+        loss = dot(self._value, logaddexp(0.0, -margin))
         pull = self._value * sigmoid(-margin)
         gradient = np.zeros(len(scores))
         gradient[at] = -pull

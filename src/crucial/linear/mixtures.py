@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.kernels.products import dot, row_sums
 from crucial.types import Bools, Floats
 
-__all__ = ["best_mixture"]
+__all__ = ["best_mixture", "where_planes_meet"]
 
 # Curvature that every plane gets, as a share of the largest.
 _FIRM = 1e-15
@@ -33,16 +34,14 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
     >>> best_mixture(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0])).round(9)
     array([0.25, 0.75])
     """
-    scale = float(np.abs(heights).max()) + float(np.abs(gram).max())
-    # (planes that depend on each other: a little more curvature makes their shares unique)
-    firm = gram + _FIRM * scale * np.eye(len(heights))
+    scale = _scale(gram, heights)
     z, used = start.copy(), start > 0.0
     best, best_value, seen = z, -np.inf, set[bytes]()
     for _ in range(5 * len(z) + 20):
-        z, used = _on_active(firm, heights, z, used)
-        slack = heights - gram @ z
-        level = float(np.dot(slack, z))
-        value = 0.5 * (level + float(np.dot(heights, z)))
+        z, used = _on_active(gram, heights, z, used)
+        slack = heights - row_sums(gram, z)
+        level = dot(slack, z)
+        value = 0.5 * (level + dot(heights, z))
         # (a plane may have much to say and yet add less to the value than its last digit)
         if value < best_value - _DIGITS * scale or used.tobytes() in seen:
             break
@@ -63,9 +62,7 @@ def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[F
     while True:
         at = np.flatnonzero(used)
         n = len(at)
-        system = np.ones((n + 1, n + 1))
-        system[:n, :n], system[n, n] = gram[np.ix_(at, at)], 0.0
-        target = np.linalg.solve(system, np.append(heights[at], 1.0))[:n]
+        target = where_planes_meet(gram[np.ix_(at, at)], heights[at])
         if (target > 0.0).all():
             z[at] = target / target.sum()
             return z, used
@@ -77,3 +74,37 @@ def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[F
         z[at] = np.maximum(0.0, z[at] + min(1.0, float(ratio[leaves])) * (target - z[at]))
         z[at[leaves]] = 0.0
         used[at[leaves]] = False
+
+
+def where_planes_meet(gram: Floats, heights: Floats) -> Floats:
+    """Return shares that sum to 1, some maybe below 0, with which all planes have one height."""
+    n = len(heights)
+    system = np.ones((n + 1, n + 1))
+    # (planes that depend on each other: a little more curvature makes their shares unique)
+    system[:n, :n] = gram + _FIRM * _scale(gram, heights) * np.eye(n)
+    system[n, n] = 0.0
+    return _solved(system, np.append(heights, 1.0))[:n]
+
+
+def _scale(gram: Floats, heights: Floats) -> float:
+    return float(np.abs(heights).max()) + float(np.abs(gram).max())
+
+
+def _solved(system: Floats, right: Floats) -> Floats:
+    """Solve a small linear system by elimination, with the largest pivot of each column.
+
+    LAPACK's digits depend on the CPU, and so would the planes in use.
+    """
+    n = len(right)
+    table = np.column_stack([system, right])
+    for k in range(n):
+        pivot = k + int(np.argmax(np.abs(table[k:, k])))
+        if table[pivot, k] == 0.0:
+            raise np.linalg.LinAlgError("singular system")
+        table[[k, pivot]] = table[[pivot, k]]
+        share = table[k + 1 :, k] / table[k, k]
+        table[k + 1 :, k + 1 :] -= share[:, None] * table[k, k + 1 :]
+    out = np.zeros(n)
+    for k in reversed(range(n)):
+        out[k] = (table[k, n] - dot(table[k, k + 1 : n], out[k + 1 :])) / table[k, k]
+    return out

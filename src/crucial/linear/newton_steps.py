@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.types import Floats
 
 __all__ = ["conjugate_gradients", "lowest_along"]
@@ -32,18 +33,18 @@ def conjugate_gradients(
     """
     step, residual = np.zeros_like(right), right.copy()
     along = residual.copy()
-    square = first = float(np.dot(residual, residual))
+    square = first = dot(residual, residual)
     for _ in range(max_iter):
         if square <= accuracy * accuracy * first:
             break
         image = product(along)
-        curve = float(np.dot(along, image))
-        if not curve > 1e-15 * float(np.dot(along, along)):
+        curve = dot(along, image)
+        if not curve > 1e-15 * dot(along, along):
             break
         rate = square / curve
         step += rate * along
         residual -= rate * image
-        before, square = square, float(np.dot(residual, residual))
+        before, square = square, dot(residual, residual)
         along = residual + (square / before) * along
     return step
 
@@ -72,7 +73,7 @@ def lowest_along(
     low, high, rate, first = 0.0, longest, 0.0, slope
     reached = False  # (whether the far end was tried)
     for _ in range(_SEARCH):
-        bend = float(np.dot(move, loss.curvature(scores + rate * move)(move)))
+        bend = dot(move, loss.curvature(scores + rate * move)(move))
         new = rate - slope / bend if bend > 0.0 else np.inf
         if new >= high and not reached:
             new, reached = high, True
@@ -81,7 +82,7 @@ def lowest_along(
         if new == rate:
             break
         rate = new
-        slope = float(np.dot(loss(scores + rate * move)[1], move)) + linear
+        slope = dot(loss(scores + rate * move)[1], move) + linear
         if abs(slope) <= 1e-13 * abs(first) or (rate == longest and slope <= 0.0):
             break
         if slope <= 0.0:

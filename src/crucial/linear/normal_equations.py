@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.kernels.products import column_sums, dot
+from crucial.linear.blas import gram_of
 from crucial.linear.dense_rows import ColumnRanges, DenseRows, around_mean, folded
 from crucial.linear.differences import Centring
 from crucial.types import Floats, Ints
@@ -63,7 +65,7 @@ def normal_equations(
             centred -= means[centring.query[a:b]]
         if not plain:
             centred *= centring.scale[a:b, None]
-        return centred.T @ centred, centred.T @ target[a:b]
+        return gram_of(centred), column_sums(centred, target[a:b])
 
     gram = np.zeros((len(ranges.features),) * 2)
     right = np.zeros(len(ranges.features))
@@ -78,7 +80,7 @@ def normal_equations(
     elif spread is None:
         spread = np.sqrt(np.diag(gram) / (centring.coefficient * centring.mass * ranges.mass))
     spread = np.where(spread > 0, spread, 1.0)  # (only a row of negligible weight differs)
-    square = float(np.dot(target, target))
+    square = dot(target, target)
     return ScaledEquations(gram / np.outer(spread, spread), right / spread, square, spread)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from crucial.kernels.products import dot
 from crucial.linear.hinge import Hinges
 from crucial.types import Floats
 
@@ -32,4 +31,4 @@ class HalfSquaredHinge:
         ``[t]_+^2 / 2`` is at least ``p t - p^2 / 2`` for any p, here a share of ``[t]_+`` at these
         scores, with t = 1 - margin. The sum of ``c p t`` is twice the loss.
         """
-        return 2.0 * value - float(np.dot(by_score, scores)), value
+        return 2.0 * value - dot(by_score, scores), value

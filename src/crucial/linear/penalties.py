@@ -14,9 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.elementary import log1p
+from crucial.kernels.elementary import log1p, power
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import BoundedLoss, SparseMinimum, minimise_l1, violation
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
 
 __all__ = ["LogPenalty", "MinimaxConcave", "Penalty", "PowerPenalty", "minimise_concave"]
@@ -62,11 +63,11 @@ class PowerPenalty:
 
     def value(self, size: Floats) -> Floats:
         """Return g of absolute weights."""
-        return np.asarray((size + self.epsilon) ** self.q - self.epsilon**self.q)
+        return power(size + self.epsilon, self.q) - power(self.epsilon, self.q)
 
     def slope(self, size: Floats) -> Floats:
         """Return the derivative of g."""
-        return np.asarray(self.q * (size + self.epsilon) ** (self.q - 1.0))
+        return self.q * power(size + self.epsilon, self.q - 1.0)
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,10 @@ def minimise_concave(
         Its path has the objective after every weighted l1 problem, and never rises. The weights
         are a stationary point; there may be lower ones elsewhere.
     """
+    space = FeatureSpace(matrix)
 
     def objective(w: Floats) -> float:
-        return loss(np.asarray(matrix @ w))[0] + weight * float(penalty.value(np.abs(w)).sum())
+        return loss(space.scores(w))[0] + weight * float(penalty.value(np.abs(w)).sum())
 
     shrink = np.full(matrix.shape[1], weight)
     found = minimise_l1(loss, matrix, shrink, 0.1 * tol, max_iter)
@@ -131,6 +133,6 @@ def minimise_concave(
         path.append(value)
         if path[-2] - value <= tol or steps >= max_iter:
             break
-    slope = np.asarray(matrix.T @ loss(np.asarray(matrix @ w))[1])
+    slope = space.back(loss(space.scores(w))[1])
     off = violation(w, slope, weight * penalty.slope(np.abs(w)))
     return SparseMinimum(w, path[-1], np.nan, off, steps, tuple(path))

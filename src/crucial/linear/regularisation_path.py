@@ -8,6 +8,7 @@ import numpy as np
 
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback
+from crucial.kernels.products import dot
 from crucial.linear.left_out import Decomposition, LeftOut
 from crucial.types import Floats
 
@@ -85,8 +86,8 @@ def regularisation_path(
     for one in l2.tolist():
         theta = decomposition.theta(0.5 * one * feedback.whole)
         rest = decomposition.labels - decomposition.rows @ theta
-        error = float(np.dot(rest, rest)) / feedback.whole
-        length = float(np.dot(theta, theta))
+        error = dot(rest, rest) / feedback.whole
+        length = dot(theta, theta)
         if kind == "query":
             scores = np.zeros(feedback.n_rows)
             scores[feedback.rows] = left_out.queries(one)

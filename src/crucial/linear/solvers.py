@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator, cg
 
+from crucial.kernels.products import dot
 from crucial.linear.design import Matrix
+from crucial.linear.quasi_newton import quasi_newton
 from crucial.linear.solution import SmoothLoss, Solution, ridge
+from crucial.linear.spaces import FeatureSpace
+from crucial.linear.truncated_newton import truncated_newton
 from crucial.types import Floats
 
 __all__ = ["SharpLoss", "lbfgs", "newton"]
@@ -34,20 +36,16 @@ def lbfgs(loss: SmoothLoss, matrix: Matrix, l2: float, tol: float, max_iter: int
     max_iter : int
     """
 
-    def objective(w: Floats) -> tuple[float, Floats]:
-        value, by_score = loss(np.asarray(matrix @ w))
-        gradient = np.asarray(matrix.T @ by_score) + l2 * w
-        return value + ridge(w, l2), gradient
+    space = FeatureSpace(matrix)
 
-    w = np.zeros(matrix.shape[1])
-    steps = 0
-    if matrix.shape[1]:
-        options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 4 * max_iter}
-        found = minimize(objective, w, jac=True, method="L-BFGS-B", options=options)
-        w, steps = found.x, int(found.nit)
+    def objective(w: Floats) -> tuple[float, Floats]:
+        value, by_score = loss(space.scores(w))
+        return value + ridge(w, l2), space.back(by_score) + l2 * w
+
+    w, steps = quasi_newton(objective, np.zeros(space.n_weights), tol, max_iter)
     value, gradient = objective(w)
     # The ridge makes the objective strongly convex, which bounds the gap by the gradient.
-    gap = float(np.dot(gradient, gradient)) / (2.0 * l2)
+    gap = dot(gradient, gradient) / (2.0 * l2)
     return Solution(w, value, gap, steps, float(np.abs(gradient).max(initial=0.0)))
 
 
@@ -68,7 +66,7 @@ class SharpLoss(Protocol):
 
 
 def newton(loss: SharpLoss, matrix: Matrix, l2: float, tol: float, max_iter: int) -> Solution:
-    """Minimise ever sharper forms of a loss and a ridge by Newton's method in a trust region.
+    """Minimise ever sharper forms of a loss and a ridge by Newton's method.
 
     It stops when the gap to the dual bound is at most ``tol``, or after ``max_iter`` steps; the
     gap then says how far the solution may be from the minimum.
@@ -82,44 +80,35 @@ def newton(loss: SharpLoss, matrix: Matrix, l2: float, tol: float, max_iter: int
     tol : float
     max_iter : int
     """
-
-    def smooth(w: Floats, sharp: float) -> tuple[float, Floats]:
-        value, by_score = loss.smooth(matrix @ w, sharp)
-        return value + ridge(w, l2), matrix.T @ by_score + l2 * w
-
-    def curvature(w: Floats, direction: Floats, sharp: float) -> Floats:
-        product = loss.curvature(matrix @ w, sharp, matrix @ direction)
-        return np.asarray(matrix.T @ product + l2 * direction)
-
-    def polished(w: Floats, sharp: float) -> Floats:
-        """Return w to the last digits, so that the order of the rows does not change the model.
-
-        A trust region stops where the objective no longer changes, half of the digits of w before
-        the gradient does; plain Newton steps go on from there.
-        """
-        slope = smooth(w, sharp)[1]
-        for _ in range(5):
-            product = partial(curvature, w, sharp=sharp)
-            step, _ = cg(LinearOperator((len(w), len(w)), matvec=product), -slope, rtol=1e-10)
-            after = smooth(w + step, sharp)[1]
-            if not np.linalg.norm(after) < 0.5 * np.linalg.norm(slope):
-                break
-            w, slope = w + step, after
-        return w
-
-    w = np.zeros(matrix.shape[1])
-    sharp, steps = _SHARPER, 0
+    space = FeatureSpace(matrix)
+    w = np.zeros(space.n_weights)
+    sharp, steps, enough = _SHARPER, 0, 0.01 * tol
     while True:
-        options = {"gtol": 1e-11, "maxiter": max_iter - steps}
-        found = minimize(
-            smooth, w, (sharp,), "trust-ncg", jac=True, hessp=curvature, options=options
-        )
-        w, steps = polished(found.x, sharp), steps + int(found.nit)
-        scores = matrix @ w
-        value = loss.value(scores) + ridge(w, l2)
-        dual, by_score = loss.dual(scores, sharp)
-        force = matrix.T @ by_score
-        gap = max(0.0, value - (dual - float(np.dot(force, force)) / (2.0 * l2)))
-        if gap <= tol or steps >= max_iter or sharp >= _SHARPEST:
+        smooth = _Smooth(loss, sharp)
+        found = truncated_newton(smooth, space, l2, enough, max_iter - steps, w)
+        w, steps = found.weights, steps + found.n_iter
+        value = loss.value(found.scores) + ridge(w, l2)
+        dual, by_score = loss.dual(found.scores, sharp)
+        force = space.back(by_score)
+        gap = max(0.0, value - (dual - dot(force, force) / (2.0 * l2)))
+        if steps >= max_iter or (enough == 0.0 and (gap <= tol or sharp >= _SHARPEST)):
             return Solution(w, value, gap, steps)
-        sharp *= _SHARPER
+        if gap <= tol or sharp >= _SHARPEST:
+            enough = 0.0  # (all digits, so that the order of the rows changes none)
+        else:
+            sharp *= _SHARPER
+
+
+class _Smooth:
+    """A smooth form of a loss; a `CurvedLoss`."""
+
+    def __init__(self, loss: SharpLoss, sharp: float) -> None:
+        self._loss, self._sharp = loss, sharp
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the smooth form, and its gradient by the scores."""
+        return self._loss.smooth(scores, self._sharp)
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative."""
+        return lambda move: self._loss.curvature(scores, self._sharp, move)

@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from crucial.errors import DataError
+from crucial.kernels import products
 from crucial.linear.blas import TallTable
 from crucial.linear.design import Matrix
-from crucial.types import Floats
+from crucial.types import Floats, Ints
 
 __all__ = ["FeatureSpace", "KernelSpace", "Space"]
 
@@ -56,6 +57,10 @@ class FeatureSpace:
         """Number of columns."""
         return int(self._matrix.shape[1])
 
+    def some(self, columns: Ints) -> FeatureSpace:
+        """Return the weights of some columns."""
+        return FeatureSpace(self._matrix[:, columns])
+
     def scores(self, w: Floats) -> Floats:
         """Return the scores of the rows."""
         return np.asarray(self._matrix @ w) if self._dense is None else self._dense.times(w)
@@ -68,7 +73,7 @@ class FeatureSpace:
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two vectors of weights."""
-        return float(np.dot(one, other))
+        return products.dot(one, other)
 
 
 class KernelSpace:
@@ -101,8 +106,8 @@ class KernelSpace:
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two rankers, ``a'Kb``."""
-        value = float(np.dot(one, scores))
-        if one is other and value < -self._rounding * float(np.dot(one, one)):
+        value = products.dot(one, scores)
+        if one is other and value < -self._rounding * products.dot(one, one):
             raise DataError(
                 "the kernel is not positive semidefinite: a function of it has the squared length "
                 f"{value:.3g}.",

@@ -14,9 +14,11 @@ from scipy.optimize import linprog
 
 from crucial.errors import CrucialError
 from crucial.feedback.layout import Layout
+from crucial.kernels.products import column_sums, dot
 from crucial.linear.cutting_planes import PlaneLoss
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import SparseMinimum
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
 
 __all__ = ["HingePush", "l1_planes"]
@@ -70,7 +72,7 @@ def l1_planes(
     weights so far, which keeps the search from jumping between far corners. Only solutions of
     programs are returned: they are corners, and so have more weights of 0 than points between.
     """
-    turned = matrix.T
+    space = FeatureSpace(matrix)
     w = np.zeros(matrix.shape[1])
     found, found_value = w, np.inf
     centre, centre_value = w, np.inf
@@ -78,9 +80,9 @@ def l1_planes(
     planes = _Planes(len(w))
     while True:
         for at in (w, _INSIDE * centre + (1.0 - _INSIDE) * w)[: 2 if steps else 1]:
-            height, by_score = loss(np.asarray(matrix @ at))
-            slope = np.asarray(turned @ by_score)
-            value = height - float(np.dot(slope, at)) + weight * float(np.abs(at).sum())
+            height, by_score = loss(space.scores(at))
+            slope = space.back(by_score)
+            value = height - dot(slope, at) + weight * float(np.abs(at).sum())
             planes.add(height, slope)
             if value < centre_value:
                 centre, centre_value = at, value
@@ -141,5 +143,5 @@ def _bound(shares: Floats, slopes: Floats, heights: Floats, weight: float) -> fl
     if not total > 0.0:
         return 0.0
     mixed = shares / max(1.0, total)
-    steep = float(np.abs(mixed @ slopes).max(initial=0.0))
-    return float(mixed @ heights) * min(1.0, weight / steep if steep > 0.0 else 1.0)
+    steep = float(np.abs(column_sums(slopes, mixed)).max(initial=0.0))
+    return dot(mixed, heights) * min(1.0, weight / steep if steep > 0.0 else 1.0)

@@ -12,9 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import soft
 from crucial.linear.solution import SmoothLoss
+from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
 
 __all__ = ["largest_curvature", "truncated_gradient"]
@@ -29,13 +31,13 @@ def largest_curvature(product: Callable[[Floats], Floats], matrix: Matrix) -> fl
         Product with the second derivative of the loss by the scores.
     matrix : array or sparse matrix of shape (n_rows, n_columns)
     """
-    turned = matrix.T
+    space = FeatureSpace(matrix)
     w = np.ones(matrix.shape[1])
     size = 0.0
     for _ in range(30):
-        w = w / np.linalg.norm(w)
-        image = np.asarray(turned @ product(np.asarray(matrix @ w)))
-        size = float(np.linalg.norm(image))
+        w = w / np.sqrt(dot(w, w))
+        image = space.back(product(space.scores(w)))
+        size = float(np.sqrt(dot(image, image)))
         if not size > 0.0:
             break
         w = image
@@ -70,11 +72,11 @@ def truncated_gradient(
     start : array of shape (n_columns,), optional
         Weights to begin with; 0 by default.
     """
-    turned = matrix.T
+    space = FeatureSpace(matrix)
     w = np.zeros(matrix.shape[1]) if start is None else start.copy()
     steps, before, owed = 0, w, 0.0
     while steps < max_iter and len(w):
-        slope = np.asarray(turned @ loss(np.asarray(matrix @ w))[1])
+        slope = space.back(loss(space.scores(w))[1])
         w = w - rate(steps) * slope
         owed += rate(steps) * weight
         steps += 1

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from crucial.kernels.products import dot
 from crucial.linear.spaces import Space
 from crucial.types import Floats
 
@@ -116,7 +117,7 @@ def truncated_newton(
             after = loss_value + 0.5 * l2 * (norm + 2.0 * rate * along + rate * rate * length)
             if after <= value + _ENOUGH * rate * slope or -slope <= _ROUNDING * abs(value):
                 break
-            bend = l2 * (along + rate * length) + float(np.dot(by_score, moved))
+            bend = l2 * (along + rate * length) + dot(by_score, moved)
             if bend <= 0.0:
                 break  # (still falling here, so it fell all the way: the values are rounded)
             # (a secant of the derivative along the step, kept away from both ends)

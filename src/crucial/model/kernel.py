@@ -12,6 +12,7 @@ from msgspec.structs import replace as replaced
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
+from crucial.kernels.products import expect_products, row_sums
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
@@ -178,6 +179,7 @@ class KernelRanker(FrozenModel):
         out = np.zeros(instances.n_rows)
         if not len(self.coefficients):
             return out
+        expect_products(instances.n_rows * (self.support.size + len(self.coefficients)))
         bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]
 
         def block(first: int, last: int) -> None:
@@ -191,9 +193,9 @@ class KernelRanker(FrozenModel):
         if self.kernel.form == "precomputed":
             found = instances.take_rows(np.arange(first, last)).table[:, self.rows]
             values = np.asarray(found.toarray() if instances.is_sparse else found, np.float64)
-            return np.asarray(values @ self.coefficients)
+            return row_sums(values, self.coefficients)
         columns = scaled_columns(self.columns, instances.take_rows(np.arange(first, last)))
-        return np.asarray(self.kernel(columns, self.support) @ self.coefficients)
+        return row_sums(self.kernel(columns, self.support), self.coefficients)
 
     @property
     def importance_of(self) -> str:

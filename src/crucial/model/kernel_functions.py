@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.kernels.elementary import exp
+from crucial.kernels.elementary import exp, power
+from crucial.kernels.products import column_sums, matrix_product, row_products, row_sums
 from crucial.types import Floats
 
 __all__ = ["KERNELS", "Kernel", "KernelCall"]
@@ -58,11 +59,11 @@ class Kernel:
         """Return the kernel of every row of A and row of B."""
         if not isinstance(self.form, str):
             return self._own(A, B)
-        products = np.asarray(A @ B.T)
+        products = row_products(A, B)
         if self.form == "linear":
             return products
         if self.form == "poly":
-            return np.asarray((self.gamma * products + self.coef0) ** self.degree)
+            return power(self.gamma * products + self.coef0, float(self.degree))
         apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * products
         return np.asarray(exp(-self.gamma * np.maximum(apart, 0.0)))
 
@@ -89,10 +90,10 @@ class Kernel:
         if not isinstance(self.form, str):
             blocks = [rows[first : first + _BLOCK] for first in range(0, len(rows), _BLOCK)]
             return np.concatenate([np.diag(self(block, block)) for block in blocks])
-        squares = (rows * rows).sum(axis=1)
+        squares: Floats = (rows * rows).sum(axis=1)
         if self.form == "linear":
-            return np.asarray(squares)
-        return np.asarray((self.gamma * squares + self.coef0) ** self.degree)
+            return squares
+        return power(self.gamma * squares + self.coef0, float(self.degree))
 
     def bounds(self, support: Floats, reach: Floats) -> tuple[Floats, Floats]:
         """Return how large a kernel and its slopes can be, at least what is computed on the way.
@@ -126,19 +127,22 @@ class Kernel:
         A kernel of the user's own is differenced.
         """
         if self.form == "linear":
-            return np.tile(coefficients @ support, (len(rows), 1))
+            return np.tile(column_sums(support, coefficients), (len(rows), 1))
         if self.form == "poly":
-            bases = self.gamma * (rows @ support.T) + self.coef0
-            pull = self.degree * self.gamma * bases ** (self.degree - 1)
-            return np.asarray(pull @ (coefficients[:, None] * support))
+            bases = self.gamma * row_products(rows, support) + self.coef0
+            pull = self.degree * self.gamma * power(bases, self.degree - 1.0)
+            return matrix_product(pull, coefficients[:, None] * support)
         if self.form == "rbf":
             alike = self(rows, support)
-            pull = alike @ (coefficients[:, None] * support)
-            return np.asarray(2.0 * self.gamma * (pull - (alike @ coefficients)[:, None] * rows))
+            pull = matrix_product(alike, coefficients[:, None] * support)
+            own = row_sums(alike, coefficients)[:, None] * rows
+            return np.asarray(2.0 * self.gamma * (pull - own))
         out, step = np.empty(rows.shape), 1e-4
         for j in range(rows.shape[1]):
             move = np.zeros(rows.shape[1])
             move[j] = step
-            above, below = (self(rows + side * move, support) @ coefficients for side in (1, -1))
+            above, below = (
+                row_sums(self(rows + side * move, support), coefficients) for side in (1, -1)
+            )
             out[:, j] = (above - below) / (2.0 * step)
         return out

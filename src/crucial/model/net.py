@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from crucial.kernels.elementary import tanh
+from crucial.kernels.products import expect_products, row_products, row_sums
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
@@ -169,14 +170,16 @@ class NetRanker(FrozenModel):
         """Return the score of every row."""
         instances = self._check_rows(X, groups, n_jobs)
         out = np.zeros(instances.n_rows)
+        expect_products(instances.n_rows * sum(layer.weights.size for layer in self.layers))
         bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]
 
         def block(first: int, last: int) -> None:
             some = instances.take_rows(np.arange(first, last))
             values = scaled_columns(self.columns, some)
             for layer in self.layers:
-                values = activated(values @ layer.weights.T + layer.bias, self.activation)
-            out[first:last] = values @ self.output
+                sums = row_products(values, layer.weights) + layer.bias
+                values = activated(sums, self.activation)
+            out[first:last] = row_sums(values, self.output)
 
         over_ranges(bounds, count_threads(n_jobs), block)
         return out

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from crucial.kernels.elementary import log
+from crucial.kernels.products import column_sums, matrix_product, row_products, row_sums
 from crucial.model.net import activated, slope_of
 from crucial.types import Floats, Ints
 
@@ -34,15 +36,34 @@ class Inputs:
 
     def times(self, weights: Floats) -> Floats:
         """Return the product with a matrix of shape (n_columns, k)."""
+        if isinstance(self.matrix, np.ndarray):
+            return matrix_product(self.matrix, weights)
         product = np.asarray(self.matrix @ weights)
-        return product if self.shift is None else product + self.shift @ weights
+        return product if self.shift is None else product + column_sums(weights, self.shift)
 
     def back(self, by_product: Floats) -> Floats:
         """Return the gradient by that matrix, given the gradient by the product."""
+        if isinstance(self.matrix, np.ndarray):
+            return matrix_product(self.matrix.T, by_product)
         found = np.asarray(self.matrix.T @ by_product)
         if self.shift is None:
             return found
         return np.asarray(found + np.multiply.outer(self.shift, by_product.sum(axis=0)))
+
+
+def _normal(random: np.random.Generator, size: int) -> Floats:
+    """Draw normal numbers by the polar method (Marsaglia & Bray 1964).
+
+    Those of NumPy contain logarithms of the C library, whose last digits depend on the CPU.
+    """
+    out = np.zeros(0)
+    while len(out) < size:
+        x, y = 2.0 * random.random((2, size)) - 1.0
+        square = x * x + y * y
+        inside = (square > 0.0) & (square < 1.0)
+        within = square[inside]
+        out = np.append(out, x[inside] * np.sqrt(-2.0 * log(within) / within))
+    return out[:size]
 
 
 class Network:
@@ -70,8 +91,8 @@ class Network:
             return np.zeros(self.n_weights)
         parts = []
         for b, a in self._shapes:
-            parts += [random.normal(size=b * a) / np.sqrt(max(a, 1)), np.zeros(b)]
-        parts.append(random.normal(size=self._widths[-1]) / np.sqrt(self._widths[-1]))
+            parts += [_normal(random, b * a) / np.sqrt(max(a, 1)), np.zeros(b)]
+        parts.append(_normal(random, self._widths[-1]) / np.sqrt(self._widths[-1]))
         return np.concatenate(parts)
 
     def layers(self, theta: Floats) -> tuple[list[tuple[Floats, Floats]], Floats]:
@@ -91,9 +112,9 @@ class Network:
         layers, v = self.layers(theta)
         outs: list[Floats] = []
         for number, (weights, bias) in enumerate(layers):
-            total = inputs.times(weights.T) if number == 0 else outs[-1] @ weights.T
+            total = inputs.times(weights.T) if number == 0 else row_products(outs[-1], weights)
             outs.append(activated(total + bias, self.activation))
-        scores = outs[-1] @ v if outs else inputs.times(v[:, None])[:, 0]
+        scores = row_sums(outs[-1], v) if outs else inputs.times(v[:, None])[:, 0]
         return scores, outs
 
     def gradient(self, theta: Floats, inputs: Inputs, loss: Any) -> tuple[float, Floats]:
@@ -110,14 +131,14 @@ class Network:
         layers, v = self.layers(theta)
         if not outs:
             return value, inputs.back(by_score[:, None])[:, 0]
-        parts = [outs[-1].T @ by_score]
+        parts = [column_sums(outs[-1], by_score)]
         back = np.multiply.outer(by_score, v)
         for number in reversed(range(len(layers))):
             back = back * slope_of(outs[number], self.activation)
-            by_weights = inputs.back(back).T if number == 0 else back.T @ outs[number - 1]
-            parts[:0] = [by_weights.ravel(), back.sum(axis=0)]
+            below = inputs.back(back).T if number == 0 else matrix_product(back.T, outs[number - 1])
+            parts[:0] = [below.ravel(), back.sum(axis=0)]
             if number:
-                back = back @ layers[number][0]
+                back = matrix_product(back, layers[number][0])
         return value, np.concatenate(parts)
 
     def slopes(self, theta: Floats, inputs: Inputs) -> Floats:
@@ -128,5 +149,6 @@ class Network:
             return np.abs(v)
         back = np.broadcast_to(v, outs[-1].shape)
         for number in reversed(range(len(layers))):
-            back = (back * slope_of(outs[number], self.activation)) @ layers[number][0]
+            back = back * slope_of(outs[number], self.activation)
+            back = matrix_product(back, layers[number][0])
         return np.asarray(np.sqrt(np.mean(back**2, axis=0)))

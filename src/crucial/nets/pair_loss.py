@@ -13,6 +13,7 @@ import numpy as np
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.levels import Levels
 from crucial.kernels.logistic import LogisticSums
+from crucial.kernels.products import dot
 from crucial.types import Floats, Ints
 
 __all__ = ["PairLoss", "Shuffled"]
@@ -64,7 +65,7 @@ class PairLoss:
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the loss, and its gradient by the scores."""
-        value, gradient = float(np.dot(self._line, scores)), self._line.copy()
+        value, gradient = dot(self._line, scores), self._line.copy()
         for sums, factor in self._sums:
             won, lost, _, loss = sums.sums(scores, 0.0)
             value += float((factor * loss).sum())

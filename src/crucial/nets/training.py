@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
+from crucial.kernels.elementary import power
+from crucial.kernels.products import dot
+from crucial.linear.quasi_newton import quasi_newton
 from crucial.nets.network import Inputs, Network
 from crucial.nets.pair_loss import Shuffled
 from crucial.types import Floats
@@ -48,7 +50,7 @@ def _objective(
 ) -> Callable[[Floats], tuple[float, Floats]]:
     def objective(theta: Floats) -> tuple[float, Floats]:
         value, gradient = network.gradient(theta, inputs, loss)
-        return value + 0.5 * l2 * float(np.dot(theta, theta)), gradient + l2 * theta
+        return value + 0.5 * l2 * dot(theta, theta), gradient + l2 * theta
 
     return objective
 
@@ -65,21 +67,8 @@ def lbfgs(
 ) -> Trained:
     """Minimise loss and ridge over all rows, until no entry of the gradient is above ``tol``."""
     objective = _objective(network, inputs, batches.whole(), l2)
-    done = 0
-    last = theta
-
-    def iterated(intermediate_result: OptimizeResult) -> None:
-        nonlocal done, last
-        done += 1
-        last = np.array(intermediate_result.x)
-        if after(last, float(intermediate_result.fun)):
-            raise StopIteration
-
-    if len(theta):
-        options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 4 * max_iter}
-        minimize(objective, theta, jac=True, method="L-BFGS-B", callback=iterated, options=options)
-    value, slope = objective(last)
-    return Trained(last, value, slope, done)
+    last, steps = quasi_newton(objective, theta, tol, max_iter, after)
+    return Trained(last, *objective(last), steps)
 
 
 def adam(
@@ -96,16 +85,16 @@ def adam(
     """Follow the gradients of minibatches, by steps that shrink to a tenth over all epochs."""
     theta = theta.copy()
     mean, square = np.zeros_like(theta), np.zeros_like(theta)
-    steps, epochs = 0, 0
+    first_left, second_left, epochs = 1.0, 1.0, 0  # (what is left of the zeros they began with)
     for epoch in range(max_iter if len(theta) else 0):
-        rate = learning_rate * 0.1 ** (epoch / max_iter)
+        rate = learning_rate * power(0.1, epoch / max_iter)
         for rows, loss in batches.epoch(np.random.default_rng([seed, 1, epoch])):
             gradient = _objective(network, inputs.take(rows), loss, l2)(theta)[1]
-            steps += 1
+            first_left, second_left = first_left * _FIRST, second_left * _SECOND
             mean += (1.0 - _FIRST) * (gradient - mean)
             square += (1.0 - _SECOND) * (gradient**2 - square)
-            scale = np.sqrt(square / (1.0 - _SECOND**steps)) + _SMALL
-            theta -= rate * mean / (1.0 - _FIRST**steps) / scale
+            scale = np.sqrt(square / (1.0 - second_left)) + _SMALL
+            theta -= rate * mean / (1.0 - first_left) / scale
         epochs += 1
         if after(theta.copy(), float("nan")):
             break

@@ -143,7 +143,7 @@ def test_validation_rows_need_queries_where_the_others_have_them():
 
 
 def test_a_net_is_described():
-    found = describe(RankNet((3,), max_iter=5).fit(X, Y, qid=QID).model_)
+    found = describe(RankNet((3,), max_iter=30).fit(X, Y, qid=QID).model_)
     assert "3 tanh units" in found.size
     assert any("not additive" in line for line in found.lines)
     assert [one.feature for one in found.features[:2]] in ([0, 1], [1, 0])

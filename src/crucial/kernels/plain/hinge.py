@@ -67,5 +67,5 @@ def hinge_moved(
     """Write the sums of values over partners; see `crucial.kernels.hinge.HingeSums.moved`."""
     out[:] = 0.0
     for hi, lo, _, factor in _blocks(scores, margins, power, cut, levels):
-        out[hi] += factor @ values[lo]
-        out[lo] += values[hi] @ factor
+        out[hi] += (factor * values[lo]).sum(axis=1)
+        out[lo] += (values[hi][:, None] * factor).sum(axis=0)
