@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from crucial import Groups, evaluate
+from crucial import evaluate
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.measures.names import MEASURES
 
