@@ -13,9 +13,9 @@ from crucial.data.groups import Groups
 from crucial.estimators.registry import ranker_class
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.kernels import products
+from crucial.kernels.quasi_newton import quasi_newton
 from crucial.linear.differences import Centring
 from crucial.linear.least_squares import solve_kernel
-from crucial.linear.quasi_newton import quasi_newton
 from crucial.linear.solution import rounded
 from crucial.nets.network import Network
 
