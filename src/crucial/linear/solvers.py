@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from crucial.kernels.products import dot
+from crucial.kernels.quasi_newton import quasi_newton
 from crucial.linear.design import Matrix
-from crucial.linear.quasi_newton import quasi_newton
 from crucial.linear.solution import SmoothLoss, Solution, ridge
 from crucial.linear.spaces import FeatureSpace
 from crucial.linear.truncated_newton import truncated_newton

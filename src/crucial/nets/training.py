@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.kernels.elementary import power
 from crucial.kernels.products import dot
-from crucial.linear.quasi_newton import quasi_newton
+from crucial.kernels.quasi_newton import quasi_newton
 from crucial.nets.network import Inputs, Network
 from crucial.nets.pair_loss import Shuffled
 from crucial.types import Floats
