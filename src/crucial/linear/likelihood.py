@@ -58,7 +58,7 @@ def running_log_sums(logs: Floats, first: Ints) -> Floats:
     for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(logs)]):
         if start in before and sums[start - 1] > 0.0:
             sums[start] += sums[start - 1] * exp(float(unit[start - 1] - unit[start]))
-        np.cumsum(sums[start:end], out=sums[start:end])
+        np.add.accumulate(sums[start:end], out=sums[start:end])
     return unit + log(sums)
 
 

@@ -59,6 +59,8 @@ class FeatureSpace:
 
     def some(self, columns: Ints) -> FeatureSpace:
         """Return the weights of some columns."""
+        if isinstance(self._matrix, np.ndarray):
+            return FeatureSpace(self._matrix.take(columns, axis=1))  # (rows stay contiguous)
         return FeatureSpace(self._matrix[:, columns])
 
     def scores(self, w: Floats) -> Floats:
