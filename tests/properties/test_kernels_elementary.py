@@ -86,9 +86,9 @@ def test_bytes_are_those_of_every_other_machine():
     }
     digests = {k: hashlib.sha256(v.tobytes()).hexdigest()[:16] for k, v in made.items()}
     assert digests == {
-        "exp": "5ca186080e0b44c9",
-        "log": "e9cbcd248144e71b",
-        "log1p": "fa99ecc9d2e9b718",
+        "exp": "394c0864a55174ed",
+        "log": "f045fb0328212346",
+        "log1p": "61a4c3d0d82381b4",
         "tanh": "f00daa3c887c3559",
     }
 

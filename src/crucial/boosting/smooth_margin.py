@@ -31,6 +31,9 @@ from crucial.weak.drops import SNAP
 
 __all__ = ["SmoothClassMarginStep", "SmoothMarginStep", "smooth_step"]
 
+# A smooth margin that is 0 may be so much, by the rounding of the logarithm of the loss.
+_ROUNDING = 1e-13
+
 
 def smooth_step(right: float, wrong: float, tied: float, g: float) -> float:
     """Return the step of a {0, 1} ranker on the smooth margin (equation 12; may be infinite).
@@ -121,7 +124,7 @@ class SmoothMarginStep(Step):
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
         g = self.smooth_margin(potentials)
-        if not g > 0.0:
+        if not g > _ROUNDING:
             return self._descent(candidate, potentials)
         if min(abs(candidate.slope), 1.0) <= g:
             return 0.0  # (no ranker is better than the margin reached: all is done)

@@ -35,6 +35,8 @@ Number = TypeVar("Number", float, Floats)
 
 LOG2_E = 1.4426950408889634
 LOG_2 = 0.6931471805599453
+# 1 / ln 2 in two parts, of which the first has half of the digits.
+LOG2_E_HIGH, LOG2_E_LOW = 1.4426950365304947, 4.3584687174185184e-09
 # ln 2 in two parts: multiples of the first by whole numbers below 2^20 are exact.
 LOG_2_HIGH, LOG_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 # Adding this number rounds to a whole number, which the low bits of the sum then contain.
@@ -51,8 +53,8 @@ _LOADED, _COMPILED = 100, 20_000
 _LOADS = "crucial.kernels.compiled.elementary"
 
 
-def exp_series(r: Number) -> Number:
-    """Return e^r - 1 for ``abs(r) <= ln(2) / 2``: a Chebyshev interpolant, error 2^-61."""
+def exp_rest(r: Number) -> Number:
+    """Return e^r - 1 - r for ``abs(r) <= ln(2) / 2``: a Chebyshev interpolant, error 2^-61."""
     z = r * r
     zz = z * z
     low = (0.5 + r * 0.1666666666666667) + z * (0.04166666666666667 + r * 0.008333333333326084)
@@ -60,14 +62,21 @@ def exp_series(r: Number) -> Number:
         2.480158732567746e-05 + r * 2.755725517000089e-06
     )
     rest = (2.755727347871858e-07 + r * 2.5105312729622103e-08) + z * 2.09147553258932e-09
-    return r + z * (low + zz * (high + zz * rest))
+    return z * (low + zz * (high + zz * rest))
+
+
+def exp_reduced(high: Number, low: Number) -> Number:
+    """Return e^(high - low) near 1; the last addition is the only one whose rounding counts."""
+    r = high - low
+    top = 1.0 + r
+    return top + ((r - (top - 1.0)) + (exp_rest(r) + ((high - r) - low)))
 
 
 def log_series(f: Number) -> tuple[Number, Number]:
-    """Return a and b with ``log(1 + f) = f - (a - b)`` for 1 + f in [sqrt(1/2), sqrt(2)).
+    """Return log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)), as a sum of two numbers.
 
-    b is ``s (a + R)`` with ``s = f / (2 + f)`` and the Chebyshev interpolant R of
-    ``(2 artanh s) / s - 2`` (error 2^-60).
+    It is ``f - a + s (a + R)`` with ``a = f^2 / 2``, ``s = f / (2 + f)`` and the Chebyshev
+    interpolant R of ``(2 artanh s) / s - 2`` (error 2^-60).
     """
     s = f / (2.0 + f)
     z = s * s
@@ -77,14 +86,32 @@ def log_series(f: Number) -> tuple[Number, Number]:
     high = 0.18181795547521137 + z * 0.15386244737621665
     high = high + zz * (0.13268638369266825 + z * 0.13088034850927555)
     a = 0.5 * f * f
-    return a, s * (a + z * (low + zz * zz * high))
+    top = f - a
+    return top, ((f - top) - a) + s * (a + z * (low + zz * zz * high))
+
+
+def log_sum(k: Number, top: Number, rest: Number) -> Number:
+    """Return ``k ln(2) + top + rest``."""
+    base = k * LOG_2_HIGH
+    whole = base + top
+    return whole + (((base - whole) + top) + (rest + k * LOG_2_LOW))
+
+
+def log2_sum(k: Number, top: Number, rest: Number) -> Number:
+    """Return ``k + (top + rest) / ln(2)``, by products of halves of the digits."""
+    scaled = top * 134217729.0
+    half = scaled - (scaled - top)
+    base = half * LOG2_E_HIGH
+    whole = k + base
+    more = (half * LOG2_E_LOW + (top - half) * LOG2_E) + rest * LOG2_E
+    return whole + (((k - whole) + base) + more)
 
 
 def _exp_number(x: float) -> float:
     if not LOWEST <= x <= HIGHEST:
         return x if x != x else (math.inf if x > 0.0 else 0.0)
     k = (x * LOG2_E + ROUNDING) - ROUNDING
-    y = 1.0 + exp_series((x - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    y = exp_reduced(x - k * LOG_2_HIGH, k * LOG_2_LOW)
     return y * 2.0**k if -1022.0 <= k < 1024.0 else _scaled(y, int(k))
 
 
@@ -99,7 +126,7 @@ def _exp_block(x: Floats) -> Floats:
     clipped = np.where(x > HIGHEST, HIGHEST, np.where(x < LOWEST, LOWEST, x))
     shifted = clipped * LOG2_E + ROUNDING
     k = shifted - ROUNDING
-    y = 1.0 + exp_series((clipped - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    y = exp_reduced(clipped - k * LOG_2_HIGH, k * LOG_2_LOW)
     n = shifted.view(np.int64) - ROUNDING_BITS
     half = n >> 1
     y *= ((half + 1023) << 52).view(np.float64)
@@ -118,8 +145,7 @@ def _log_number(x: float) -> float:
     if not 0.0 < x < math.inf:
         return x if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
     k, f = _split_number(x)
-    a, b = log_series(f)
-    return k * LOG_2_HIGH - ((a - (b + k * LOG_2_LOW)) - f)
+    return log_sum(k, *log_series(f))
 
 
 def _split_block(x: Floats) -> tuple[Floats, Floats]:
@@ -131,8 +157,7 @@ def _split_block(x: Floats) -> tuple[Floats, Floats]:
 
 def _log_block(x: Floats) -> Floats:
     k, f = _split_block(x)
-    a, b = log_series(f)
-    return _log_special(x, k * LOG_2_HIGH - ((a - (b + k * LOG_2_LOW)) - f))
+    return _log_special(x, log_sum(k, *log_series(f)))
 
 
 def _log_special(x: Floats, value: Floats) -> Floats:
@@ -147,21 +172,20 @@ def _log2_number(x: float) -> float:
     if not 0.0 < x < math.inf:
         return _log_number(x)
     k, f = _split_number(x)
-    a, b = log_series(f)
-    return k + (f - (a - b)) * LOG2_E
+    return log2_sum(k, *log_series(f))
 
 
 def _log2_block(x: Floats) -> Floats:
     k, f = _split_block(x)
-    a, b = log_series(f)
-    return _log_special(x, k + (f - (a - b)) * LOG2_E)
+    return _log_special(x, log2_sum(k, *log_series(f)))
 
 
 def _exp2_number(x: float) -> float:
     if not -1076.0 <= x <= 1025.0:
         return x if x != x else (math.inf if x > 0.0 else 0.0)
     k = (x + ROUNDING) - ROUNDING
-    return _scaled(1.0 + exp_series((x - k) * LOG_2), int(k))
+    r = (x - k) * LOG_2
+    return _scaled(exp_reduced(r, r * 0.0), int(k))
 
 
 def _exp2_block(x: Floats) -> Floats:
@@ -170,14 +194,16 @@ def _exp2_block(x: Floats) -> Floats:
     k, left = (shifted.view(np.int64) - ROUNDING_BITS).astype(np.int32), shifted - ROUNDING
     if np.array_equal(left, clipped):
         return np.ldexp(1.0, k)
-    return np.ldexp(1.0 + exp_series((clipped - left) * LOG_2), k)
+    r = (clipped - left) * LOG_2
+    return np.ldexp(exp_reduced(r, r * 0.0), k)
 
 
 def _expm1_number(x: float) -> float:
     if not -40.0 <= x <= HIGHEST:
         return x if x != x else (math.inf if x > 0.0 else -1.0)
     k = (x * LOG2_E + ROUNDING) - ROUNDING
-    s = exp_series((x - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    r = (x - k * LOG_2_HIGH) - k * LOG_2_LOW
+    s = r + exp_rest(r)
     if k == 0.0:
         return s
     return 2.0**k * s + (2.0**k - 1.0) if k < 1024.0 else _exp_number(x)
@@ -186,7 +212,8 @@ def _expm1_number(x: float) -> float:
 def _expm1_block(x: Floats) -> Floats:
     clipped = np.where(x > HIGHEST, HIGHEST, np.where(x < -40.0, -40.0, x))
     k = (clipped * LOG2_E + ROUNDING) - ROUNDING
-    s = exp_series((clipped - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    r = (clipped - k * LOG_2_HIGH) - k * LOG_2_LOW
+    s = r + exp_rest(r)
     unit = np.ldexp(1.0, np.nan_to_num(k).astype(np.int32))
     y = np.where(k == 0.0, s, unit * s + (unit - 1.0))
     return np.where(x < -40.0, -1.0, np.where(k >= 1024.0, _exp_block(x), y))

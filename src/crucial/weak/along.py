@@ -142,7 +142,8 @@ class _AlongPairs:
     def turns(self, sign: float) -> bool:
         """See `Along`."""
         trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
-        return trial.potentials(self._spare)[1] - self._start > 1.0
+        # (one misordered pair costs as much; pairs that it ties lose their scores beside such steps)
+        return trial.potentials(self._spare)[1] > 0.5 * _INFINITE
 
     def left(self, sign: float) -> float:
         """See `Along`."""

@@ -21,7 +21,17 @@ from crucial.kernels.jit import kernel
 
 __all__ = ["exp", "exp_all", "log", "log1p", "log1p_all", "log2", "log_all"]
 
-_exp_series, _log_series = kernel(plain.exp_series), kernel(plain.log_series)
+_log_series = kernel(plain.log_series)
+_log_sum, _log2_sum = kernel(plain.log_sum), kernel(plain.log2_sum)
+exp_rest = kernel(plain.exp_rest)
+
+
+@kernel
+def _exp_reduced(high, low):
+    """Return e^(high - low) near 1; see `crucial.kernels.elementary.exp_reduced`."""
+    r = high - low
+    top = 1.0 + r
+    return top + ((r - (top - 1.0)) + (exp_rest(r) + ((high - r) - low)))
 
 
 @kernel
@@ -34,7 +44,7 @@ def exp(x):
         clipped = LOWEST
     shifted = clipped * LOG2_E + ROUNDING
     k = shifted - ROUNDING
-    y = 1.0 + _exp_series((clipped - k * LOG_2_HIGH) - k * LOG_2_LOW)
+    y = _exp_reduced(clipped - k * LOG_2_HIGH, k * LOG_2_LOW)
     n = np.float64(shifted).view(np.int64) - ROUNDING_BITS
     half = n >> 1
     # (in two steps, each with an exponent in range: the second one rounds numbers below normal)
@@ -56,8 +66,8 @@ def _split(x):
 def log(x):
     """Return the natural logarithm."""
     k, f = _split(x)
-    a, b = _log_series(f)
-    value = k * LOG_2_HIGH - ((a - (b + k * LOG_2_LOW)) - f)
+    top, rest = _log_series(f)
+    value = _log_sum(k, top, rest)
     if x > 0.0 and x < np.inf:
         return value
     if x > 0.0:
@@ -69,20 +79,24 @@ def log(x):
 def log2(x):
     """Return the logarithm to base 2 of a positive finite number."""
     k, f = _split(x)
-    a, b = _log_series(f)
-    return k + (f - (a - b)) * LOG2_E
+    top, rest = _log_series(f)
+    return _log2_sum(k, top, rest)
 
 
 @kernel
 def log1p(x):
     """Return log(1 + x)."""
     u = 1.0 + x
-    value = log(u)
+    k, f = _split(u)
+    top, rest = _log_series(f)
+    value = _log_sum(k, top, rest) + (x - (u - 1.0)) / u
     if u == 1.0:
         return x
     if u > 0.0 and u < np.inf:
-        return value + (x - (u - 1.0)) / u
-    return value
+        return value
+    if u > 0.0:
+        return u
+    return -np.inf if u == 0.0 else np.nan
 
 
 @kernel
