@@ -278,7 +278,7 @@ def test_the_untouched_text_of_the_hostile_files_is_fine(path):
 def test_brackets_in_names_are_no_levels(path):
     names = ['x[\\"[' * 400, "y{" * 400]
     save_model(AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.5], names), path)
-    assert load_model(path).feature_names == names
+    assert list(load_model(path).feature_names) == names
 
 
 def test_keys_of_the_envelope(path):
