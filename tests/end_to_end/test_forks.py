@@ -115,6 +115,8 @@ print([in_child(fitted) == here for _ in range(2)], here == found[0])
 """
 
 POOLS = """
+import multiprocessing
+multiprocessing.set_start_method("fork")  # (the default up to Python 3.13)
 from joblib import Parallel, delayed
 for backend in sys.argv[1:]:
     with Parallel(n_jobs=2, backend=backend) as pool:

@@ -33,6 +33,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from typing import Annotated, Any
 
@@ -61,6 +62,10 @@ MAX_BYTES = 64 * 1024 * 1024  # about half a million rounds
 # Values, and lists and mappings, of a file: a few bytes of text each, but much more in memory.
 # 64 MiB of weights are four million numbers; half a million rounds have one mapping in 47 bytes.
 _MAX_VALUES = 1 << 23
+_MOST_LEVELS = 500
+_DEEP = "is nested too deeply to be a model file."
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _FEW_CONTAINERS, _BYTES_PER_CONTAINER = 1 << 16, 8
 # Those of the summary of the training become dicts and lists of Python, twice for a while.
 _SUMMARY_BYTES_PER_CONTAINER = 32
@@ -143,6 +148,25 @@ def _crowded_summary(model: bytes) -> str:
     """Return what the summary of the training has too many of, if it does."""
     summary = bytes(_decoded(model, _Kind).training)
     return _crowd(summary, _SUMMARY_BYTES_PER_CONTAINER, "a summary of the training of its size")
+
+
+def _is_deep(data: bytes) -> bool:
+    """Return whether lists and mappings are nested too deeply.
+
+    (Up to Python 3.13, parsers stop at a number of levels; since then, where the stack ends.)
+    """
+    return _has_levels(data) and _has_levels(_TEXT.sub(b"", data))
+
+
+def _has_levels(text: bytes) -> bool:
+    """The same, where a bracket in a text counts too."""
+    marks = text.translate(None, _NO_BRACKETS)
+    for _ in range(_MOST_LEVELS):
+        inner = marks
+        marks = inner.replace(b"[]", b"").replace(b"{}", b"")
+        if marks == inner:  # (nothing is left, or not all are closed)
+            return marks.count(b"[") + marks.count(b"{") > _MOST_LEVELS
+    return True
 
 
 def _written(payload: Payload) -> bytes:
@@ -236,13 +260,15 @@ def _parsed(data: bytes) -> Model:
         raise _Invalid(foreign)
     if too_many := _too_many(data):
         raise _Invalid(f"has {too_many}.")
+    if _is_deep(data):
+        raise _Invalid(_DEEP)
     try:
         data.decode("utf-8")
         minified = msgspec.json.format(data, indent=-1)
     except UnicodeDecodeError as error:
         raise _Invalid(f"is damaged: byte {error.start} is not UTF-8 text.") from error
     except RecursionError as error:
-        raise _Invalid("is nested too deeply to be a model file.") from error
+        raise _Invalid(_DEEP) from error
     except msgspec.DecodeError as error:
         if "truncated" in str(error):
             raise _Invalid("is truncated: the JSON ends too early. Copy it again.") from error
@@ -307,7 +333,7 @@ def _decoded(minified: bytes, kind: Any) -> Any:
     except (msgspec.DecodeError, ValueError) as error:
         raise _Invalid(f"does not contain what a model file must: {_short(error)}.") from error
     except RecursionError as error:
-        raise _Invalid("is nested too deeply to be a model file.") from error
+        raise _Invalid(_DEEP) from error
 
 
 def _check_keys(minified: bytes) -> None:

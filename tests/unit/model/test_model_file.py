@@ -248,6 +248,7 @@ HOSTILE = [
     ('"training":{}', '"training":' + '{"a":' * 100 + "1" + "}" * 100, "not too deep"),
     ('"training":{}', '"training":' + '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
     ('"training":{}', '"training":' + "[" * 60_000, "too deeply"),
+    ('"training":{}', '"training":' + '{"a":' * 600 + "1" + "}" * 600, "too deeply"),
     ('"training":{}', '"training":{},"' + "x" * 100_000 + '":1', "unknown field"),
     ('"rounds":[', '"rounds":[[],', "Expected `object`"),
     ('"rounds":[', '"rounds":[null,', "Expected `object`"),
@@ -272,6 +273,12 @@ def test_a_hostile_file_with_a_right_checksum(path, old, new, words):
 def test_the_untouched_text_of_the_hostile_files_is_fine(path):
     path.write_bytes(sealed(FINE))
     assert load_model(path) == AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.5], ["a", "b"])
+
+
+def test_brackets_in_names_are_no_levels(path):
+    names = ['x[\\"[' * 400, "y{" * 400]
+    save_model(AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.5], names), path)
+    assert list(load_model(path).feature_names) == names
 
 
 def test_keys_of_the_envelope(path):
