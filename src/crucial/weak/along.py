@@ -142,7 +142,7 @@ class _AlongPairs:
     def turns(self, sign: float) -> bool:
         """See `Along`."""
         trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
-        # (one misordered pair costs as much; pairs that it ties lose their scores beside such steps)
+        # (as one misordered pair costs; beside such steps, pairs that it ties lose their scores)
         return trial.potentials(self._spare)[1] > 0.5 * _INFINITE
 
     def left(self, sign: float) -> float:
