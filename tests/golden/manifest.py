@@ -364,9 +364,8 @@ def main() -> int:
     for name, found in zip(runs, made, strict=True):
         lines = differences(found, expected)
         wrong += len(lines)
-        print(f"{name}: {len(found) - len(lines)} as written, {len(lines)} not")  # noqa: T201
-        for line in lines:
-            print(f"  {line}")  # noqa: T201
+        sys.stdout.write(f"{name}: {len(found) - len(lines)} as written, {len(lines)} not\n")
+        sys.stdout.writelines(f"  {line}\n" for line in lines)
     return 1 if wrong else 0
 
 
