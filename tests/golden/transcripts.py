@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -87,6 +88,10 @@ def make_files(folder: Path) -> None:
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
 
 
+def _six_places(number: re.Match[bytes]) -> bytes:
+    return str(round(float(number[0]), 6) + 0.0).encode()
+
+
 def run(command: str, folder: Path) -> str:
     """Return the transcript of a command: exit code, both streams, and files that it wrote."""
     before = {path: path.read_bytes() for path in folder.iterdir()}
@@ -97,6 +102,8 @@ def run(command: str, folder: Path) -> str:
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         if before.get(path) != content:
+            if path.name.startswith("board"):  # (leaderboards are promised to rounding)
+                content = re.sub(rb"-?\d+\.\d+(e-?\d+)?", _six_places, content)
             lines.append(f"wrote {path.name} {hashlib.sha256(content).hexdigest()[:12]}")
     return "\n".join(lines) + "\n"
 
