@@ -17,7 +17,7 @@ _NUMBERS = "agreement/test_export_numbers.py"
 _CODE = "agreement/test_export_code.py"
 _SHAP = "agreement/test_export_engines.py::test_shap_values_are_those_of_the_rows"
 _EXPORTS = (_TARGETS, _NUMBERS)
-_WITHOUT_CHANCES = ("elasticsearch", "pmml", "ranklib", "solr")
+_WITHOUT_CHANCES = ("elasticsearch", "solr")
 
 
 def _scores(target: str) -> tuple[str, ...]:
@@ -101,9 +101,7 @@ CONCERNED = {
         _NUMBERS,
         _NAMES,
     ),
-    "model/export/targets/pmml_file.py": (*_scores("pmml"), _NAMES),
     "model/export/targets/python_code.py": (*_scores("python"), _NAMES, _CODE),
-    "model/export/targets/ranklib_text.py": (*_scores("ranklib"), _NUMBERS),
     "model/export/targets/solr_json.py": (*_scores("solr"), _NUMBERS),
     "model/export/targets/sql_code.py": (*_scores("sql"), _NAMES, _CODE),
     "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS, _SHAP),

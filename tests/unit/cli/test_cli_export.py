@@ -91,7 +91,7 @@ def test_names_are_read_from_a_file(crucial, model, tmp_path):
         (["--to", "xgboost", "-o", "no/such/folder"], "no/such/folder"),
         (["--to", "xgboost"], "crucial export MODEL --to TARGET -o FILE"),
         (["--to", "solr", "-o", "x"], "finds features by their names"),
-        (["--to", "ranklib", "-o", "x"], "--missing zero"),
+        (["--to", "ranklib", "-o", "x"], "export to xgboost, lightgbm or onnx."),
         (["--to", "xgboost", "-o", "x", "--dialect", "duckdb"], "takes no dialect"),
         (["--to", "xgboost", "-o", "x", "--features", "bad.json"], "a JSON object"),
         (["--to", "xgboost", "-o", "x", "--features", "none.json"], "no such file"),

@@ -220,15 +220,10 @@ def read_names(path: PathLike | None) -> dict[str, str]:
 def _print_targets() -> None:
     from crucial.model.export.targets import TARGETS, target_named
 
-    shown = table(label_column("target"), "what it is", "numbers", "missing values")
+    shown = table(label_column("target"), "what it is", "numbers")
     targets = {name: target_named(name) for name in TARGETS}
     for name, target in targets.items():
-        missing = (
-            "as no opinion"
-            if target.knows_missing
-            else "count as 0: refused without --missing zero"
-        )
-        shown.add_row(name, target.title, target.numbers, missing)
+        shown.add_row(name, target.title, target.numbers)
     console().print(shown)
     console().print()
     kinds = table(label_column("models"), "go to")
