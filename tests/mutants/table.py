@@ -71,7 +71,6 @@ CONCERNED = {
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/pairs.py": (*_MEASURES, *_REVIEW),
     "measures/precision.py": _MEASURES,
-    "measures/problems.py": ("measures/test_problems.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "measures/runs.py": ("measures/test_measure_runs.py",),
     "measures/top_losses.py": _REVIEW,
