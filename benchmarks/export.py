@@ -31,7 +31,7 @@ TARGETS: dict[str, dict[str, Any]] = {
     "xgboost": {}, "lightgbm": {}, "onnx": {}, "elasticsearch-ltr": {}, "elasticsearch": {},
     # (its numbers do not separate all thresholds of the random trees)
     "solr": {"allow_ties": True},
-    "ranklib": {"missing": "zero"}, "pmml": {}, "c": {}, "python": {}, "javascript": {}, "sql": {},
+    "c": {}, "python": {}, "javascript": {}, "sql": {},
     "sql, duckdb": {"dialect": "duckdb"}, "sql, postgres": {"dialect": "postgres"},
 }  # fmt: skip
 

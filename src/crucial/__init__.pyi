@@ -88,7 +88,6 @@ from crucial.measures.base import Measure as Measure
 from crucial.measures.evaluation import Evaluation as Evaluation
 from crucial.measures.evaluation import evaluate as evaluate
 from crucial.measures.names import get_measure as get_measure
-from crucial.measures.problems import ranking_problem as ranking_problem
 from crucial.measures.runs import evaluate_run as evaluate_run
 from crucial.model.additive import AdditiveRanker as AdditiveRanker
 from crucial.model.file import load_model as load_model

@@ -184,7 +184,7 @@ def held_or_refused(target, names, tmp_path_factory):
         model = random_model("stumps", 1, names=tuple(names), float32=True)
     except ParameterError:
         return  # (no name of a feature at all)
-    more = {} if own.knows_missing else {"missing": "zero"}
+    more = {}
     if target == "solr":
         more["data"] = np.array([[-2.0], [-1.0], [0.0], [0.5], [1.0]]) * np.ones(4)
     try:

@@ -327,17 +327,14 @@ def test_databases_give_the_same_bits(database, held, tmp_path):
     assert [score for (score,) in found] == model.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("name", ["xgboost", "elasticsearch-ltr", "solr", "ranklib"])
+@pytest.mark.parametrize("name", ["xgboost", "elasticsearch-ltr", "solr"])
 def test_values_that_collide_in_float32_are_named_or_counted(name, tmp_path):
     X, y = real_rows("cancer")
     X = X[:, :3].copy()
     column = 1.0 + 1e-9 * y  # (two numbers, one in float32)
     X = np.column_stack((X, np.where(np.arange(len(y)) % 5 == 0, np.nan, column)))
     model = crucial.RankBoost(20).fit(X, y).model_
-    if not target_named(name).knows_missing:
-        X = np.nan_to_num(X)
     more = {"features": named(model), "data": X}
-    more |= {} if target_named(name).knows_missing else {"missing": "zero"}
     with pytest.raises(NotRankedError, match=r"'f3'|'column 3'"):
         model.export(tmp_path / "x", name, **more)
     assert list(tmp_path.iterdir()) == []
@@ -359,10 +356,9 @@ def test_every_ranker_exports_or_says_why_not(name, tmp_path, monkeypatch):
     remedies = ("export to", "score with crucial rank", "train ")
     messages = []
     for target in TARGETS:
-        settings = {"missing": "zero"} if not target_named(target).knows_missing else {}
-        settings["features"] = {f"f{at}": f"x{at}" for at in range(5)}
+        names = {f"f{at}": f"x{at}" for at in range(5)}
         try:
-            model.export(tmp_path / target, target, data=X, **settings)
+            model.export(tmp_path / target, target, data=X, features=names)
         except CrucialError as refused:
             messages.append(str(refused))
     for message in messages:

@@ -29,21 +29,16 @@ def stumps(*thresholds, **training):
     return AdditiveRanker(2, rankers, weights, ("a", "b"), training)
 
 
-def settings_of(name):
-    return {} if target_named(name).knows_missing else {"missing": "zero"}
-
-
 @pytest.mark.parametrize("name", FLOAT32)
 def test_rows_that_tie_in_float32_are_refused_or_counted(name, tmp_path):
     model = stumps(1.0 + 5e-10, 1.0 + 1.5e-9)
-    settings = settings_of(name) | {"data": NEAR}
     with pytest.raises(NotRankedError, match=r"1\.0 and 1\.000000001 of feature 'a' are the same"):
-        model.export(tmp_path / "x", name, **settings)
-    done = model.export(tmp_path / "x", name, allow_ties=True, **settings)
+        model.export(tmp_path / "x", name, data=NEAR)
+    done = model.export(tmp_path / "x", name, allow_ties=True, data=NEAR)
     assert done.n_tied == 2
     assert f"2 of 4 rows of the data have values that {name} cannot tell apart" in str(done)
     assert done.verification.n_data == 2
-    blind = model.export(tmp_path / "x", name, allow_ties=True, **settings_of(name))
+    blind = model.export(tmp_path / "x", name, allow_ties=True)
     assert blind.n_tied is None
     assert "pass the training data to count the rows" in str(blind)
 
@@ -69,16 +64,15 @@ def test_tiny_values_that_lightgbm_takes_for_0_are_counted(tmp_path):
 
 @pytest.mark.parametrize("name", FLOAT32)
 def test_what_is_infinite_in_float32_is_refused(name, tmp_path):
-    settings = settings_of(name)
     with pytest.raises(NotRankedError, match=r"the threshold 1e\+300 of feature 'a' is beyond"):
-        stumps(1e300).export(tmp_path / "x", name, **settings)
+        stumps(1e300).export(tmp_path / "x", name)
     with pytest.raises(NotRankedError, match=r"the value 1e\+300 of feature 'a' is beyond"):
-        stumps(1.0).export(tmp_path / "x", name, data=[[1e300, 0.0], [0.0, 1.0]], **settings)
+        stumps(1.0).export(tmp_path / "x", name, data=[[1e300, 0.0], [0.0, 1.0]])
     large = AdditiveRanker(2, [Stump(0, 0.0, 0)], [1e300], ("a", "b"))
     with pytest.raises(NotRankedError, match=r"add up to 1e\+300, which is beyond its range"):
-        large.export(tmp_path / "x", name, **settings)
+        large.export(tmp_path / "x", name)
     # (a column that the model does not look at may have anything)
-    stumps(1.0).export(tmp_path / "x", name, data=[[2.0, 1e300], [0.0, 1.0]], **settings)
+    stumps(1.0).export(tmp_path / "x", name, data=[[2.0, 1e300], [0.0, 1.0]])
 
 
 @pytest.mark.parametrize("name", FLOAT64)
@@ -107,12 +101,11 @@ def test_numbers_of_categories_keep_their_sides(apart, tmp_path):
 def test_zeros_for_missing_values_are_said(name, tmp_path):
     done = stumps(0.5).export(tmp_path / "x", name, missing="zero")
     assert "0" in done.notes[-1]
-    assert ("still takes NaN" in done.notes[-1]) == target_named(name).knows_missing
+    assert "still takes NaN" in done.notes[-1]
     if name not in ("lightgbm", "elasticsearch-ltr", "opensearch-ltr", "solr"):
         assert b"Exported with --missing zero: 0 stands for" in (tmp_path / "x").read_bytes()
-    if target_named(name).knows_missing:
-        stumps(0.5).export(tmp_path / "x", name)
-        assert b"--missing zero" not in (tmp_path / "x").read_bytes()
+    stumps(0.5).export(tmp_path / "x", name)
+    assert b"--missing zero" not in (tmp_path / "x").read_bytes()
 
 
 def test_thresholds_that_are_0_for_lightgbm_need_the_data(tmp_path):

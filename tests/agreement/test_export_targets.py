@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -29,9 +28,8 @@ def fewer_rows(monkeypatch):
 
 def settings_of(target):
     """Return the settings that a target needs; Solr cannot have every threshold exactly."""
-    settings = {} if target.knows_missing else {"missing": "zero"}
     rows = random_rows(None, 0).astype(np.float32).astype(np.float64)
-    return settings | ({"data": rows} if target.name == "solr" else {})
+    return {"data": rows} if target.name == "solr" else {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -238,16 +236,3 @@ def test_treelite_scores_the_same(name, tmp_path):
     table = X if name == "xgboost" else X.astype(np.float64)
     scores = treelite.gtil.predict(own, table).ravel()
     assert scores == pytest.approx(model.predict(X), abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
-def test_a_pmml_scorer_scores_the_same(tmp_path):
-    pypmml, pandas = pytest.importorskip("pypmml"), pytest.importorskip("pandas")
-    for kind in ("stumps", "trees", "ranking_trees"):
-        model = random_model(kind, 5, n_rounds=30, names=NAMES)
-        model.export(tmp_path / "x.pmml", "pmml")
-        X = random_rows(model, 3)[:100]
-        scorer = pypmml.Model.load(str(tmp_path / "x.pmml"))
-        scores = scorer.predict(pandas.DataFrame(X, columns=NAMES)).iloc[:, 0]
-        assert scores.to_numpy(float) == pytest.approx(model.predict(X), abs=1e-12)

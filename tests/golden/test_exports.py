@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "exports"
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from crucial.model.export.export import export_model  # noqa: E402
-from crucial.model.export.targets import TARGETS, target_named  # noqa: E402
+from crucial.model.export.targets import TARGETS  # noqa: E402
 from naive.random_models import random_model  # noqa: E402
 
 # ONNX files name the version of the package that wrote them; its operators are compared by scores.
@@ -36,8 +36,6 @@ def write(name, folder, variant=""):
     rankers = [ranker for model in both for ranker in model.rankers]
     weights = [weight for model in both for weight in model.weights]
     model = type(both[0])(4, rankers, weights, names)
-    if not target_named(name).knows_missing:
-        settings = {**settings, "missing": "zero"}
     if name == "solr":
         rows = [[-1.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, -1.0], [2.0, 2.0, 2.0, 2.0]]
         settings = {**settings, "data": rows}

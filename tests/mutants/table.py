@@ -17,7 +17,7 @@ _NUMBERS = "agreement/test_export_numbers.py"
 _CODE = "agreement/test_export_code.py"
 _SHAP = "agreement/test_export_engines.py::test_shap_values_are_those_of_the_rows"
 _EXPORTS = (_TARGETS, _NUMBERS)
-_WITHOUT_CHANCES = ("elasticsearch", "pmml", "ranklib", "solr")
+_WITHOUT_CHANCES = ("elasticsearch", "solr")
 
 
 def _scores(target: str) -> tuple[str, ...]:
@@ -71,7 +71,6 @@ CONCERNED = {
     "measures/paired.py": ("measures/test_paired.py",),
     "measures/pairs.py": (*_MEASURES, *_REVIEW),
     "measures/precision.py": _MEASURES,
-    "measures/problems.py": ("measures/test_problems.py",),
     "measures/ranking.py": ("measures/test_measure_values.py", "measures/test_measure_ranking.py"),
     "measures/runs.py": ("measures/test_measure_runs.py",),
     "measures/top_losses.py": _REVIEW,
@@ -101,9 +100,7 @@ CONCERNED = {
         _NUMBERS,
         _NAMES,
     ),
-    "model/export/targets/pmml_file.py": (*_scores("pmml"), _NAMES),
     "model/export/targets/python_code.py": (*_scores("python"), _NAMES, _CODE),
-    "model/export/targets/ranklib_text.py": (*_scores("ranklib"), _NUMBERS),
     "model/export/targets/solr_json.py": (*_scores("solr"), _NUMBERS),
     "model/export/targets/sql_code.py": (*_scores("sql"), _NAMES, _CODE),
     "model/export/targets/xgboost_json.py": (*_scores("xgboost"), _TARGETS, _NUMBERS, _SHAP),

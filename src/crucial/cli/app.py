@@ -34,16 +34,11 @@ VERBS = {
     "scorecard": "Turn MODEL into points per bin, scaled to odds on DATA.",
     "export": "Write MODEL in the format of another engine.",
     "demo": "Learn to fuse seven search engines over handwritten digits.",
-    "measures": "List the measures and their options.",
-    "rankers": "List the rankers, or all parameters of one.",
-    "presets": "List the papers' variants of RankBoost.",
+    "list": "List the measures, rankers or presets that other verbs take.",
 }
 
 #: The modules of verbs that do not have one of their own name in ``verbs``.
-_MODULES = {
-    "demo": "demo.command",
-    **dict.fromkeys(("measures", "rankers", "presets"), "verbs.listings"),
-}
+_MODULES = {"demo": "demo.command", "list": "verbs.listings"}
 
 
 class Verbs(click.Group):

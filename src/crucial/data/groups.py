@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -198,12 +197,6 @@ class Groups:
         """Return which queries have a single value of ``y``, so that nothing can be ranked."""
         values, first = y[self.order], self.starts[:-1]
         return np.asarray(np.maximum.reduceat(values, first) == np.minimum.reduceat(values, first))
-
-    @property
-    def labels(self) -> Ids:
-        """The old name of `ids`."""
-        warnings.warn("Groups.labels is now Groups.ids.", DeprecationWarning, stacklevel=2)
-        return self.ids
 
     @property
     def n_groups(self) -> int:

@@ -1,7 +1,7 @@
 """Parameters, each declared once: its default, its rule and its text.
 
 A class declares its parameters in its body, and `with_parameters` writes the constructor and the
-"Parameters" section of the docstring. Validation (`check_parameters`), ``crucial rankers``,
+"Parameters" section of the docstring. Validation (`check_parameters`), ``crucial list rankers``,
 ``--set NAME=VALUE`` and tuning grids read the same declarations (`parameters_of`).
 
 Subclasses inherit declarations. They may declare a parameter again to change its default, rule or

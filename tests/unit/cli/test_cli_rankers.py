@@ -223,7 +223,7 @@ def test_pairs_with_another_ranker(folder: Path, crucial, small_problem) -> None
 
 
 def test_rankers_are_listed(crucial) -> None:
-    said = crucial("rankers")
+    said = crucial("list", "rankers")
     assert said.exit_code == 0
     assert all(name in said.stdout for name in RANKERS)
     assert "l2=0.01" in said.stdout
@@ -232,12 +232,12 @@ def test_rankers_are_listed(crucial) -> None:
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
 def test_the_parameters_of_a_ranker_are_listed(name: str, crucial) -> None:
-    listed = crucial("rankers", name)
+    listed = crucial("list", "rankers", name)
     assert listed.exit_code == 0, listed.stderr
     for key, parameter in parameters_of(ranker_class(name)).items():
         line = next(one for one in listed.stdout.splitlines() if one.startswith(f"{key} "))
         assert repr(parameter.default) in line
-    assert crucial("rankers", "rankbost").exit_code == 2
+    assert crucial("list", "rankers", "rankbost").exit_code == 2
 
 
 def test_bad_settings_are_refused_before_anything_is_read(crucial, error_line) -> None:

@@ -83,9 +83,13 @@ def test_lists_of_names(crucial) -> None:
     from crucial.estimators.presets import PRESETS
     from crucial.measures.names import MEASURES
 
-    presets, measures = crucial("presets").stdout, crucial("measures").stdout
+    presets, measures = (crucial("list", one).stdout for one in ("presets", "measures"))
     assert all(f"\n{name} " in presets for name in PRESETS)
     assert all(f"\n{name}" in measures for name in MEASURES)
+    assert all(
+        f"\n{name} " in crucial("list").stdout for name in ("measures", "rankers", "presets")
+    )
+    assert "takes no name of a ranker" in crucial("list", "presets", "rankboost").stderr
 
 
 def test_bars() -> None:

@@ -65,14 +65,15 @@ VERBS = (
     "recommend ratings.csv --user 0 --top 4 --reasons 2 --min-raters 1",
     "show model.json",
     "why model.json test.txt d1 d2",
-    "measures",
-    "rankers",
-    "rankers rankboost",
-    "presets",
+    "list",
+    "list measures",
+    "list rankers",
+    "list rankers rankboost",
+    "list presets",
 )
 
 
-@pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words.split()[:2]))
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words.split()[:3]))
 def test_no_verb_cuts_a_number(folder: Path, model: Path, crucial, monkeypatch, words) -> None:
     monkeypatch.chdir(folder)
     printed: list[object] = []

@@ -37,7 +37,6 @@ def form(rankers=STUMPS, weights=None, names=NAMES, training=None):
         ("onnx", {}, {"dialect": "ansi2"}, ParameterError, "target onnx takes no dialect: leave"),
         ("xgboost", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}, NotRankedError,
          "straight pieces .* xgboost holds trees alone: export to .* or "),
-        ("ranklib", {}, {}, NotRankedError, "ranklib takes a missing value for 0"),
         ("python", {}, {"probability": True}, NotRankedError, "this model has no probabilities"),
         ("xgboost", {"weights": [3e38, 1e38]}, {}, NotRankedError,
          "xgboost computes with float32, .* add up to 4e"),
@@ -56,7 +55,7 @@ def test_what_a_target_cannot_hold(target, made, settings, error, match):
         ("xgboost", {}, {}),
         ("sql", {}, {"dialect": "duckdb"}),
         ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
-        ("ranklib", {}, {"missing": "zero"}),
+        ("xgboost", {}, {"missing": "zero"}),
         ("python", {"weights": [3e38, 1e38]}, {}),
         ("python", {"training": COLUMNS}, {"encoded": True}),
         ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
@@ -220,7 +219,7 @@ def test_an_export_that_scores_differently_is_not_written(off):
         verify(**off)
 
 
-@pytest.mark.parametrize("name", ["elasticsearch", "elasticsearch-ltr", "solr", "ranklib"])
+@pytest.mark.parametrize("name", ["elasticsearch", "elasticsearch-ltr", "solr"])
 def test_trees_of_very_many_levels_are_refused(name, tmp_path):
     n = 1500
     chain = Tree(
@@ -233,9 +232,8 @@ def test_trees_of_very_many_levels_are_refused(name, tmp_path):
         tuple(map(float, range(n + 1))),
     )
     model = AdditiveRanker(1, [chain], [1.0], ["a"])
-    settings = {"missing": "zero"} if name == "ranklib" else {"data": [[1.0], [2.0]]}
     with pytest.raises(NotRankedError, match=f"too many levels for {name}.*or export to xgboost"):
-        model.export(tmp_path / "x", name, **settings)
+        model.export(tmp_path / "x", name, data=[[1.0], [2.0]])
     assert list(tmp_path.iterdir()) == []
     for other in ("xgboost", "lightgbm", "python"):
         model.export(tmp_path / other, other)

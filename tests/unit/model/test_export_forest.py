@@ -1,6 +1,7 @@
 """Engines' trees, walked in blocks of rows, against a walk of one row and one tree at a time."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,8 +21,19 @@ def random_tree(rng, depth):
 def read(part):
     if isinstance(part, float):
         return NestedNode(part)
-    feature, threshold, missing_left, children = part
-    return NestedNode(0.0, feature, threshold, children, missing_left)
+    feature, threshold, _, children = part
+    return NestedNode(0.0, feature, threshold, children)
+
+
+def engine_trees(nested):
+    """Return nested trees with the sides of missing values, of which `flattened` knows nothing."""
+    sides = []
+
+    def noted(part):
+        sides.append(not isinstance(part, float) and part[2])
+        return read(part)
+
+    return replace(flattened(nested, noted), missing_left=np.array(sides))
 
 
 def naive(trees, X, test, numbers, sums, start):
@@ -50,7 +62,7 @@ def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, ce
     nested = [random_tree(rng, 4) for _ in range(6)]
     X = rng.integers(0, 4, (25, 3)) / 3  # (many values are on a threshold)
     X[rng.random(X.shape) < 0.2] = np.nan
-    made = Forest(flattened(nested, read), test, numbers, sums)
+    made = Forest(engine_trees(nested), test, numbers, sums)
     assert made.scores(X, 0.1).tolist() == naive(nested, X, test, numbers, sums, 0.1)
     assert made.scores(X).tolist() == naive(nested, X, test, numbers, sums, 0.0)
     alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
@@ -80,12 +92,12 @@ def test_numbers_beyond_float32_become_infinite_without_a_note(recwarn):
 
 
 def test_a_leaf_is_what_a_node_is_by_default():
-    assert NestedNode() == (0.0, -1, 0.0, (), False)
-    trees = flattened([2.5, (1, 0.5, True, (1.0, 3.0))], read)
+    assert NestedNode() == (0.0, -1, 0.0, ())
+    trees = flattened([2.5, (1, 0.5, False, (1.0, 3.0))], read)
     assert trees.roots.tolist() == [0, 1]
     assert trees.features.tolist() == [-1, 1, -1, -1]
     assert trees.thresholds.tolist() == [0.0, 0.5, 0.0, 0.0]
-    assert trees.missing_left.tolist() == [False, True, False, False]
+    assert trees.missing_left.tolist() == [False] * 4
     assert (trees.left.tolist(), trees.right.tolist()) == ([0, 2, 0, 0], [0, 3, 0, 0])
     assert isinstance(trees, EngineTrees)
 

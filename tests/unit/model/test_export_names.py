@@ -75,12 +75,6 @@ def test_functions_of_the_c_library_are_refused_by_the_compiler(name, tmp_path):
     assert not (tmp_path / "x.c").exists()
 
 
-@pytest.mark.parametrize("name", ["a\x01b", " a", "", "a\ud800"])
-def test_pmml_holds_no_control_characters(name, tmp_path):
-    with pytest.raises(ParameterError, match="PMML cannot hold the name"):
-        MODEL.export(tmp_path / "x", "pmml", name=name)
-
-
 @pytest.mark.parametrize(
     ("name", "dialect", "message"),
     [

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from crucial.apps.fusion.ranker import FusionRanker
-from crucial.apps.fusion.renamed import renamed
 from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.wording import counted
@@ -117,9 +116,6 @@ class FusionComparison(HtmlResult):
     fusion: FusionRanker
     train_queries: list[str]
     test_queries: list[str]
-
-    train_topics = renamed("train_topics", "train_queries")
-    test_topics = renamed("test_topics", "test_queries")
 
     def __getitem__(self, name: str) -> SystemResult:
         for one in self.systems:

@@ -116,8 +116,7 @@ def flatten_fusion(
     weights = nnls(_centred(columns, pool), _centred(wanted[:, None], pool)[:, 0])[0]
     if not weights.sum() > 0:
         raise NotRankedError(
-            "no weights that are not negative come near this fusion: export it as a function "
-            "(python, javascript)."
+            "no weights that are not negative come near this fusion: fuse with crucial rank."
         )
     weights = weights / weights.sum()
     name = measure or (fusion.choice.measure if fusion.choice is not None else "ndcg@10")

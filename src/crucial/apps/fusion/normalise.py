@@ -8,7 +8,7 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.parameters import lookup
 from crucial.types import Floats
 
-__all__ = ["LARGE", "NORMALISATIONS", "SCALE", "normalised"]
+__all__ = ["NORMALISATIONS", "normalised"]
 
 
 #: The methods of `normalised`, and what each does.
@@ -21,7 +21,7 @@ NORMALISATIONS = {
 # Beyond this, differences of scores could overflow; scaling by a power of 2 is exact. Small scores
 # need none: their differences are exact or rounded as those of larger ones, and only shares of the
 # largest difference are ever squared.
-LARGE, SCALE = 1e150, 2.0**-600
+_LARGE, _SCALE = 1e150, 2.0**-600
 
 
 def normalised(pool: Pool, method: str) -> list[Floats]:
@@ -43,10 +43,10 @@ def _scores(one: Listing) -> Floats:
     """Return the scores of a run; those of a list with a very large one are scaled."""
     filled = one.sizes > 0
     ends = one.score[one.starts[:-1][filled]], one.score[one.starts[1:][filled] - 1]
-    large = np.maximum(*np.abs(ends)) > LARGE
+    large = np.maximum(*np.abs(ends)) > _LARGE
     if not large.any():
         return one.score
-    scale = np.where(large, SCALE, 1.0)
+    scale = np.where(large, _SCALE, 1.0)
     return np.asarray(one.score * np.repeat(scale, one.sizes[filled]))
 
 
@@ -69,10 +69,7 @@ def _min_max(one: Listing) -> Floats:
 
 
 def _z_score(one: Listing) -> Floats:
-    """Scale every list to mean 0 and standard deviation 1; 0 where all scores are equal.
-
-    Sums go from the first of a list to the last, so that other programs can add in the same order.
-    """
+    """Scale every list to mean 0 and standard deviation 1; 0 where all scores are equal."""
     # From 0 to 1 first: the mean of large scores that are close to each other would be rounded to
     # more than their differences. Equal scores are all 0.
     shares, sizes = _min_max(one), one.sizes

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, Runs, coded_runs
-from crucial.apps.fusion.renamed import renamed
 from crucial.data.formats.result_lists import result_list
 from crucial.data.formats.run_blocks import CodedRun, Words
 from crucial.data.formats.trec import read_run
@@ -88,11 +87,6 @@ class Pool:
     words: Objects | Words
     doc_code: Ints
     lists: tuple[Listing, ...]
-
-    topics = renamed("topics", "queries")
-    n_topics = renamed("n_topics", "n_queries")
-    topic_of_row = renamed("topic_of_row", "query_of_row")
-    of_topics = renamed("of_topics", "of_queries")
 
     @classmethod
     def of(cls, runs: Runs | Pool) -> Pool:

@@ -217,17 +217,16 @@ class FusionRanker:
         ----------
         path : str or path
         target : str
-            "python" or "javascript" for a function of result lists, "sql" for a query over a table
-            of them; "elasticsearch-rrf",
-            "elasticsearch-linear", "opensearch-rrf", "opensearch-linear", "langchain" or
-            "llamaindex" for one weight per run; any other target, or ``model.export``, for a model
-            of the plan's columns.
+            "elasticsearch-rrf", "elasticsearch-linear", "opensearch-rrf", "opensearch-linear",
+            "langchain" or "llamaindex" for one weight per run; any other target for a model of the
+            plan's columns.
         **settings
             As in `crucial.apps.fusion.export.export_fusion`, or of the target.
         """
-        from crucial.apps.fusion.export import FUSION_TARGETS, export_fusion
+        from crucial.apps.fusion.export import export_fusion
+        from crucial.apps.fusion.flat_targets import FLAT_TARGETS
 
-        if target in FUSION_TARGETS:
+        if target in FLAT_TARGETS:
             return export_fusion(self, path, target, **settings)
         return self.model.export(path, target, **settings)
 

@@ -17,7 +17,7 @@ Adder: TypeAlias = Callable[[int, Sequence[tuple[Ints, Floats]]], Floats]
 
 
 def sum_in_order(n_rows: int, parts: Sequence[tuple[Ints, Floats]]) -> Floats:
-    """Add one run after the other, as exported programs do."""
+    """Add one run after the other."""
     out = np.zeros(n_rows)
     for rows, values in parts:
         out[rows] += values

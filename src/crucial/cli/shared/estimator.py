@@ -65,13 +65,13 @@ class EstimatorOptions(JobsOptions):
     """Which ranker to train, and its parameters; None where the ranker's default applies."""
 
     ranker: str | None = option(
-        "The ranker to train. The defaults shown are RankBoost's; 'crucial rankers' lists the "
+        "The ranker to train. The defaults shown are RankBoost's; 'crucial list rankers' lists the "
         f"others'. [default: {_DEFAULT_RANKER}]",
         type=click.Choice(sorted(RANKERS)),
     )
     preset: str | None = option(
-        "A paper's variant of RankBoost ('crucial presets' lists them); other options override "
-        "its parameters.",
+        "A paper's variant of RankBoost ('crucial list presets' lists them); other options "
+        "override its parameters.",
         type=click.Choice(sorted(PRESETS)),
     )
     auto: bool = option(

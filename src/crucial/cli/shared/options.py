@@ -115,7 +115,7 @@ def option(
 
 def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map") -> Any:
     """Declare ``-m``; the default is for the help text only."""
-    about = f"{role}; may be repeated ('crucial measures' lists them). [default: {default}]"
+    about = f"{role}; may be repeated ('crucial list measures' lists them). [default: {default}]"
     return option(about, "-m", "--metric")
 
 

@@ -78,7 +78,7 @@ def experiment_command(options: ExperimentOptions) -> None:
       Of five folds, three train, one validates and one tests, in turn. The round of every ranker,
       and with --tune its parameters, are chosen by validation, for each measure separately
       (--choose-by map: by map for all measures).
-      Rankers: those of 'crucial train --ranker', the names of 'crucial presets', and peers:
+      Rankers: those of 'crucial train --ranker', the names of 'crucial list presets', and peers:
       lightgbm, xgboost, catboost, ridge, logistic-regression, random-forest,
       hist-gradient-boosting, best-feature (by training pairs), random.
       With --output, an experiment that was killed continues where it stopped. A ranker that

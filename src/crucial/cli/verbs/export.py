@@ -102,7 +102,7 @@ def export_command(options: ExportOptions) -> None:
     refuse_reader(options.to)
     lookup(dict.fromkeys((*TARGETS, *_FUSIONS_ONLY)), options.to, "target")
     loaded = load_model(options.model)
-    if options.to in _FUSIONS_ONLY or (options.to in _FUNCTIONS and _is_fusion(loaded)):
+    if options.to in _FUSIONS_ONLY:
         _export_fusion(options, loaded, options.to, options.output)
         return
     _refuse_unused(options, ("runs", "qrels", "metric"))
@@ -122,7 +122,7 @@ def export_command(options: ExportOptions) -> None:
     click.echo(str(done))
 
 
-# Targets of fusions alone, and those that are functions of result lists for fusions.
+# Targets that take the weights of a fusion.
 _FUSIONS_ONLY = (
     "elasticsearch-rrf",
     "elasticsearch-linear",
@@ -131,11 +131,6 @@ _FUSIONS_ONLY = (
     "langchain",
     "llamaindex",
 )
-_FUNCTIONS = ("python", "javascript", "sql")
-
-
-def _is_fusion(loaded: Model) -> bool:
-    return "fusion" in loaded.training
 
 
 def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: str) -> None:
@@ -148,14 +143,13 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
             "fusion with crucial fuse, or export to another target.",
             parameter="to",
         )
-    unused: tuple[str, ...] = (
-        "features", "shift", "missing", "probability", "encoded", "allow_ties", "data",
+    _refuse_unused(
+        options,
+        (
+            "features", "shift", "missing", "probability", "encoded", "allow_ties", "data",
+            "dialect", "name",
+        ),
     )  # fmt: skip
-    if target != "sql":
-        unused += ("dialect", "name")
-    if target in _FUNCTIONS:
-        unused += ("runs", "qrels", "metric")
-    _refuse_unused(options, unused)
     qrels = None
     if options.qrels is not None:
         from crucial.data.formats.trec import read_qrels
@@ -168,9 +162,6 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
         runs=list(options.runs),
         qrels=qrels,
         measure=options.metric,
-        dialect=options.dialect,
-        name=options.name,
-        verify=bool(options.verify),
     )
     click.echo(str(done))
 
@@ -220,15 +211,10 @@ def read_names(path: PathLike | None) -> dict[str, str]:
 def _print_targets() -> None:
     from crucial.model.export.targets import TARGETS, target_named
 
-    shown = table(label_column("target"), "what it is", "numbers", "missing values")
+    shown = table(label_column("target"), "what it is", "numbers")
     targets = {name: target_named(name) for name in TARGETS}
     for name, target in targets.items():
-        missing = (
-            "as no opinion"
-            if target.knows_missing
-            else "count as 0: refused without --missing zero"
-        )
-        shown.add_row(name, target.title, target.numbers, missing)
+        shown.add_row(name, target.title, target.numbers)
     console().print(shown)
     console().print()
     kinds = table(label_column("models"), "go to")
@@ -236,10 +222,7 @@ def _print_targets() -> None:
         able = [name for name, target in targets.items() if part in target.holds | target.takes]
         names = "all targets" if len(able) == len(targets) else ", ".join(able) or "no target"
         kinds.add_row(kind, f"{names}{otherwise}")
-    functions, weights = ", ".join(_FUNCTIONS), ", ".join(_FUSIONS_ONLY)
-    kinds.add_row(
-        "learned fusions", f"{functions} as functions of lists; {weights} as weights, with a loss"
-    )
+    kinds.add_row("learned fusions", f"{', '.join(_FUSIONS_ONLY)} as weights, with a loss")
     console().print(kinds)
 
 

@@ -1,4 +1,4 @@
-"""``crucial measures``, ``rankers`` and ``presets``: names that other verbs take."""
+"""``crucial list``: names that other verbs take."""
 
 from __future__ import annotations
 
@@ -12,26 +12,69 @@ from crucial.cli.shared.terminal import console, label_column, table
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
 
-__all__ = ["measures_command", "presets_command", "rankers_command"]
+__all__ = ["list_command"]
 
 
 @dataclass(frozen=True)
-class NoOptions:
-    """No options."""
+class ListOptions:
+    """The arguments of ``crucial list``."""
+
+    what: str | None = argument(
+        required=False,
+        type=click.Choice(["measures", "rankers", "presets"]),
+        metavar="[measures|rankers|presets]",
+    )
+    ranker: str | None = argument(
+        required=False, type=click.Choice(sorted(RANKERS)), metavar="[RANKER]"
+    )
 
 
-@verb("measures", NoOptions)
-def measures_command(options: NoOptions) -> None:
-    """List the measures and their options.
+@verb("list", ListOptions)
+def list_command(options: ListOptions) -> None:
+    """List the measures, rankers or presets that other verbs take.
+
+    'rankers' leaves out parameters that most rankers share; with RANKER it lists all parameters of
+    one ranker.
 
     \b
     Examples:
-      crucial measures
-      crucial evaluate model.json test.txt -m ndcg@10 -m ndcg_exp@10 -m 'map(rel=2)'
+      crucial list measures
+      crucial list rankers
+      crucial list rankers pnorm-push
+      crucial list presets
 
-    Unless stated otherwise, a label above 0 is relevant, a query without a value is left out of
-    the mean and reported, and equal scores count by the exact expectation over random order.
+    Unless a measure states otherwise, a label above 0 is relevant, a query without a value is left
+    out of the mean and reported, and equal scores count by the exact expectation over random order.
+    Parameters of rankers that are not options of 'crucial train' are set with --set NAME=VALUE.
     """
+    if options.ranker is not None and options.what != "rankers":
+        raise click.UsageError(f"'crucial list {options.what}' takes no name of a ranker.")
+    if options.what == "measures":
+        _print_measures()
+    elif options.what == "presets":
+        _print_presets()
+    elif options.ranker is not None:
+        _print_parameters(options.ranker)
+    elif options.what == "rankers":
+        _print_rankers()
+    else:
+        _print_lists()
+
+
+def _print_lists() -> None:
+    """Print what can be listed, and a command that takes a name of each list."""
+    shown = table(label_column("crucial list"), "what it lists", "where the names go")
+    shown.add_row("measures", "measures and their options", "crucial evaluate ... -m ndcg@10")
+    shown.add_row(
+        "rankers", "rankers; with a name, its parameters", "crucial train ... --ranker gradient"
+    )
+    shown.add_row(
+        "presets", "papers' variants of RankBoost", "crucial train ... --preset rankboost.3"
+    )
+    console().print(shown)
+
+
+def _print_measures() -> None:
     from crucial.measures.names import MEASURES
 
     shown = table(label_column("name"), "what it is", "options")
@@ -42,33 +85,7 @@ def measures_command(options: NoOptions) -> None:
     console().print(shown)
 
 
-@dataclass(frozen=True)
-class RankersOptions:
-    """The options of ``crucial rankers``."""
-
-    ranker: str | None = argument(
-        required=False, type=click.Choice(sorted(RANKERS)), metavar="[RANKER]"
-    )
-
-
-@verb("rankers", RankersOptions)
-def rankers_command(options: RankersOptions) -> None:
-    """List the rankers, or all parameters of one.
-
-    Without RANKER, parameters that most rankers share are left out.
-
-    \b
-    Examples:
-      crucial rankers
-      crucial rankers pnorm-push
-      crucial train train.txt --ranker pnorm-push --p 8 -o model.json
-      crucial train train.txt --ranker rankboost-plus --set search=optimal -o model.json
-
-    Parameters that are not options of 'crucial train' are set with --set NAME=VALUE.
-    """
-    if options.ranker is not None:
-        _print_parameters(options.ranker)
-        return
+def _print_rankers() -> None:
     classes = {name: ranker_class(name) for name in sorted(RANKERS)}
     parameters = {name: parameters_of(one) for name, one in classes.items()}
     common = {
@@ -93,15 +110,7 @@ def _print_parameters(ranker: str) -> None:
     console().print(shown)
 
 
-@verb("presets", NoOptions)
-def presets_command(options: NoOptions) -> None:
-    """List the papers' variants of RankBoost.
-
-    \b
-    Examples:
-      crucial presets
-      crucial train train.txt --preset rankboost.3 --rounds 500 -o model.json
-    """
+def _print_presets() -> None:
     from crucial.estimators.presets import PRESETS
 
     shown = table(label_column("preset"), "parameters")

@@ -35,16 +35,6 @@ def check_export(target: Target, form: ScoreForm, settings: ExportSettings) -> N
             f"this model has straight pieces (features that are scaled, not compared), and "
             f"{target.name} holds trees alone: export to {_able('pieces')}."
         )
-    if not target.knows_missing and settings.missing != "zero":
-        raise NotRankedError(
-            Message(
-                f"{target.name} takes a missing value for 0, which changes the score of every row "
-                "on which a feature abstains: pass ",
-                Argument("missing", "zero"),
-                " if 0 is what your data have there, or export to another target.",
-            ),
-            parameter="missing",
-        )
     if settings.probability and form.slope is None:
         raise NotRankedError(
             "this model has no probabilities: train LogitBoost, or export a classifier made by "

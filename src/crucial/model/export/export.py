@@ -304,8 +304,6 @@ def _notes(target: Target, form: ScoreForm, settings: ExportSettings) -> tuple[s
     if settings.missing == "zero":
         notes.append(
             f"tried with 0 for every missing value; {target.name} still takes NaN for no opinion"
-            if target.knows_missing
-            else "a missing value counts as 0 there, and not as no opinion"
         )
     if not form.named and any(form.names[one] not in settings.features for one in form.used):
         notes.append("the model has no feature names: they are f0, f1 ... in the order of columns")

@@ -53,16 +53,13 @@ class NestedNode(NamedTuple):
         -1 for a leaf.
     threshold : float
     children : pair of nested nodes, or ()
-        The left and the right one, in the form of the file.
-    missing_left : bool
-        Whether a missing value goes left.
+        The left and the right one, in the form of the file; a missing value goes right.
     """
 
     value: float = 0.0
     feature: int = -1
     threshold: float = 0.0
     children: tuple[Any, ...] = ()
-    missing_left: bool = False
 
 
 def flattened(roots: Iterable[Any], read: Callable[[Any], NestedNode]) -> EngineTrees:
@@ -88,14 +85,14 @@ def flattened(roots: Iterable[Any], read: Callable[[Any], NestedNode]) -> Engine
             left.append(first[-1] + len(waiting) if node.children else 0)
             waiting += node.children
             nodes.append(node)
-    values, features, thresholds, children, missing_left = zip(*nodes, strict=True)
+    values, features, thresholds, children = zip(*nodes, strict=True)
     before = np.array(left, np.int64)
     inner = np.array([len(two) > 0 for two in children], np.bool_)
     return EngineTrees(
         np.array(first, np.int64),
         np.array(features, np.int64),
         np.array(thresholds, np.float64),
-        np.array(missing_left, np.bool_),
+        np.zeros(len(nodes), np.bool_),
         before,
         before + inner,
         np.array(values, np.float64),

@@ -33,14 +33,8 @@ class Dialect:
     times : mapping from unit to str
         The number that the model makes of a date or time ``{x}``, to the last bit; empty where
         none is known.
-    words : str
-        Type of text.
-    text_order : str
-        What orders text by code points; "" if that is what a database does.
     walks : bool
         Whether many trees are walked by `crucial.model.export.sql_walk`.
-    keeps : str
-        What makes a database compute a subquery once; "" where nothing is needed or known.
     """
 
     double: str
@@ -51,10 +45,7 @@ class Dialect:
     escapes: bool = False
     refused: str = ""
     times: Mapping[str, str] = field(default_factory=dict)
-    words: str = "VARCHAR"
-    text_order: str = ""
     walks: bool = False
-    keeps: str = ""
 
     def name(self, word: str) -> str:
         """Return the name of a column or table, quoted.
@@ -127,21 +118,9 @@ DIALECTS: Mapping[str, Dialect] = {
         "{x} = 'NaN'::float8",
         longest=63,
         times=_TIMES["postgres"],
-        words="TEXT",
-        text_order=' COLLATE "C"',
-        keeps=" MATERIALIZED",
     ),
-    "sqlite": Dialect(
-        "REAL", _exponent, "", "`", times=_TIMES["sqlite"], words="TEXT", keeps=" MATERIALIZED"
-    ),
-    "duckdb": Dialect(
-        "DOUBLE",
-        _exponent,
-        "isnan({x})",
-        times=_TIMES["duckdb"],
-        walks=True,
-        keeps=" MATERIALIZED",
-    ),
+    "sqlite": Dialect("REAL", _exponent, "", "`", times=_TIMES["sqlite"]),
+    "duckdb": Dialect("DOUBLE", _exponent, "isnan({x})", times=_TIMES["duckdb"], walks=True),
     "bigquery": Dialect(
         "FLOAT64",
         _exponent,
@@ -150,7 +129,6 @@ DIALECTS: Mapping[str, Dialect] = {
         300,
         True,
         '!"$()*,./;?@[\\]^`{}~\n',
-        words="STRING",
     ),
     "snowflake": Dialect("DOUBLE", _exponent, "{x} = 'NaN'::float", escapes=True),
 }

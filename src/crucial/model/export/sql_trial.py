@@ -23,7 +23,7 @@ from crucial.types import Floats
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["by_database", "by_sqlite", "for_sqlite", "sqlite_connection"]
+__all__ = ["by_database", "by_sqlite"]
 
 _TABLE = "rows"
 # Names in either quotes; text, in which a quote is doubled or a backslash escapes; its cast.
@@ -35,7 +35,7 @@ _EPOCH = re.compile(rf"CAST\(EXTRACT\(EPOCH FROM {_NAME}\) \* 1000000 AS float8\
 _TREES = "the sum of the trees"
 
 
-def for_sqlite(text: str, dialect: str) -> str:
+def _for_sqlite(text: str, dialect: str) -> str:
     """Return SQL of any dialect with text and numbers as SQLite reads them."""
     if dialect in ("ansi", "sqlite"):  # (written for it, numbers included)
         return text
@@ -51,23 +51,19 @@ def for_sqlite(text: str, dialect: str) -> str:
             word = re.sub(r"\\(.)", lambda sign: _SIGNS.get(sign[1], sign[1]), word)
         return f"'{word}'"
 
-    # (SQLite takes STRING for a number)
-    text = text.replace("CAST(`doc` AS STRING)", "CAST(`doc` AS TEXT)")
     text = _EPOCH.sub(lambda one: f"epoch_us({one['name']})", text)
     return exact_numbers((_ESCAPED if escapes else _DOUBLED).sub(written, text))
 
 
-def sqlite_connection() -> sqlite3.Connection:
-    """Return an empty database with the functions and orders that dialects use."""
+def _sqlite_connection() -> sqlite3.Connection:
+    """Return an empty database with the functions that dialects use."""
     lite = sqlite_module()
     connection: sqlite3.Connection = lite.connect(":memory:")
     connection.setlimit(lite.SQLITE_LIMIT_SQL_LENGTH, 10**9)
     for name in ("isnan", "is_nan"):
         connection.create_function(name, 1, lambda value: False)
     connection.create_function("exp", 1, math.exp)
-    connection.create_function("sqrt", 1, math.sqrt)
     connection.create_function("epoch_us", 1, _epoch_us)
-    connection.create_collation("C", lambda a, b: (a > b) - (a < b))
     return connection
 
 
@@ -103,10 +99,10 @@ def by_sqlite(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettin
     walk = found_walk(text)
     if walk is not None:
         text = text[: walk.begin] + _quoted(_TREES) + text[walk.end :]
-    text = for_sqlite(text, settings.dialect)
+    text = _for_sqlite(text, settings.dialect)
     columns = _columns(X, form, settings)
     rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    connection = sqlite_connection()
+    connection = _sqlite_connection()
     try:
         return _selected(connection, text, list(columns), rows, settings, walk)
     except sqlite_module().Error as error:

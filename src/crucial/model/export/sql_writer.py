@@ -32,14 +32,11 @@ class SqlWriter:
     dialect : Dialect
     encoded : bool
         Columns of text and dates are the model's numbers.
-    numbers : bool
-        No column is NaN, and all are doubles.
     """
 
     form: ScoreForm
     dialect: Dialect
     encoded: bool = False
-    numbers: bool = False
     _made: dict[int, tuple[str, str]] = field(default_factory=dict, init=False, repr=False)
 
     def total(self) -> str:
@@ -74,8 +71,6 @@ class SqlWriter:
     def value(self, feature: int) -> str:
         """Return the value of a feature as a double; that of a category is its number."""
         name = self.name(feature)
-        if self.numbers:
-            return name
         known = self.categories(feature)
         if known is not None:
             cases = (
@@ -93,7 +88,7 @@ class SqlWriter:
             return f"{test} OR {self.name(feature)} NOT IN ({self.words(list(known))})"
         if self.time(feature) is not None:  # (text may be no date)
             return f"{self.value(feature)} IS NULL"
-        if self.dialect.is_nan and not self.numbers:
+        if self.dialect.is_nan:
             test += " OR " + self.dialect.is_nan.format(x=self.value(feature))
         return test
 

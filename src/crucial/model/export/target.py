@@ -46,8 +46,6 @@ class Target:
         The parts of a form that it can hold; steps are trees.
     takes : set of str
         The settings beyond "features", "data" and "allow_ties" that it takes.
-    knows_missing : bool
-        Whether the engine tells a missing value from 0.
     by_name : bool
         Whether the engine finds features by their names alone.
     check_name : callable, optional
@@ -82,7 +80,6 @@ class Target:
     engine_name: str = ""
     holds: frozenset[str] = frozenset({"trees"})
     takes: frozenset[str] = frozenset({"shift"})
-    knows_missing: bool = True
     by_name: bool = False
     check_name: Callable[[str], str] | None = None
     writes_all_names: bool = False

@@ -412,12 +412,6 @@ class TestComparison:
         other = compare_fusions(runs, qrels, random_state=1, **one)
         assert set(other.test_queries) != set(compared.test_queries)
 
-    def test_old_names_of_attributes_warn(self, compared):
-        with pytest.warns(DeprecationWarning, match="train_topics is deprecated; use train_quer"):
-            assert compared.train_topics == compared.train_queries
-        with pytest.warns(DeprecationWarning, match="test_topics is deprecated"):
-            assert compared.test_topics == compared.test_queries
-
     def test_a_run_may_have_the_name_of_a_fusion(self, search):
         runs, qrels = search
         some = dict(zip(["learned", "rrf(60)", "x"], runs.values()))

@@ -65,12 +65,6 @@ class TestFiles:
         assert lists(pool) == SIDE_BY_SIDE
         assert pool.n_returned.tolist() == [2, 1, 2, 1, 1]
 
-    def test_old_names_of_attributes_warn(self, files):
-        pool = Pool.of(files(one=BM25, two=DENSE))
-        for old, new in (("topics", "queries"), ("n_topics", "n_queries")):
-            with pytest.warns(DeprecationWarning, match=f"Pool.{old} is deprecated; use {new}"):
-                assert getattr(pool, old) is getattr(pool, new)
-
     def test_large_files_are_read_the_same(self, files, anyway_large):
         pool = Pool.of(files(one=BM25, two=DENSE))
         assert (pool.names, pool.tags) == (("bm25", "dense"),) * 2

@@ -18,9 +18,7 @@ TARGETS = {
     "elasticsearch-ltr": "elasticsearch_ltr",
     "opensearch-ltr": "elasticsearch_ltr.OPENSEARCH",
     "solr": "solr_json",
-    "ranklib": "ranklib_text",
     "onnx": "onnx_file",
-    "pmml": "pmml_file",
     "sql": "sql_code",
     "python": "python_code",
     "javascript": "javascript_code",
@@ -32,6 +30,7 @@ _READERS = {
     "vespa": "lightgbm, whose dump Vespa reads",
     "treelite": "lightgbm or xgboost",
     "onnxruntime": "onnx",
+    **dict.fromkeys(("ranklib", "pmml"), "xgboost, lightgbm or onnx"),
     "node": "javascript",
     **dict.fromkeys(("postgres", "sqlite", "duckdb", "bigquery", "snowflake", "mysql"), "sql"),
 }
