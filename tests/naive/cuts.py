@@ -10,7 +10,6 @@ from crucial import Bins, Instances
 from crucial.data.coded_table import CodedTable
 from crucial.distributed.fit import Head, fit_parted
 from crucial.distributed.part import Part
-from crucial.distributed.part_pairs import NumberedPairs
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.parts import LocalParts
 
@@ -42,23 +41,9 @@ class Problem:
         self.X = X
         self.bins = Bins.build(Instances.from_input(X), np.arange(n), max_bins=15)
         self.table = Instances(CodedTable(self.bins))
-        self.pairs = self.pair_weight = None
         self.weight = random.integers(0, 4, n) / 2.0 if weighted else None
         factor = random.integers(0, 3, n_queries) / 2.0
         self.query_weight = factor[self.qid] if weighted else None
-
-    def with_pairs(self, n_pairs=200, weighted=True, seed=0):
-        """The same rows, to be learned from by explicit pairs inside queries."""
-        random = np.random.default_rng(seed)
-        winner = random.integers(0, len(self.y), 20 * n_pairs)
-        loser = random.integers(0, len(self.y), 20 * n_pairs)
-        better = self.y[winner] + random.normal(size=len(winner)) > self.y[loser]
-        kept = (self.qid[winner] == self.qid[loser]) & (winner != loser) & better
-        self.pairs = np.column_stack((winner, loser))[kept][:n_pairs]
-        if weighted:
-            self.pair_weight = random.integers(0, 5, len(self.pairs)) / 3.0
-        self.weight = self.query_weight = None
-        return self
 
     def rows(self, places):
         """Some of the rows, as a part has them."""
@@ -66,11 +51,7 @@ class Problem:
             None if one is None else one[places] for one in (self.weight, self.query_weight)
         )
         _, query = np.unique(self.qid, return_inverse=True)
-        own = (self.bins.taken(places), self.y[places], query[places], weight, factor)
-        if self.pairs is None:
-            return PartRows(*own)
-        pairs = NumberedPairs(self.pairs, self.pair_weight).among(places, query[places])
-        return PartRows(*own, places, pairs)
+        return PartRows(self.bins.taken(places), self.y[places], query[places], weight, factor)
 
     def under(self, bins):
         """The same rows, coded by the bins of others."""
@@ -99,21 +80,14 @@ class Problem:
     @property
     def head(self):
         bins = replace(self.bins, codes=self.bins.codes[:, :0], n_rows=0)
-        return Head(bins, with_pairs=self.pairs is not None)
-
-    @property
-    def without_queries(self):
-        return replace(self.head, with_qid=False)
+        return Head(bins)
 
     def fit(self, estimator, eval_set=None):
         """The fit on one table."""
         options = {"sample_weight": self.weight, "query_weight": self.query_weight}
         if eval_set is not None:
             options |= {"eval_set": (eval_set.X, eval_set.y), "eval_qid": eval_set.qid}
-        if self.pairs is None:
-            return estimator.fit(self.table, self.y, qid=self.qid, **options)
-        options["pair_weight"] = self.pair_weight
-        return estimator.fit_pairs(self.table, self.pairs, qid=self.qid, **options)
+        return estimator.fit(self.table, self.y, qid=self.qid, **options)
 
     def fit_cut(self, estimator, n_parts, seed=0, eval_set=None, **options):
         return fit_parted(estimator, self.cut(n_parts, seed, eval_set), self.head, **options)

@@ -22,7 +22,7 @@ from crucial.model.weak import WeakRankerLike
 from crucial.types import Bools, Floats
 from crucial.weak.trees import grid_unit, scaled
 
-__all__ = ["BagWatch", "averaged", "ends_turn", "unseen_shares"]
+__all__ = ["BagWatch", "averaged"]
 
 
 def averaged(runs: Sequence[Sequence[Round]]) -> tuple[list[Round], list[int]]:
@@ -100,7 +100,9 @@ class BagWatch(Watch):
         self._origins = origins
         self._shares: Floats | None = None
         if unseen is not None:
-            self._shares = unseen_shares(unseen)
+            # (a row that few runs have not seen gets as much from them as others from many)
+            few = np.maximum(unseen.sum(axis=0), 1.0)
+            self._shares = np.asarray(unseen * (len(unseen) / few))
 
     def advance(self, ranker: WeakRankerLike, alpha: float) -> dict[str, float]:
         """Add a weak ranker to the scores and measure them."""
@@ -111,21 +113,6 @@ class BagWatch(Watch):
         return self.look()
 
     def _may_be_best(self) -> bool:
-        return ends_turn(self._origins, self._seen)
-
-
-def unseen_shares(unseen: Bools) -> Floats:
-    """Return the factor on the scores of each run on each row, 0 for rows that it has seen.
-
-    A row that few runs have not seen gets as much from them as others from many.
-
-    Parameters
-    ----------
-    unseen : bool array of shape (n_runs, n_rows)
-    """
-    return np.asarray(unseen * (len(unseen) / np.maximum(unseen.sum(axis=0), 1.0)))
-
-
-def ends_turn(origins: Sequence[int], done: int) -> bool:
-    """Return whether all runs have taken their turn after so many rounds."""
-    return done == len(origins) or origins[done] <= origins[done - 1]
+        # (all runs have taken their turn)
+        origins, done = self._origins, self._seen
+        return done == len(origins) or origins[done] <= origins[done - 1]

@@ -1,8 +1,8 @@
 """The same model from rows in parts: in this process, or on the workers of a Dask cluster.
 
 ``DaskRanker``
-    Fits any ranker that boosts stumps or trees; ``DaskRankBoost`` and ``DaskGradientRanker`` are
-    two of them by name.
+    Fits `RankBoost` and `GradientRanker`; ``DaskRankBoost`` and ``DaskGradientRanker`` are these
+    by name.
 ``predict_parts``, ``rank_parts``, ``evaluate_parts``
     Score, rank and measure Dask collections and files, lazily.
 

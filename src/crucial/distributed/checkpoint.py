@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.checkpoint_file import shaping_parameters, write_runs
+from crucial.distributed.checkpoint_file import shaping_parameters, write_rounds
 from crucial.errors import (
     Argument,
     ClusterError,
@@ -47,8 +47,7 @@ class Checkpoint:
         self._estimator = type(estimator).__name__
         self._parameters = shaping_parameters(estimator)
         self._tried = time.monotonic()
-        self._runs: list[Sequence[Round] | Trace] = [()]
-        self._moved = False  # whether there are rounds that no checkpoint had
+        self._rounds: Sequence[Round] | Trace = ()  # none before the first new one
         self._n_written = 0
 
     def watching(self, progress: Progress | None, earlier: Sequence[Round] = ()) -> Progress:
@@ -62,37 +61,14 @@ class Checkpoint:
             Rounds of a checkpoint that the loop replays. An error is raised if one of them has
             another loss than it had.
         """
-
-        return self.watching_runs(progress, [earlier])
-
-    def watching_runs(
-        self,
-        progress: Progress | None,
-        earlier: Sequence[Sequence[Round]] = (),
-        rounds: int | None = None,
-    ) -> Progress:
-        """Do the same for several runs.
-
-        Parameters
-        ----------
-        earlier : sequence of sequences of Round
-            Those of each run of a checkpoint.
-        rounds : int, optional
-            What the rounds of run k, from 0, are numbered from: ``k * rounds + 1``. By default
-            there is one run.
-        """
-        self._runs = list(earlier) or [()]
+        checked = checking(progress, earlier)
 
         def after_round(done: int, trace: Trace) -> bool:
-            stop = progress is not None and progress(done, trace)
-            run, replayed = _replayed(done, trace, earlier, rounds)
-            if replayed:
-                return stop
-            self._runs += [()] * (run + 1 - len(self._runs))
-            if len(trace) >= len(self._runs[run]):  # (a run that goes on is replayed first)
-                self._runs[run], self._moved = trace, True
-            if time.monotonic() - self._tried >= self._every:
-                self._try()
+            stop = checked(done, trace)
+            if done > len(earlier):
+                self._rounds = trace
+                if time.monotonic() - self._tried >= self._every:
+                    self._try()
             return stop
 
         return after_round
@@ -106,7 +82,7 @@ class Checkpoint:
         try:
             yield
         except BaseException as error:
-            if not self._moved:
+            if not len(self._rounds):
                 raise
             with suppress(NotRankedError):  # (the first error counts)
                 self._try(last=True)
@@ -131,10 +107,10 @@ class Checkpoint:
         return ClusterError(error.problem, remedy=kept)
 
     def _try(self, last: bool = False) -> None:
-        """Write the rounds of all runs; warn where the file cannot be written now."""
+        """Write the rounds; warn where the file cannot be written now."""
         self._tried = time.monotonic()
         try:
-            self.write(*self._runs)
+            self.write(self._rounds)
         except FileError as error:
             said = [str(error)]
             if self._n_written:
@@ -143,8 +119,8 @@ class Checkpoint:
                 said.append("The fit goes on, and this is tried again.")
             warn_caller(" ".join(said))
 
-    def write(self, first: Sequence[Round] | Trace, *others: Sequence[Round] | Trace) -> None:
-        """Write the rounds of one run or several, whole or not at all.
+    def write(self, rounds: Sequence[Round] | Trace) -> None:
+        """Write rounds, whole or not at all.
 
         Raises
         ------
@@ -153,43 +129,28 @@ class Checkpoint:
         FileError
             The file cannot be written.
         """
-        runs = [first, *others]
-        write_runs(self.path, self._estimator, self._parameters, runs)
-        self._n_written = sum(map(len, runs))
+        write_rounds(self.path, self._estimator, self._parameters, rounds)
+        self._n_written = len(rounds)
 
 
-def checking(
-    progress: Progress | None, earlier: Sequence[Sequence[Round]], rounds: int | None = None
-) -> Progress:
-    """Check rounds that are replayed, where no checkpoint is written.
+def checking(progress: Progress | None, earlier: Sequence[Round]) -> Progress:
+    """Return a function for the loop to call after every round, which checks replayed rounds.
 
     Parameters
     ----------
-    progress : callable, optional
+    progress : function or None
         Called as well.
-    earlier, rounds
-        As in `Checkpoint.watching_runs`.
+    earlier : sequence of Round
+        As in `Checkpoint.watching`.
     """
 
     def after_round(done: int, trace: Trace) -> bool:
         stop = progress is not None and progress(done, trace)
-        _replayed(done, trace, earlier, rounds)
+        if done <= len(earlier):
+            _check_loss(done, trace[-1].log_loss, earlier[done - 1].log_loss)
         return stop
 
     return after_round
-
-
-def _replayed(
-    done: int, trace: Trace, earlier: Sequence[Sequence[Round]], rounds: int | None
-) -> tuple[int, bool]:
-    """Return the run of a round, and whether it is one of the checkpoint, with the same loss."""
-    run, number = (0, done) if rounds is None else divmod(done - 1, rounds)
-    number = number if rounds is None else number + 1
-    before = earlier[run] if run < len(earlier) else ()
-    if number > len(before):
-        return run, False
-    _check_loss(number, trace[-1].log_loss, before[number - 1].log_loss)
-    return run, True
 
 
 def _check_loss(number: int, now: float, before: float) -> None:

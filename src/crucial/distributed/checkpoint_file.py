@@ -9,9 +9,6 @@ The file is JSON and executes nothing::
       "content": {"estimator": "RankBoost", "parameters": {...}, "rounds": [...]}
     }
 
-A fit of several runs, by bags or folds, has the rounds of the first run in "rounds", and those of
-the others as lists in "others".
-
 Numbers of rounds are hexadecimal floats, so that infinite weights can be written, and every bit is
 as it was. The rounds of a checkpoint are replayed without a search. What follows is to the byte
 what an uninterrupted fit would have done; that the data are the same is checked by the losses.
@@ -39,7 +36,7 @@ from crucial.parameters import parameters_of, plain
 from crucial.types import PathLike
 from crucial.wording import counted
 
-__all__ = ["read_checkpoint", "read_runs", "shaping_parameters", "write_runs"]
+__all__ = ["read_checkpoint", "shaping_parameters", "write_rounds"]
 
 _FORMAT = "crucial-checkpoint"
 _VERSION = 1
@@ -53,11 +50,10 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranker: WeakRanker
 
 
-class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     estimator: str
     parameters: dict[str, str]
     rounds: list[_Entry]
-    others: list[list[_Entry]] = []
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,13 +63,13 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: msgspec.Raw
 
 
-def write_runs(
+def write_rounds(
     path: PathLike,
     estimator: str,
     parameters: dict[str, str],
-    runs: Sequence[Sequence[Round] | Trace],
+    rounds: Sequence[Round] | Trace,
 ) -> None:
-    """Write the rounds of one run or several, whole or not at all.
+    """Write rounds, whole or not at all.
 
     Parameters
     ----------
@@ -82,10 +78,10 @@ def write_runs(
         Name of the class.
     parameters : dict
         As `shaping_parameters` returns them.
-    runs : sequence of sequences of Round
+    rounds : sequence of Round
     """
-    entries = [[_entry(number, one) for number, one in enumerate(run, 1)] for run in runs]
-    content = msgspec.json.encode(_Content(estimator, parameters, entries[0], entries[1:]))
+    entries = [_entry(number, one) for number, one in enumerate(rounds, 1)]
+    content = msgspec.json.encode(_Content(estimator, parameters, entries))
     checksum = hashlib.sha256(content).hexdigest()
     with atomic_write(path) as file:
         file.write(msgspec.json.encode(_File(_FORMAT, _VERSION, checksum, msgspec.Raw(content))))
@@ -101,13 +97,8 @@ def shaping_parameters(estimator: Any) -> dict[str, str]:
     }
 
 
-def read_checkpoint(path: PathLike, estimator: Any) -> list[Round]:
-    """Read the rounds of a checkpoint of one run; see `read_runs`."""
-    return read_runs(path, estimator)[0]
-
-
-def read_runs(path: PathLike, estimator: Any, unknown: Collection[str] = ()) -> list[list[Round]]:
-    """Read the rounds of every run of a checkpoint, for an estimator to go on from.
+def read_checkpoint(path: PathLike, estimator: Any, unknown: Collection[str] = ()) -> list[Round]:
+    """Read the rounds of a checkpoint, for an estimator to go on from.
 
     Parameters
     ----------
@@ -135,17 +126,15 @@ def read_runs(path: PathLike, estimator: Any, unknown: Collection[str] = ()) -> 
         )
     both = (content.parameters, shaping_parameters(estimator))
     _check_parameters(path, *({k: own[k] for k in own if k not in unknown} for own in both))
-    runs = [content.rounds, *content.others]
-    longest = max(map(len, runs))
-    if longest > estimator.n_estimators:
+    if len(content.rounds) > estimator.n_estimators:
         raise ParameterError(
-            f"{path} has {counted(longest, 'round')}, more than "
+            f"{path} has {counted(len(content.rounds), 'round')}, more than "
             f"n_estimators={estimator.n_estimators}.",
             parameter="resume",
             value=str(path),
         )
     try:
-        return [[_round(one) for one in run] for run in runs]
+        return [_round(one) for one in content.rounds]
     except (ValueError, OverflowError) as error:
         problem = printable(str(error), 200)
         raise FileError(path, f"this checkpoint is damaged: {problem}.") from error

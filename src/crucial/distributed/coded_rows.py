@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.states import Output
 from crucial.model.tree import Tree
-from crucial.model.weak import Affine, Constant, Presence, Stump, Vote, WeakRankerLike
+from crucial.model.weak import Presence, Stump, WeakRankerLike
 from crucial.weak.stump_grid import StumpGrid
 from crucial.weak.trees import tree_output
 
@@ -28,23 +26,9 @@ class CodedRows:
         self.bins, self._grid = bins, StumpGrid(bins, "learned")
 
     def output(self, ranker: WeakRankerLike) -> Output:
-        """Return the scores of a weak ranker: uint8 for a stump, else float64.
-
-        A vote is that of its stump: 0 stands for -1.
-        """
-        if isinstance(ranker, Vote):
-            ranker = ranker.ranker
-        if isinstance(ranker, Constant):
-            return np.ones(self.bins.n_rows, np.uint8)
-        if isinstance(ranker, Affine):
-            return ranker.intercept + ranker.slope * self.output(ranker.ranker).astype(np.float64)
+        """Return the scores of a weak ranker: uint8 for a stump, float64 for a tree."""
         if isinstance(ranker, Stump | Presence):
             return self._grid.output(*self._grid.find(ranker))
         if isinstance(ranker, Tree):
             return tree_output(self.bins, ranker)
         raise ParameterError(f"parts of the rows cannot score a {type(ranker).__name__}.")
-
-    def scores(self, ranker: WeakRankerLike) -> Output:
-        """Return the scores of a weak ranker as predictions have them."""
-        found = self.output(ranker)
-        return 2.0 * found - 1.0 if isinstance(ranker, Vote) else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +13,13 @@ from crucial.data.checked_parts import TablePart
 from crucial.data.groups import Groups
 from crucial.distributed.homes import Homes
 from crucial.distributed.part import Part
-from crucial.distributed.part_pairs import NumberedPairs
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.sources import Source
-from crucial.distributed.survey import Survey, checked_rows
+from crucial.distributed.survey import Survey, checked_rows, same
 from crucial.errors import DataError
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["RowsRecipe", "coded_parts", "no_rows"]
-
-# Pairs of one message to the scheduler.
-_PAIRS_AT_ONCE = 1 << 18
 
 
 # -- on a worker ------------------------------------------------------------------------
@@ -36,7 +32,6 @@ def code_rows(
     bins: Bins,
     numbers: Ints,
     sizes: Ints,
-    begin: int | None = None,
 ) -> PartRows:
     """Read a part again and code its cells; the rows are put in the order of their queries.
 
@@ -44,8 +39,6 @@ def code_rows(
     ----------
     numbers, sizes : int arrays
         The number of each of its queries, by ascending id, and how many rows it had.
-    begin : int, optional
-        Number of its first row in the whole input, for explicit pairs.
     """
     found = checked_rows(source, value, first)
     groups = None
@@ -56,15 +49,14 @@ def code_rows(
         raise DataError(f"{source.name} has other rows than when it was read first.")
     order, n = groups.order, part.instances.n_rows
     codes = bins.recode(part.instances, order)
-    y = np.zeros(n) if part.data.y is None else np.asarray(part.data.y, np.float64)
-    labels, weight, factor = y[order], part.weights(), read.query_weight
+    labels = np.asarray(part.data.y, np.float64)[order]
+    weight, factor = part.weights(), read.query_weight
     return PartRows(
         replace(bins, codes=codes, n_rows=n),
         labels,
         np.repeat(numbers, groups.sizes),
         None if weight is None else weight[order],
         None if factor is None else factor[order],
-        None if begin is None else begin + np.asarray(order, np.int64),
     )
 
 
@@ -97,26 +89,13 @@ def join_rows(pieces: Sequence[PartRows]) -> PartRows:
         np.concatenate([piece.query for piece in pieces]),
         _joined([piece.weight for piece in pieces]),
         _joined([piece.query_weight for piece in pieces]),
-        _joined([piece.numbers for piece in pieces]),
     )
     if (whole.query[1:] >= whole.query[:-1]).all():
         return whole
     return _chosen(whole, np.argsort(whole.query, kind="stable"))
 
 
-def with_pairs(rows: PartRows, blocks: Sequence[NumberedPairs]) -> PartRows:
-    """Return rows with the explicit pairs that are theirs, of the pairs of all rows."""
-    assert rows.numbers is not None
-    both = NumberedPairs(
-        np.concatenate([one.rows for one in blocks]), _joined([one.weight for one in blocks])
-    )
-    return replace(rows, pairs=both.among(rows.numbers, rows.query))
-
-
-Column = TypeVar("Column", Floats, Ints)
-
-
-def _joined(columns: Sequence[Column | None]) -> Column | None:
+def _joined(columns: Sequence[Floats | None]) -> Floats | None:
     there = [column for column in columns if column is not None]
     return np.concatenate(there) if there else None
 
@@ -172,41 +151,30 @@ def _fetched(key: Any) -> PartRows:
 
     client = get_client()
     # (a task of its own: a client learns about the results of its own tasks only)
-    rows = client.submit(_same, Future(key, client), pure=False).result()
+    rows = client.submit(same, Future(key, client), pure=False).result()
     assert isinstance(rows, PartRows)
     return rows
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 # -- on the driver ----------------------------------------------------------------------
 
 
-def coded_parts(
-    client: Any, survey: Survey, homes: Homes, pairs: NumberedPairs | None = None
-) -> list[Any]:
+def coded_parts(client: Any, survey: Survey, homes: Homes) -> list[Any]:
     """Return futures of the rows of each part.
 
     Parameters
     ----------
     client : distributed.Client
     survey, homes : what is known of the parts of the input, and where their queries go
-    pairs : NumberedPairs, optional
-        Explicit pairs of all rows.
     """
     from dask import delayed
 
-    head = client.submit(_same, survey.first, pure=False)
-    bins = client.submit(_same, survey.bins, pure=False)
+    head = client.submit(same, survey.first, pure=False)
+    bins = client.submit(same, survey.bins, pure=False)
     code, take, join = (delayed(one, pure=False) for one in (code_rows, take_rows, join_rows))
     pieces: list[list[Any]] = [[] for _ in range(homes.n_parts)]
-    begin = 0
     for source, part, numbers in zip(survey.sources, survey.parts, survey.numbers):
-        first = None if pairs is None else begin
-        begin += part.n_rows
-        rows = code(source.without_value(), source.value, head, bins, numbers, part.sizes, first)
+        rows = code(source.without_value(), source.value, head, bins, numbers, part.sizes)
         homes_of = homes.part[numbers]
         targets = np.unique(homes_of)
         for target in targets.tolist():
@@ -214,10 +182,5 @@ def coded_parts(
             pieces[target].append(rows if len(targets) == 1 else take(rows, there, numbers))
     # (not tied to workers, even as a wish: once no worker is left, Dask would wait for the one
     # that is gone, though another joins)
-    joined = [join(own) for own in pieces]
-    if pairs is not None:
-        # (kept by the scheduler, in pieces that it takes well: they outlive any worker)
-        blocks = [client.submit(_same, one, pure=False) for one in pairs.blocks(_PAIRS_AT_ONCE)]
-        joined = [delayed(with_pairs, pure=False)(own, blocks) for own in joined]
-    futures: list[Any] = client.compute(joined)
+    futures: list[Any] = client.compute([join(own) for own in pieces])
     return futures

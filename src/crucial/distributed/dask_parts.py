@@ -13,6 +13,7 @@ from crucial.distributed.messenger import Messenger, pickled
 from crucial.distributed.parts import Parts, merged
 from crucial.distributed.placement import moves_to_idle, placed
 from crucial.distributed.residence import Call, Done, Drop, Failed, Load, PartRecipe
+from crucial.distributed.results import no_worker
 from crucial.errors import ClusterError
 
 __all__ = ["DaskParts"]
@@ -228,10 +229,7 @@ class DaskParts(Parts):
                 self._expected_workers = len(workers)
                 return workers
             if not workers and waited > self._patience:
-                raise ClusterError(
-                    f"The cluster has had no worker for {self._patience:.0f} s.",
-                    remedy="Start workers (`dask worker ADDRESS`), then fit again.",
-                )
+                raise no_worker(self._patience)
             time.sleep(0.1)
 
     def _look_around(self) -> None:

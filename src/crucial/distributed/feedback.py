@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from crucial.distributed.classes import PartedClasses, PartedLogit
-from crucial.distributed.messages import Range, Setup
-from crucial.distributed.own_losses import PartedLogistic, PartedPush
+from crucial.distributed.messages import Setup
+from crucial.distributed.own_losses import PartedLogistic
 from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError
-from crucial.estimators.judged import Judged
+from crucial.estimators.boosted import BoostedRanker
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.label_weights import PairMass
-from crucial.feedback.pairs import NOTHING_LEFT
 from crucial.feedback.potentials import Potentials
 from crucial.objectives.base import Objective
-from crucial.objectives.classification import ClassificationLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss
-from crucial.objectives.logit import LogitLoss
-from crucial.objectives.push import PNormLoss
-from crucial.types import Floats
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]
@@ -38,18 +30,10 @@ class PartedFeedback(Feedback):
     ----------
     facts : RowFacts
     mass : PairMass
-    parts : Parts
-
-    Attributes
-    ----------
-    scored : PartedState
-        Of the objective, once it has begun.
     """
 
-    scored: PartedState
-
-    def __init__(self, facts: RowFacts, mass: PairMass, parts: Parts) -> None:
-        self.facts, self.log_total, self._parts = facts, mass.log_total, parts
+    def __init__(self, facts: RowFacts, mass: PairMass) -> None:
+        self.facts, self.log_total = facts, mass.log_total
         self.n_rows, self.n_pairs = facts.rows, facts.counts.pairs
         # (of the rows only their number is asked for)
         self.rows = np.broadcast_to(np.int64(0), facts.counts.rows)
@@ -59,20 +43,11 @@ class PartedFeedback(Feedback):
         self.n_skipped = facts.queries - facts.counts.queries
 
     @classmethod
-    def of(cls, parts: Parts, ranker: Judged[Any], explicit: bool = False) -> PartedFeedback:
-        """Let the parts sort and weigh their pairs.
-
-        Parameters
-        ----------
-        ranker : the ranker that learns from them
-        explicit : bool
-            Whether they are explicit pairs.
-        """
-        facts: RowFacts | None = parts.total("look", ranker.contradictions, changes=True)
+    def of(cls, parts: Parts, ranker: BoostedRanker) -> PartedFeedback:
+        """Let the parts sort and weigh the pairs that a ranker learns from."""
+        facts: RowFacts | None = parts.total("look", changes=True)
         if facts is None:
             raise DataError("No comparable pair: the parts have no rows.")
-        if explicit and not facts.counts.rows:
-            raise DataError(NOTHING_LEFT)
         balance, gain = ranker.balance, ranker.gain
         if not facts.counts.rows:
             raise DataError(
@@ -85,16 +60,7 @@ class PartedFeedback(Feedback):
                 "the weights of rows are too far apart to be added up in parts; use weights of a "
                 "similar size, or balance='queries'."
             )
-        return cls(facts, mass, parts)
-
-    def log_lightest(self) -> float:
-        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
-        lightest: Range = self._parts.total("lightest")
-        return lightest.low - self.log_total
-
-    def margin_range(self, scores: Floats) -> tuple[float, float]:
-        """Return the smallest and largest margin at the scores that the parts have."""
-        return self.scored.margin_range()
+        return cls(facts, mass)
 
 
 class PartedObjective(Objective):
@@ -115,12 +81,12 @@ class PartedObjective(Objective):
         assert isinstance(feedback, PartedFeedback)
         facts, log_total = feedback.facts, feedback.log_total
         setup = Setup(
-            self._objective, log_total, feedback.total, facts.counts, facts.weight.value,
-            facts.absent, self._watch is not None,
+            self._objective, log_total, facts.counts, facts.weight.value, facts.absent,
+            self._watch is not None,
         )  # fmt: skip
         self._parts.call("begin", setup, changes=True)
-        state = _state_of(self._objective, self._parts, feedback)
-        state.watch, feedback.scored = self._watch, state
+        state = _state_of(self._objective)(self._parts, log_total)
+        state.watch = self._watch
         return state
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
@@ -128,17 +94,8 @@ class PartedObjective(Objective):
         return self._objective.notes(potentials)
 
 
-def _state_of(objective: Objective, parts: Parts, feedback: PartedFeedback) -> PartedState:
+def _state_of(objective: Objective) -> type[PartedState]:
     """Return what adds up the totals of an objective."""
-    log_total = feedback.log_total
-    if isinstance(objective, ClassificationLoss):
-        return PartedClasses(parts, feedback)
-    if isinstance(objective, LogitLoss):
-        return PartedLogit(parts, log_total)
     if isinstance(objective, ExponentialLoss):
-        return PartedPairs(parts, log_total)
-    if isinstance(objective, LogisticLoss):
-        return PartedLogistic(parts, log_total)
-    if isinstance(objective, PNormLoss):
-        return PartedPush(parts, log_total, objective.p)
-    return PartedState(parts, log_total)
+        return PartedPairs
+    return PartedLogistic if isinstance(objective, LogisticLoss) else PartedState

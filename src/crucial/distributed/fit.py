@@ -1,4 +1,4 @@
-"""Fit an estimator to rows in parts, by the same loop as to a table."""
+"""Fit a ranker to rows in parts, by the same loop as to a table."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ import numpy as np
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
 from crucial.data.encodings import Encodings
-from crucial.data.instances import Instances
-from crucial.distributed.class_feedback import PartedClassFeedback
 from crucial.distributed.feedback import PartedFeedback
 from crucial.distributed.messages import Survey
 from crucial.distributed.parts import Parts
-from crucial.distributed.reach import check_no_queries, check_reach, is_row_wise
-from crucial.distributed.runs import Head, PartedRuns, boost_parted, runs_of
+from crucial.distributed.reach import check_reach
+from crucial.distributed.runs import Head, boost_parted
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
-from crucial.estimators.boosted import PAIRS_HELD_OUT, BoostedRanker
+from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.eval_set import HELD_OUT, n_held_out
-from crucial.estimators.runs import RunPlan
 from crucial.types import Ints
 
 __all__ = ["Head", "fit_parted"]
@@ -37,65 +34,48 @@ def fit_parted(
     head: Head,
     *,
     progress: Progress | None = None,
-    earlier: Sequence[Sequence[Round]] = (),
+    earlier: Sequence[Round] = (),
 ) -> Estimator:
-    """Fit an estimator to rows in parts; its model is that of one table with the same bins.
+    """Fit a ranker to rows in parts; its model is that of one table with the same bins.
 
     Parameters
     ----------
-    estimator : BoostedRanker
-        RankBoost, GradientRanker and whatever else is made of parts of the loop that can add up
-        rows in parts; others are refused.
+    estimator : RankBoost or GradientRanker
+        What else `check_reach` refuses.
     parts : Parts
         Of `crucial.distributed.part.Part`, new ones.
     head : Head
     progress : function, optional
         Called after every round; by default the rounds are shown as ``estimator.verbose`` says.
-    earlier : sequence of sequences of Round
-        Rounds of every run of an earlier call on the same rows: one run, unless there are bags or
-        folds. They are replayed, and what follows is what one longer call would have done.
+    earlier : sequence of Round
+        Rounds of an earlier call on the same rows. They are replayed, and what follows is what one
+        longer call would have done.
 
     Returns
     -------
     The estimator, with the fitted attributes of a local fit.
     """
-    estimator._check_parameters()
-    check_reach(estimator, head.with_pairs)
-    check_no_queries(estimator, head.with_qid)
+    check_reach(estimator)
     seed = estimator._seed()
     survey: Survey = parts.total("survey") or Survey(math.inf, None)
-    estimator._check_resampling(survey.eval_facts is not None, head.with_pairs)
     for name in ("fold_curves_", "feature_pairs_"):
         vars(estimator).pop(name, None)
-    shown: AbstractContextManager[Progress | None] = nullcontext(progress)
-    if progress is None:
-        shown = show_rounds(estimator._planned_rounds(), estimator.verbose)
-    if runs_of(estimator) is not None:
-        runs = PartedRuns(estimator, parts, head, survey)
-        _learn_columns(estimator, runs.instances)
-        return estimator._fit_runs(runs, seed, shown, earlier)
     watch = _watch(estimator, parts, head, survey, seed)
-    feedback: PartedFeedback
-    if is_row_wise(estimator):
-        feedback = PartedClassFeedback.of_classes(parts, type(estimator).__name__)
-    else:
-        feedback = PartedFeedback.of(parts, estimator, head.with_pairs)
+    feedback = PartedFeedback.of(parts, estimator)
     instances = head.instances(feedback.facts.absent)
-    _learn_columns(estimator, instances)
-    rounds = estimator.n_estimators
-    with shown as show:
-        before = earlier[0] if earlier else ()
-        followed = with_callbacks(show, rounds, estimator.callbacks, replayed=len(before))
-        plan = RunPlan(seed, rounds, followed, before)
-        ensemble = boost_parted(estimator, parts, instances, feedback, plan, watch)
-    estimator._set_fitted(ensemble, instances, feedback, watch, head.with_qid)
-    return estimator
-
-
-def _learn_columns(estimator: BoostedRanker, instances: Instances) -> None:
-    """Set the features of the rows to come."""
     estimator._learn_columns(instances)
     estimator._encodings = Encodings(times=dict(instances.times or {}))
+    rounds = estimator.n_estimators
+    shown: AbstractContextManager[Progress | None] = nullcontext(progress)
+    if progress is None:
+        shown = show_rounds(rounds, estimator.verbose)
+    with shown as show:
+        followed = with_callbacks(show, rounds, estimator.callbacks, replayed=len(earlier))
+        ensemble = boost_parted(
+            estimator, parts, instances, feedback, seed, followed, earlier, watch
+        )
+    estimator._set_fitted(ensemble, instances, feedback, watch, head.with_qid)
+    return estimator
 
 
 def _watch(
@@ -106,8 +86,6 @@ def _watch(
     if survey.eval_facts is None:
         if patience is None:
             return None
-        if head.with_pairs:
-            raise DataError(PAIRS_HELD_OUT)
         found = parts.total("weighing")
         queries: Ints = np.zeros(0, np.int64) if found is None else found.numbers
         if not head.with_qid or len(queries) < 2:

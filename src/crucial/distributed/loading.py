@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from crucial.data.bins import Bins
 from crucial.data.checked_parts import TablePart
 from crucial.data.dataset import Dataset
@@ -18,8 +16,8 @@ from crucial.distributed.columns import Columns
 from crucial.distributed.dask_parts import DaskParts
 from crucial.distributed.fit import Head
 from crucial.distributed.homes import Homes, find_homes
-from crucial.distributed.part_pairs import NumberedPairs
 from crucial.distributed.placement import placed
+from crucial.distributed.results import no_worker
 from crucial.distributed.room import (
     KeptCells,
     MemoryEstimate,
@@ -36,7 +34,7 @@ from crucial.distributed.sources import (
     with_one_width,
 )
 from crucial.distributed.survey import Survey, gathered, survey
-from crucial.errors import ClusterError, DataError
+from crucial.errors import DataError
 
 __all__ = ["FitInput", "LoadedParts", "load_parts"]
 
@@ -59,9 +57,6 @@ class FitInput:
         Bins to use.
     options : mapping
         Of the reader of files.
-    pairs : int array of shape (n_pairs, 2), optional
-        Numbers of rows, winner and loser, to learn from in place of labels.
-    pair_weight : array of shape (n_pairs,), optional
     """
 
     data: Any
@@ -74,17 +69,6 @@ class FitInput:
     eval_set: Any = None
     bins: Bins | Dataset | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    pairs: Any = None
-    pair_weight: Any = None
-
-    def numbered_pairs(self, n_rows: int) -> NumberedPairs | None:
-        """Return the explicit pairs of so many rows, checked."""
-        if self.pairs is None:
-            return None
-        pairs, weight = (
-            one.compute() if is_dask(one) else one for one in (self.pairs, self.pair_weight)
-        )
-        return NumberedPairs.checked(pairs, weight, n_rows)
 
     def sources(self, client: Any) -> list[Source]:
         """Return the parts of the rows to learn from."""
@@ -95,8 +79,7 @@ class FitInput:
             "query_weight": self.query_weight,
         }
         named: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
-        labelled = self.pairs is None
-        columns = Columns(**named, features=self.features, ignore=self.ignore, labelled=labelled)
+        columns = Columns(**named, features=self.features, ignore=self.ignore)
         found = list_sources(self.data, roles, columns, self.options, client)
         return with_one_width(client, found)
 
@@ -135,21 +118,18 @@ class LoadedParts:
     survey : Survey
         Of the rows to learn from.
     memory : MemoryEstimate
-    has_eval_rows : bool
     """
 
     parts: DaskParts
     survey: Survey
     memory: MemoryEstimate
-    has_eval_rows: bool = False
-    with_pairs: bool = False
 
     @property
     def head(self) -> Head:
         """What the rows of all parts have in common."""
         first = self.survey.first
         rows, with_qid = first.instances, first.data.qid is not None
-        return Head(self.survey.bins, rows.names, rows.times, with_qid, self.with_pairs)
+        return Head(self.survey.bins, rows.names, rows.times, with_qid)
 
     @property
     def lowest_label(self) -> float:
@@ -167,7 +147,6 @@ def load_parts(
     n_parts: int | None = None,
     kept: KeptCells | None = None,
     report: Callable[[MemoryEstimate], None] | None = None,
-    row_wise: bool = False,
     verbose: int = 0,
 ) -> Iterator[LoadedParts]:
     """Load the rows on the workers of a cluster, and free them at the end of the block.
@@ -185,8 +164,6 @@ def load_parts(
         What the ranker makes the parts keep.
     report : function, optional
         Called with the memory that the rows need, before they are loaded.
-    row_wise : bool
-        Whether rows need not be together, and stay where they are.
     verbose : int
         0 shows no progress.
     """
@@ -195,9 +172,6 @@ def load_parts(
     bins = None if given.bins is None else bins_without_rows(given.bins)
     sources = given.sources(client)
     surveyed = survey(client, sources, bins=bins, max_bins=max_bins, verbose=verbose)
-    if row_wise:
-        surveyed = surveyed.cut_anywhere()
-    pairs = given.numbered_pairs(surveyed.n_rows)
     homes = find_homes(surveyed, limit, shuffle)
     watched = None
     if given.eval_set is not None:
@@ -210,14 +184,13 @@ def load_parts(
         worker_of,
         watched,
         memory_limit(client, workers),
-        0 if pairs is None else len(pairs.rows),
         kept,
         max(client.nthreads().values(), default=1),
     )
     check_workers(memory, surveyed)
     if report is not None:
         report(memory)
-    rows = coded_parts(client, surveyed, homes, pairs)
+    rows = coded_parts(client, surveyed, homes)
     eval_rows = [] if watched is None else coded_parts(client, *watched)
     # (first of all: on a worker that is still coding, parts would have to wait for a thread)
     _wait(rows, homes.n_parts, verbose)
@@ -233,7 +206,7 @@ def load_parts(
     ]
     # (the futures are kept: where rows are lost with their worker, Dask makes them again)
     with DaskParts(client, recipes, sizes=homes.sizes.tolist()) as parts:
-        yield LoadedParts(parts, surveyed, memory, watched is not None, pairs is not None)
+        yield LoadedParts(parts, surveyed, memory)
     del rows, eval_rows
 
 
@@ -261,10 +234,7 @@ def _workers(client: Any) -> list[str]:
     try:
         client.wait_for_workers(1, timeout=60)
     except TimeoutError:
-        raise ClusterError(
-            "The cluster has had no worker for 60 seconds.",
-            remedy="Start workers (`dask worker ADDRESS`), then fit again.",
-        ) from None
+        raise no_worker(60) from None
     return sorted(client.nthreads())
 
 
@@ -273,9 +243,7 @@ def _eval_rows(
 ) -> tuple[Survey, Homes]:
     """Survey the eval set: the same features, bins and kind of ids, without weights."""
     first = surveyed.first
-    # (it has labels, also where explicit pairs are learned from)
-    labels = np.zeros(1) if first.data.y is None else first.data.y
-    unweighted = replace(first, data=replace(first.data, weight=None, y=labels))
+    unweighted = replace(first, data=replace(first.data, weight=None))
     sources = given.eval_sources(client, first)
     found = survey(client, sources, bins=surveyed.bins, first=unweighted, verbose=verbose)
     return found, find_homes(found, n_parts, True)

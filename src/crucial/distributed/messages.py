@@ -8,15 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crucial.distributed.part_watch import EvalFacts, Tallies
-from crucial.feedback.class_sums import ClassTotals
 from crucial.feedback.label_state import Peaks, QueryTotals
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticTotals, ScoreReach
-from crucial.objectives.logit import LogitTotals
-from crucial.objectives.push import PushTotals
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
@@ -27,8 +24,6 @@ __all__ = [
     "Move",
     "Numbers",
     "Question",
-    "Range",
-    "ResponseSums",
     "Setup",
     "Survey",
     "Totals",
@@ -37,9 +32,7 @@ __all__ = [
 
 
 #: What the losses of queries, or of their pairs, add up to.
-Totals: TypeAlias = (
-    QueryTotals | LossTotals | LogisticTotals | PushTotals | ClassTotals | LogitTotals
-)
+Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
 
 
 @dataclass(frozen=True)
@@ -70,8 +63,8 @@ class Setup:
     Attributes
     ----------
     objective : Objective
-    log_total, total : float
-        Weight of the pairs of all parts: its logarithm, and the weight before any balancing.
+    log_total : float
+        Logarithm of the weight of the pairs of all parts.
     counts : Counts
         Of all parts: their size decides which kernels run.
     row_weight : float
@@ -84,11 +77,10 @@ class Setup:
 
     objective: Objective
     log_total: float
-    total: float
     counts: Counts
     row_weight: float
     has_missing: Bools
-    watched: bool = True
+    watched: bool
 
 
 @dataclass(frozen=True)
@@ -124,13 +116,11 @@ class Question:
         The scale of the potentials before the move, and a guess of that after it: how far
         potentials are apart tells which features can have the best stump.
     peaks : Peaks or None
-        Largest losses of all parts, or about as much, where weights are computed from logarithms.
+        Largest losses of all parts, where weights are computed from logarithms.
     reach : ScoreReach or None
         How far apart the scores of all parts are, where the logistic loss depends on it.
     sizes : bool
         Whether absolute potentials and curvature are added up, for a tree.
-    margins : bool
-        Whether the smallest and the largest margin are looked for.
     trial : bool
         Whether it is about the scores of a trial, which move beside those of the fit.
     """
@@ -141,7 +131,6 @@ class Question:
     peaks: Peaks | None = None
     reach: ScoreReach | None = None
     sizes: bool = False
-    margins: bool = False
     trial: bool = False
 
 
@@ -154,41 +143,6 @@ class Histogram:
     def merge(self, other: Histogram) -> Histogram:
         """Return the sums of both parts."""
         return Histogram(self.sums + other.sums)
-
-
-@dataclass(frozen=True)
-class ResponseSums:
-    """Potentials and curvature of rows, as whole numbers of their units.
-
-    Attributes
-    ----------
-    potentials, curvature : int64 arrays
-        Per bin of the features, one after the other.
-    both : (int, int)
-        Of all rows.
-    """
-
-    potentials: Ints
-    curvature: Ints
-    both: tuple[int, int]
-
-    def merge(self, other: ResponseSums) -> ResponseSums:
-        """Return the sums of both parts."""
-        both = (self.both[0] + other.both[0], self.both[1] + other.both[1])
-        curvature = self.curvature + other.curvature
-        return ResponseSums(self.potentials + other.potentials, curvature, both)
-
-
-@dataclass(frozen=True)
-class Range:
-    """The smallest and the largest of some numbers."""
-
-    low: float
-    high: float
-
-    def merge(self, other: Range) -> Range:
-        """Return the range of the numbers of both parts."""
-        return Range(min(self.low, other.low), max(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -222,8 +176,6 @@ class Answer:
         Absolute potentials and curvature.
     tallies : Tallies or None
         Of the eval set.
-    margins : Range or None
-        Of all pairs.
     """
 
     totals: Totals | None
@@ -233,7 +185,6 @@ class Answer:
     tallies: Tallies | None = None
     distance: float = 0.0
     reach: ScoreReach | None = None
-    margins: Range | None = None
 
     @property
     def _has_rows(self) -> bool:
@@ -254,7 +205,6 @@ class Answer:
             _both(self.tallies, other.tallies),
             self.distance + other.distance,
             _both(self.reach, other.reach),
-            _both(self.margins, other.margins),
         )
 
 

@@ -15,16 +15,12 @@ from crucial.distributed.messages import (
     Question,
     Totals,
 )
-from crucial.distributed.part_classes import PartClasses
 from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
-from crucial.feedback.bipartite import BipartiteState
-from crucial.feedback.explicit_state import ExplicitState
-from crucial.feedback.label_state import LabelState, Peaks
+from crucial.feedback.label_state import LabelState
 from crucial.feedback.states import draw_share
 from crucial.kernels.sizes import part_of
 from crucial.objectives.logistic import LabelLogistic
-from crucial.objectives.push import LabelPush
 from crucial.types import Ints
 
 __all__ = ["Part"]
@@ -44,17 +40,12 @@ class Part(PartSums):
         scales = question.scales
         if scales is not None:
             self._pi_before[:] = self._pi
-        if isinstance(state, LabelState | ExplicitState) and state.logarithmic:
+        if isinstance(state, LabelState) and state.logarithmic:
             if question.peaks is None:
                 return Answer(None, state.peaks())
             totals: Totals = state.log_sums(pi, question.peaks)
-        elif isinstance(state, BipartiteState) and state.strained:
-            return Answer(None, state.peaks())
         elif isinstance(state, LabelLogistic):
             totals = state.sums(pi, question.reach or state.score_reach())
-        elif isinstance(state, LabelPush):
-            assert question.peaks is not None
-            totals = state.sums(pi, question.peaks)
         else:
             totals = state.sums(pi)
         if question.trial:
@@ -72,8 +63,7 @@ class Part(PartSums):
         reach = None
         if isinstance(state, LabelLogistic):
             reach = question.reach or state.score_reach()
-        margins = self.margins() if question.margins else None
-        return Answer(totals, None, hist, sizes, None, distance, reach, margins)
+        return Answer(totals, None, hist, sizes, None, distance, reach)
 
     def advance(self, move: Move, question: Question) -> Answer | None:
         """Move the scores; return totals of those that they are then."""
@@ -94,16 +84,10 @@ class Part(PartSums):
             return
         output, state = self._output(move.ranker), self._trial if trial else self._state
         with part_of(self._counts):
-            if isinstance(state, LabelState | BipartiteState) and output.dtype != np.uint8:
+            if isinstance(state, LabelState) and output.dtype != np.uint8:
                 state.advance(output, move.alpha, move.span)
             else:
                 state.advance(output, move.alpha)
-
-    def weigh_anew(self, peaks: Peaks) -> None:
-        """Compute the weights of rows from their scores; parameters as in `BipartiteState`."""
-        if isinstance(self._feedback, PartClasses):
-            assert isinstance(self._state, BipartiteState)
-            self._state.weigh_anew(peaks)
 
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""
@@ -134,9 +118,7 @@ class Part(PartSums):
     def use_logarithms(self, trial: bool) -> None:
         """Compute weights from the logarithms of exponentials from now on."""
         if self._feedback is not None:
-            state = self._pairs(trial)
-            assert isinstance(state, LabelState)
-            state.use_logarithms()
+            self._pairs(trial).use_logarithms()
 
     # -- after a loss -----------------------------------------------------------------
 

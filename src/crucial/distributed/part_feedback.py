@@ -19,7 +19,7 @@ from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.sizes import Counts
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["PartFeedback", "kept_rows"]
+__all__ = ["PartFeedback", "weighing"]
 
 
 class PartFeedback(LabelFeedback):
@@ -36,7 +36,7 @@ class PartFeedback(LabelFeedback):
         labels = check_labels(rows.labels)
         self.n_rows = len(labels)
         self.groups = Groups.from_qid(rows.query, self.n_rows)
-        keep = kept_rows(rows, left_out)
+        keep = _kept_rows(rows, left_out)
         layout = Layout.of(labels, self.groups, keep)
         self.rows = layout.rows
         self.n_queries = layout.n_queries
@@ -65,11 +65,6 @@ class PartFeedback(LabelFeedback):
             self.n_rows, self.groups.n_groups, counts, largest, weighted, mass, np.zeros(0, bool)
         )
 
-    @property
-    def paired(self) -> Ints:
-        """Numbers of the queries that have a pair."""
-        return self._layout.queries
-
     def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass:
         """Weigh the pairs together with those of all parts."""
         if not facts.weighted:
@@ -85,12 +80,12 @@ class PartFeedback(LabelFeedback):
         """Return the state of the pairs at scores of 0."""
         return LabelState(self._labelled, threads)
 
-    def finish(self, log_total: float, total: float) -> None:
-        """Set the weight of the pairs of all parts."""
-        self._labelled, self.total = replace(self._labelled, log_total=log_total), total
+    def finish(self, log_total: float) -> None:
+        """Set the logarithm of the weight of the pairs of all parts."""
+        self._labelled = replace(self._labelled, log_total=log_total)
 
 
-def kept_rows(rows: PartRows, left_out: Bools | None) -> Bools | None:
+def _kept_rows(rows: PartRows, left_out: Bools | None) -> Bools | None:
     """Return which rows weigh anything; None where all do."""
     keep = None if left_out is None else ~left_out
     for name in ("weight", "query_weight"):
@@ -105,3 +100,9 @@ def kept_rows(rows: PartRows, left_out: Bools | None) -> Bools | None:
             )
         keep = values > 0 if keep is None else keep & (values > 0)
     return keep
+
+
+def weighing(rows: PartRows) -> Bools:
+    """Return which rows weigh more than 0, and so do their queries."""
+    keep = _kept_rows(rows, None)
+    return np.ones(rows.n_rows, bool) if keep is None else keep

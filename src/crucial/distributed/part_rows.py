@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.distributed.part_pairs import NumberedPairs
 from crucial.errors import DataError
 from crucial.types import Floats, Ints
 
@@ -31,11 +30,6 @@ class PartRows:
         A row of weight 2 counts as two rows. All parts have weights, or none.
     query_weight : float64 array of shape (n_rows,), optional
         Factor on the pairs of the row's query. All parts have these, or none.
-    numbers : int64 array of shape (n_rows,), optional
-        Number of every row in the whole input, where there are explicit pairs.
-    pairs : NumberedPairs, optional
-        Explicit pairs to learn from, in place of those that labels imply. All parts have some, of
-        which there may be none, or none has.
     """
 
     bins: Bins
@@ -43,12 +37,10 @@ class PartRows:
     query: Ints
     weight: Floats | None = None
     query_weight: Floats | None = None
-    numbers: Ints | None = None
-    pairs: NumberedPairs | None = None
 
     def __post_init__(self) -> None:
         n = self.bins.n_rows
-        for name in ("labels", "query", "weight", "query_weight", "numbers"):
+        for name in ("labels", "query", "weight", "query_weight"):
             values = getattr(self, name)
             if values is not None and values.shape != (n,):
                 raise DataError(f"a part of {n} rows has {name} of shape {values.shape}.")
@@ -57,15 +49,13 @@ class PartRows:
 
     def taken(self, places: Ints) -> PartRows:
         """Return some of the rows, in this order."""
-        weight, factor, numbers = self.weight, self.query_weight, self.numbers
+        weight, factor = self.weight, self.query_weight
         return PartRows(
             self.bins.taken(places),
             self.labels[places],
             self.query[places],
             None if weight is None else weight[places],
             None if factor is None else factor[places],
-            None if numbers is None else numbers[places],
-            self.pairs,
         )
 
     @property

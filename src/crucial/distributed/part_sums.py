@@ -9,19 +9,14 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from crucial.data.coded_table import CodedTable
-from crucial.data.instances import Instances
 from crucial.distributed.coded_rows import CodedRows
 from crucial.distributed.messages import (
     Exact,
     Histogram,
-    Range,
-    ResponseSums,
     Setup,
     Totals,
     places_of,
 )
-from crucial.distributed.part_feedback import PartFeedback
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_setup import PartSetup
 from crucial.distributed.part_tree import (
@@ -35,17 +30,13 @@ from crucial.distributed.part_tree import (
     SplitSums,
 )
 from crucial.errors import DataError
-from crucial.feedback.class_sums import ClassLogs, class_peaks, log_sums_of
-from crucial.feedback.explicit_state import ExplicitState
-from crucial.feedback.label_state import LabelState, Peaks, Risks
+from crucial.feedback.label_state import LabelState, Risks
 from crucial.feedback.states import Output, ScoreState, padded
 from crucial.kernels.features import StumpSums
 from crucial.kernels.fixed_point import to_fixed
 from crucial.kernels.gradient_trees import summable
 from crucial.kernels.sizes import Counts, part_of
 from crucial.kernels.threads import run_all
-from crucial.model.additive import AdditiveRanker
-from crucial.model.coded_scores import scores_of_rows
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.types import Bools, Floats, Ints
@@ -87,9 +78,8 @@ class PartSums(PartSetup):
         self._watches, self._tree = setup.watched, None
         if self._feedback is None:
             return
-        self._feedback.finish(setup.log_total, setup.total)
-        labelled = self._feedback.labelled()
-        self._numbers = np.zeros(0, np.int64) if labelled is None else labelled.layout.queries
+        self._feedback.finish(setup.log_total)
+        self._numbers = self._feedback.labelled().layout.queries
         self._counts: Counts = setup.counts
         with part_of(setup.counts):
             state = setup.objective.begin(self._feedback, self.threads)
@@ -113,19 +103,19 @@ class PartSums(PartSetup):
             self._last = ranker, self._coded.output(ranker)
         return self._last[1]
 
-    def _pairs(self, trial: bool) -> LabelState | ExplicitState:
+    def _pairs(self, trial: bool) -> LabelState:
         """Return the state of pairs, of the fit or of a trial."""
         state = self._trial if trial else self._state
-        assert isinstance(state, LabelState | ExplicitState)
+        assert isinstance(state, LabelState)
         return state
 
-    def sums_along(self, method: str, trial: bool, ranker: WeakRankerLike, *args: Any) -> Any:
-        """Return what a method of the state adds up for a weak ranker: see the states."""
+    def sums_along(
+        self, method: str, trial: bool, ranker: WeakRankerLike, *args: Any
+    ) -> Exact | None:
+        """Return what a method of the state of pairs adds up for a weak ranker."""
         if self._feedback is None:
             return None
-        state = self._trial if trial else self._state
-        found = getattr(state, method)(self._output(ranker), *args)
-        return Exact(found) if isinstance(found, tuple) else found
+        return Exact(getattr(self._pairs(trial), method)(self._output(ranker), *args))
 
     def pair_sums(self) -> Exact | None:
         """Return half of what the pairs weigh in the logistic loss."""
@@ -144,43 +134,12 @@ class PartSums(PartSetup):
         if self._feedback is None:
             return None
         state = self._state
-        if isinstance(state, LabelState | ExplicitState):
+        if isinstance(state, LabelState):
             return state.risk_sums()
-        assert isinstance(self._feedback, PartFeedback)  # (pairs have that state alone)
         with part_of(self._counts):
             pairs = self._feedback.pairs(self.threads)
         pairs.advance(state.scores, 1.0)
         return pairs.risk_sums()
-
-    def lightest(self) -> Range | None:
-        """Return the logarithm of the weight of the lightest pair, as a range of one number."""
-        if not isinstance(self._feedback, PartFeedback):
-            return None
-        found = self._feedback.lightest()
-        return Range(found, found)
-
-    def margins(self) -> Range | None:
-        """Return the smallest and the largest margin of a pair."""
-        if self._feedback is None:
-            return None
-        return Range(*self._feedback.margin_range(self._state.scores))
-
-    def class_peaks(self, model: AdditiveRanker | None) -> Peaks | None:
-        """Return the largest terms of F- and F+, of a model or of the scores as they are."""
-        if self._feedback is None:
-            return None
-        return class_peaks(self._feedback, self._scores_of(model))
-
-    def class_logs(self, model: AdditiveRanker | None, peaks: Peaks) -> ClassLogs | None:
-        """Return F- and F+, divided by their largest terms in all parts."""
-        if self._feedback is None:
-            return None
-        return log_sums_of(self._feedback, self._scores_of(model), peaks)
-
-    def _scores_of(self, model: AdditiveRanker | None) -> Floats:
-        if model is None:
-            return self._state.scores
-        return scores_of_rows(model, Instances(CodedTable(self._bins), model.feature_names))
 
     # -- stumps -----------------------------------------------------------------------
 
@@ -223,25 +182,6 @@ class PartSums(PartSetup):
             for f, default in scans
         ]
         return Histogram(np.concatenate(run_all(self.threads, work)))
-
-    def response_sizes(self) -> Exact | None:
-        """Return the sums of squared potentials over curvature, and of curvature."""
-        if self._feedback is None:
-            return None
-        pi, curvature = self._derivatives()
-        there = curvature > 0.0
-        return Exact.of(pi[there] ** 2 / curvature[there], curvature)
-
-    def response_sums(self, units: tuple[float, float]) -> ResponseSums | None:
-        """Return potentials and curvature per bin of all features, in units."""
-        if self._feedback is None:
-            return None
-        sums, features = self._stump_sums(), np.arange(len(self._bins.features))
-        bent = np.zeros_like(self._pi)
-        bent[: self._bins.n_rows] = self._derivatives()[1]
-        fixed = [to_fixed(one, u, self.threads) for one, u in zip((self._pi, bent), units)]
-        tables = [sums.histogram(features, one).copy() for one in fixed]
-        return ResponseSums(tables[0], tables[1], (int(fixed[0].sum()), int(fixed[1].sum())))
 
     # -- trees ------------------------------------------------------------------------
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.boosting.bags import unseen_shares
 from crucial.boosting.watch import Differences
 from crucial.data.groups import Groups
 from crucial.distributed.coded_rows import CodedRows
 from crucial.distributed.part_rows import PartRows
 from crucial.measures.base import Measure, Tally
 from crucial.model.weak import WeakRankerLike
-from crucial.types import Bools, Floats
+from crucial.types import Floats
 
 __all__ = ["EvalFacts", "PartWatch", "Tallies"]
 
@@ -86,20 +85,6 @@ class PartWatch:
         self._measures = [one.prepare(rows.labels, groups) for one in measures]
         self._values: Floats | None = None  # of every query, by the first measure
         self._best: Floats | None = None  # the same in the best round
-        self._weights: Floats | None = None  # on the scores of each bag
-        self._origins: Sequence[int] = ()
-        self._moves = 0
-
-    def look_through(self, unseen: Bools, origins: Sequence[int]) -> None:
-        """Give every row the mean of the bags that have not seen it; see `BagWatch`.
-
-        Parameters
-        ----------
-        unseen : bool array of shape (n_bags, n_rows)
-        origins : sequence of int
-            The bag that each round is from.
-        """
-        self._weights, self._origins = unseen_shares(unseen), origins
 
     def keep_best(self) -> None:
         """Remember the scores as those of the best round."""
@@ -109,11 +94,7 @@ class PartWatch:
 
     def move(self, ranker: WeakRankerLike, alpha: float) -> None:
         """Add a weak ranker to the scores."""
-        share: Floats | float = 1.0
-        if self._weights is not None:
-            share = self._weights[self._origins[self._moves]]
-        self._scores += alpha * share * self._coded.scores(ranker)
-        self._moves += 1
+        self._scores += alpha * self._coded.output(ranker)
         self._values = None
 
     def tallies(self) -> Tallies:

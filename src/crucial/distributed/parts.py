@@ -7,18 +7,13 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, Protocol, cast
 
-__all__ = ["LocalParts", "Mergeable", "Parts", "merged"]
-
-
-class Mergeable(Protocol):
-    """A result of a part that can be added to that of another, exactly and in any order."""
-
-    def merge(self, other: Any) -> Any:
-        """Return the result of both parts together."""
+__all__ = ["LocalParts", "Parts", "merged"]
 
 
 def merged(results: Iterable[Any]) -> list[Any]:
     """Merge results that offer `merge`, in order; return all others as they are.
+
+    Merging adds exactly: neither the cut into parts nor their order changes the result.
 
     A part without rows may return None, which takes no part in a merge.
 

@@ -12,7 +12,6 @@ from crucial.distributed.cluster import ClientLike, connected
 from crucial.distributed.columns import column_names
 from crucial.distributed.fitting import check_ranker, fit_loaded
 from crucial.distributed.loading import FitInput, load_parts
-from crucial.distributed.reach import is_row_wise
 from crucial.distributed.room import KeptCells
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.distributed.sources import is_dask
@@ -33,17 +32,16 @@ Fitted = TypeVar("Fitted", bound=BoostedRanker)
 
 
 class DaskRanker(Generic[Fitted]):
-    """Fit a boosted ranker on a Dask cluster: the same model as on one machine, to the byte.
+    """Fit `RankBoost` or `GradientRanker` on a Dask cluster: the same model as on one machine.
 
     The rows stay on the workers, one byte per cell. A round sends a weak ranker and its weight to
-    every worker and gets one array of sums back. With the same bins, the model does not depend on
-    how rows are cut into parts, nor on the number of workers, nor on workers that are lost.
+    every worker and gets one array of sums back. With the same bins, the model is the same to the
+    byte, whatever the parts, the number of workers, and the workers that are lost.
 
     Parameters
     ----------
-    ranker : BoostedRanker
-        `RankBoost`, `GradientRanker`, or another ranker that boosts stumps or trees. It is not
-        changed: `to_local` returns a fitted copy.
+    ranker : RankBoost or GradientRanker
+        With stumps or trees. It is not changed: `to_local` returns a fitted copy.
     client : distributed.Client, cluster, str or None
         A client, a cluster, or the address of a scheduler. By default the active client; if
         there is none, `fit` starts a local cluster and closes it at the end.
@@ -154,48 +152,6 @@ class DaskRanker(Generic[Fitted]):
         given = FitInput(
             data, label, qid, weight, query_weight, names, left_out, eval_set, bins, options
         )
-        return self._fit(given, resume)
-
-    def fit_pairs(
-        self,
-        data: Any,
-        pairs: Any,
-        pair_weight: Any = None,
-        qid: Any = "qid",
-        *,
-        label: Any = None,
-        features: Sequence[str] | None = None,
-        ignore: Sequence[str] = (),
-        eval_set: Any = None,
-        bins: Bins | Dataset | None = None,
-        resume: PathLike | None = None,
-        **options: Any,
-    ) -> Self:
-        """Learn from explicit pairs: the first row of each should rank above the second.
-
-        Parameters
-        ----------
-        data, qid, features, ignore, eval_set, bins, resume
-            As in `fit`.
-        pairs : int array of shape (n_pairs, 2)
-            Numbers of rows (winner, loser), counted from 0 over all parts in their order. Both are
-            of one query. All pairs are sent to the workers, 24 bytes each.
-        pair_weight : array of shape (n_pairs,), optional
-            Importance of each pair.
-        label : str, optional
-            Column of labels, of which only the eval set needs some; it is no feature.
-        **options
-            Those of `read_data`, for files.
-        """
-        names, left_out = column_names("fit_pairs", features, ignore)
-        given = FitInput(
-            data, label, qid, None, None, names, left_out, eval_set, bins, options, pairs,
-            pair_weight,
-        )  # fmt: skip
-        return self._fit(given, resume)
-
-    def _fit(self, given: FitInput, resume: PathLike | None) -> Self:
-        """Load the rows on the workers, and fit a copy of the ranker."""
         owner = type(self).__name__
         for role in ("label", "qid", "weight", "query_weight"):
             value = getattr(given, role)
@@ -205,14 +161,7 @@ class DaskRanker(Generic[Fitted]):
         check(owner, "shuffle", self.shuffle, flag)
         check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
         check(owner, "verbose", self.verbose, either(at_least(0), flag))
-        max_bins = check_ranker(
-            self.ranker,
-            resume,
-            checkpoint=self.checkpoint,
-            has_eval_set=given.eval_set is not None,
-            with_qid=given.qid is not None,
-            with_pairs=given.pairs is not None,
-        )
+        max_bins = check_ranker(self.ranker, resume, checkpoint=self.checkpoint)
         ranker = clone(self.ranker)
         with (
             connected(self.client) as client,
@@ -224,7 +173,6 @@ class DaskRanker(Generic[Fitted]):
                 n_parts=self.n_parts,
                 kept=KeptCells.of(ranker),
                 report=write_line if self.verbose else None,
-                row_wise=is_row_wise(ranker),
                 verbose=self.verbose,
             ) as loaded,
         ):

@@ -11,10 +11,8 @@ __all__ = ["Call", "needed_calls"]
 #: A method of a part, with its arguments.
 Call: TypeAlias = tuple[str, tuple[Any, ...]]
 
-# What divides queries, for all runs that follow.
-_DIVIDE = ("hold_out", "deal", "draw_bags")
-# What a run does before its first round.
-_PREPARE = ("use", "watch", "look", "weigh", "look_at_classes", "join_classes")
+# What happens once, before the first round.
+_PREPARE = ("hold_out", "watch", "look", "weigh")
 
 
 def needed_calls(calls: Sequence[Call]) -> list[Call]:
@@ -26,17 +24,14 @@ def needed_calls(calls: Sequence[Call]) -> list[Call]:
         All calls so far that changed the parts, the oldest first. A call "move" is one to
         "advance" whose questions nobody asks again.
     """
-    run = _last(calls, lambda method, args: method == "use")
     begun = _last(calls, lambda method, args: method == "begin")
     best = _last(calls, lambda method, args: method == "advance" and args[0].best)
     asked = _last(calls, _asks)
     needed: list[Call] = []
     for number, (method, arguments) in enumerate(calls):
-        if method in _DIVIDE:
-            needed.append((method, arguments))
-        elif number < run or (number < begun and method not in _PREPARE):
-            continue  # (of a run, or of a trial, that is over)
-        elif method == "advance":
+        if number < begun and method not in _PREPARE:
+            continue  # (of a trial that is over)
+        if method == "advance":
             move, question = arguments
             if number < best:
                 move = replace(move, best=False)

@@ -8,7 +8,7 @@ from typing import Any
 from crucial.data.words import one_line
 from crucial.errors import ClusterError, CrucialError, DataError
 
-__all__ = ["failed", "result_of"]
+__all__ = ["failed", "no_worker", "result_of"]
 
 _LOOK = 5.0  # seconds between two looks at whether there is a worker at all
 _PATIENCE = 60.0  # seconds to wait for one
@@ -18,6 +18,14 @@ def failed(name: str, error: BaseException) -> DataError:
     """Return the error for a part that something else than its content kept from being read."""
     said = f"{name} cannot be read: {type(error).__name__}: {one_line(error)}"
     return DataError(said.rstrip(": "))
+
+
+def no_worker(seconds: float) -> ClusterError:
+    """Return the error for a cluster without workers."""
+    return ClusterError(
+        f"The cluster has had no worker for {seconds:.0f} s.",
+        remedy="Start workers (`dask worker ADDRESS`), then fit again.",
+    )
 
 
 def result_of(name: str, future: Any) -> Any:
@@ -65,7 +73,4 @@ def _waited(future: Any) -> Any:
         if future.client.nthreads():
             seen = now
         elif now - seen > _PATIENCE:
-            raise ClusterError(
-                f"The cluster has had no worker for {_PATIENCE:.0f} s.",
-                remedy="Start workers (`dask worker ADDRESS`), then fit again.",
-            )
+            raise no_worker(_PATIENCE)

@@ -22,8 +22,6 @@ ROW_BYTES = 160
 WORKER_BYTES = 350_000_000
 #: Bytes of a row of a piece, beside its codes: label, query, weight.
 PIECE_BYTES = 24
-#: Bytes of an explicit pair while its part is looked for: both rows, weight, where they are.
-PAIR_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,6 @@ def estimate_memory(
     worker_of: Mapping[int, str],
     watched: tuple[Survey, Homes] | None,
     limit: int | None,
-    n_pairs: int = 0,
     kept: KeptCells | None = None,
     threads: int = 1,
 ) -> MemoryEstimate:
@@ -113,8 +110,6 @@ def estimate_memory(
     watched : the rows of the eval set, optional
     limit : int or None
         Of the worker with least memory.
-    n_pairs : int
-        Explicit pairs, which every worker reads.
     kept : KeptCells, optional
         What the ranker needs; that of stumps by default.
     threads : int
@@ -128,7 +123,6 @@ def estimate_memory(
         for part, size in enumerate(one.sizes.tolist()):
             rows[worker_of[part]] += size
     resident = WORKER_BYTES + max(rows.values()) * row_bytes
-    resident += n_pairs * PAIR_BYTES
     # (a part and its pieces, while they are joined)
     resident += int(homes.sizes.max(initial=0)) * (len(bins.features) + PIECE_BYTES)
     every = [*survey.parts, *([] if watched is None else watched[0].parts)]

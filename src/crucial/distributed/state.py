@@ -9,15 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Answer, Exact, Move, Question, Range, Totals
+from crucial.distributed.messages import Answer, Exact, Move, Question, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
-from crucial.feedback.label_state import Peaks, QueryTotals, wrong_unit_of
+from crucial.feedback.label_state import QueryTotals, wrong_unit_of
 from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
 from crucial.kernels.fixed_point import round_unit, unit_for
 from crucial.model.tree import Tree
-from crucial.model.weak import Affine, WeakRankerLike
+from crucial.model.weak import WeakRankerLike
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
@@ -43,7 +43,7 @@ class RankerOutput:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type that the scores have on the rows."""
-        return np.dtype(np.float64 if isinstance(self.ranker, Tree | Affine) else np.uint8)
+        return np.dtype(np.float64 if isinstance(self.ranker, Tree) else np.uint8)
 
     def any(self) -> bool:
         """Return whether any score differs from 0."""
@@ -107,8 +107,6 @@ class PartedState:
         self._waiting: Move | None = None
         self._counting: Ints | None = None
         self._sizes: Exact | None = None
-        self._margins: Range | None = None
-        self._with_margins = False
         self.totals: Totals
 
     @property
@@ -126,7 +124,7 @@ class PartedState:
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Let the parts write their potentials; return their scale and the log of the loss."""
         before = None if self._before is None else whole_of(self._before)
-        question = Question(sizes=self.trees, margins=self._with_margins, trial=self.trial)
+        question = Question(sizes=self.trees, trial=self.trial)
         guess = None
         if before is not None and self.stumps is not None:
             guess = unit_for(before)
@@ -134,7 +132,7 @@ class PartedState:
         answer = self._asked(question)
         assert answer.totals is not None
         self.totals, self.hist, self._sizes = answer.totals, answer.hist, answer.sizes
-        self._margins, self.features = answer.margins, question.features
+        self.features = question.features
         found = self._finished(answer.totals)
         self._scale, self.drift = found[0], math.inf
         if question.scales is not None:
@@ -176,13 +174,9 @@ class PartedState:
             answer = self.parts.total("ask", question, changes=True)
         if answer.totals is None:
             assert answer.peaks is not None
-            question = self._with_peaks(question, answer.peaks)
+            question = replace(question, peaks=answer.peaks)
             answer = self.parts.total("ask", question, changes=True)
         return answer
-
-    def _with_peaks(self, question: Question, peaks: Peaks) -> Question:
-        """Return a question to ask again, once the peaks of all parts are known."""
-        return replace(question, peaks=peaks)
 
     def histogram(self, features: Ints) -> Ints:
         """Return the sums of potentials per bin of features, one after the other."""
@@ -196,13 +190,6 @@ class PartedState:
         assert self._sizes is not None
         size, curvature = self._sizes.values
         return size, curvature
-
-    def margin_range(self) -> tuple[float, float]:
-        """Return the smallest and the largest margin; from now on they come with the totals."""
-        if self._margins is None:
-            self._margins, self._with_margins = self.parts.total("margins"), True
-        assert self._margins is not None
-        return self._margins.low, self._margins.high
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""

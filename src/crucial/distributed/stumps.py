@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -126,15 +125,12 @@ class PartedStumps(StumpLearner):
         """Return the best stump, or None if none orders anything better than chance."""
         state = potentials.pairs
         assert isinstance(state, PartedState)
-        self.ask(state, self._wanted)
+        # (the state asks for the sums of some features in advance)
+        self._sums.state, state.stumps = state, self._wanted
         found = super().propose(potentials)
         if found is not None:
             state.slope = found.slope
         return found
-
-    def ask(self, state: PartedState, wanted: Callable[[float], Ints | None]) -> None:
-        """Take sums from a state, which will ask for those of some features in advance."""
-        self._sums.state, state.stumps = state, wanted
 
     def _wanted(self, alpha: float) -> Ints | None:
         """Return the features that may have the best stump after a step; None for all.

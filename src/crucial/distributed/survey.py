@@ -23,7 +23,7 @@ from crucial.feedback.labels import query_factors
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ids, Ints
 
-__all__ = ["Survey", "SurveyedPart", "checked_rows", "gathered", "survey"]
+__all__ = ["Survey", "SurveyedPart", "checked_rows", "gathered", "same", "survey"]
 
 # Sketches that one task merges; neighbours are mostly on the same worker. A power of two: then the
 # levels of the merged sketches are those of one sketch that sees all parts in order.
@@ -105,11 +105,6 @@ class Survey:
         for part, numbers in zip(self.parts, self.numbers):
             sizes[numbers] += part.sizes
         return sizes
-
-    def cut_anywhere(self) -> Survey:
-        """Return the same where rows have no queries: each part of the input is one."""
-        numbers = np.arange(len(self.parts))
-        return replace(self, ids=numbers, numbers=[numbers[k : k + 1] for k in numbers])
 
 
 # -- on a worker ------------------------------------------------------------------------
@@ -211,7 +206,7 @@ def survey(
     from dask import delayed
 
     first = first or _first(client, sources)
-    head = client.submit(_same, first, pure=False)
+    head = client.submit(same, first, pure=False)
     alone = len(sources) == 1
     look, item = delayed(_look, pure=False), delayed(_item, pure=False)
     looks = [look(one.without_value(), one.value, head, bins is None, alone) for one in sources]
@@ -239,7 +234,8 @@ def survey(
     return Survey([sources[number] for number in kept], parts, first, bins, ids, numbers)
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """Return a value: a task that makes it known to all workers."""
     return value
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from crucial.boosting.bags import ends_turn
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
@@ -23,7 +22,7 @@ from crucial.measures.names import Measures, get_measures
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats
 
-__all__ = ["PartedBagWatch", "PartedWatch", "measures_of"]
+__all__ = ["PartedWatch", "measures_of"]
 
 
 def measures_of(
@@ -61,7 +60,6 @@ class PartedWatch(Watch):
     measures : sequence of Measure
         The first one decides when to stop.
     patience, tolerance : as in `Watch`
-    origins : as in `BagWatch`, optional
 
     Attributes
     ----------
@@ -75,13 +73,12 @@ class PartedWatch(Watch):
         measures: Sequence[Measure],
         patience: int | None,
         tolerance: float,
-        origins: Sequence[int] | None = None,
     ) -> None:
         nothing = Instances(np.zeros((0, 1)))
         named = [(one.name, _unused, one.higher_is_better) for one in measures]
         super().__init__(nothing, Groups.single(0), named, patience, tolerance)
         self.kept = False
-        self.tallies: Tallies = parts.total("watch", tuple(measures), origins, changes=True)
+        self.tallies: Tallies = parts.total("watch", tuple(measures), changes=True)
         for name, value in self._measured().items():
             if not math.isfinite(value):
                 raise DataError(
@@ -107,25 +104,6 @@ class PartedWatch(Watch):
     def _worse(self) -> float:
         worse = self.tallies.worse
         return math.inf if worse is None else worse.worse_by()
-
-
-class PartedBagWatch(PartedWatch):
-    """The measures of the mean of several runs; parameters as in `BagWatch`."""
-
-    def __init__(
-        self,
-        parts: Parts,
-        measures: Sequence[Measure],
-        patience: int | None,
-        tolerance: float,
-        origins: Sequence[int],
-    ) -> None:
-        self._origins, n_runs = origins, max(origins, default=0) + 1
-        rounds = None if patience is None else patience * n_runs
-        super().__init__(parts, measures, rounds, tolerance, origins)
-
-    def _may_be_best(self) -> bool:
-        return ends_turn(self._origins, self._seen)
 
 
 def _unused(scores: Floats) -> float:

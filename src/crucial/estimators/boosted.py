@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Self, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,7 @@ from crucial.estimators.parts_of_data import TableRuns
 from crucial.estimators.resampling import Resampled
 from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_caller, warn_ignored
-from crucial.feedback.base import Feedback, TwoClasses, smoothing_of
+from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.threads import count_threads
@@ -42,15 +42,10 @@ from crucial.types import Floats, TableLike, VectorLike
 from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.trees import TreeLearner
 
-__all__ = ["PAIRS_HELD_OUT", "Algorithm", "BoostedRanker"]
+__all__ = ["Algorithm", "BoostedRanker"]
 
 #: What makes a boosting algorithm: an objective, a weak learner and a step rule.
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
-
-#: Why pairs cannot stop a fit early.
-PAIRS_HELD_OUT = (
-    "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to set aside."
-)
 
 
 @with_parameters
@@ -212,7 +207,10 @@ class BoostedRanker(Resampled):
         if data.labels is None:
             data = self._with_numbers(data, pairs=explicit)
         if self.early_stopping_rounds is not None and eval_set is None:
-            raise DataError(PAIRS_HELD_OUT)
+            raise DataError(
+                "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
+                "set aside."
+            )
         return self._fit(data, query_weight, eval_set, eval_qid, explicit)
 
     def _fit(
@@ -337,10 +335,6 @@ class BoostedRanker(Resampled):
     ) -> ClassSums:
         """Return the sums over the rows of two classes under ``model_``."""
         scores, current = ensemble.scores, self.best_round_ == len(ensemble.trace)
-        if isinstance(feedback, KnowsClassSums):
-            both = feedback.two_classes()
-            logs = feedback.log_sums_of_model(self.model_, current)
-            return ClassSums(both.low, both.high, *logs)
         if not current or len(scores) != len(feedback.rows):
             scores = scores_of_rows(self.model_, instances)[feedback.rows]
         return ClassSums.of(feedback, scores)
@@ -407,12 +401,3 @@ class BoostedRanker(Resampled):
         """
         check_is_fitted(self, "model_")
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
-
-
-@runtime_checkable
-class KnowsClassSums(Protocol):
-    """Feedback of rows that are elsewhere."""
-
-    def two_classes(self) -> TwoClasses: ...
-    def log_sums_of_model(self, model: AdditiveRanker, current: bool) -> tuple[float, float]:
-        """Return the logarithms of F- and F+ of a model, or of the scores that are there."""

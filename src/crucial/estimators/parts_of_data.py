@@ -19,7 +19,6 @@ from crucial.estimators.eval_set import EvalRows, measure_of, take_rows
 from crucial.estimators.runs import (
     IN_BAG,
     RunPlan,
-    Runs,
     bag_random,
     check_queries,
     draw_bag,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["TableRuns", "bag_weights"]
 
 
-class TableRuns(Runs):
+class TableRuns:
     """Runs on a table; all share its bins.
 
     Parameters
@@ -48,6 +47,13 @@ class TableRuns(Runs):
     query_weight : as in `fit`
     eval_rows : EvalRows, optional
         To measure the mean of bags on.
+
+    Attributes
+    ----------
+    instances : Instances
+    feedback : Feedback
+        The pairs of all data.
+    with_qid : bool
     """
 
     def __init__(

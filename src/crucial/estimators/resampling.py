@@ -16,8 +16,9 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.eval_set import EarlyStopping
 from crucial.estimators.judged import Judged
+from crucial.estimators.parts_of_data import TableRuns
 from crucial.estimators.rounds import EvaluatedRanker
-from crucial.estimators.runs import RunPlan, Runs, average_runs, choose_rounds, offset
+from crucial.estimators.runs import RunPlan, average_runs, choose_rounds, offset
 from crucial.estimators.shared import Followed, RandomState, Seeded
 from crucial.estimators.warm_start import WarmStart
 from crucial.feedback.base import Feedback
@@ -166,26 +167,19 @@ class Resampled(
 
     def _fit_runs(
         self,
-        runs: Runs,
+        runs: TableRuns,
         seed: int,
         shown: AbstractContextManager[Progress | None],
-        earlier: Sequence[Sequence[Round]] = (),
     ) -> Self:
-        """Run the loop on bags or folds, and keep what it made.
-
-        Parameters
-        ----------
-        earlier : sequence of sequences of Round
-            Rounds of each run that are known, to be replayed.
-        """
+        """Run the loop on bags or folds, and keep what it made."""
         fingerprint = self._fingerprint(runs.instances, runs.feedback)
         bags = self._earlier_bags(fingerprint)
         watch = None
         with shown as progress:
             if self.n_bags > 1:
-                ensemble, watch = self._fit_bags(runs, seed, progress, earlier, bags)
+                ensemble, watch = self._fit_bags(runs, seed, progress, bags)
             else:
-                ensemble = self._fit_folds(runs, seed, progress, earlier)
+                ensemble = self._fit_folds(runs, seed, progress)
         self._set_fitted(ensemble, runs.instances, runs.feedback, watch, runs.with_qid)
         if self.warm_start:
             self._bag_runs: list[list[Round]] = bags
@@ -198,23 +192,14 @@ class Resampled(
             return list(self._bag_runs)
         return [[] for _ in range(self.n_bags)]
 
-    def _fit_folds(
-        self,
-        runs: Runs,
-        seed: int,
-        progress: Progress | None,
-        earlier: Sequence[Sequence[Round]],
-    ) -> Ensemble:
+    def _fit_folds(self, runs: TableRuns, seed: int, progress: Progress | None) -> Ensemble:
         """Choose the number of rounds by folds, and learn from all data."""
         assert self.validation_folds is not None
         n_folds, rounds = self.validation_folds, self.n_estimators
-        curves = choose_rounds(runs, self, n_folds, seed, progress, earlier[:n_folds])
+        curves = choose_rounds(runs, self, n_folds, seed, progress)
         best = curves.best_round
-        known = earlier[n_folds][:best] if len(earlier) > n_folds else ()
-        ahead = with_callbacks(
-            offset(progress, n_folds * rounds), best, self.callbacks, replayed=len(known)
-        )
-        ensemble = runs.on_all(self, RunPlan(seed, best, ahead, known))
+        ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
+        ensemble = runs.on_all(self, RunPlan(seed, best, ahead))
         if len(ensemble.trace) == best < rounds:
             ensemble.trace.stopped = (
                 f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
@@ -224,10 +209,9 @@ class Resampled(
 
     def _fit_bags(
         self,
-        runs: Runs,
+        runs: TableRuns,
         seed: int,
         progress: Progress | None,
-        earlier: Sequence[Sequence[Round]],
         bags: list[list[Round]],
     ) -> tuple[Ensemble, Watch | None]:
         """Run the loop on bags, and learn the mean of all runs.
@@ -243,4 +227,4 @@ class Resampled(
         one._shared_pairs = runs.chosen_pairs(one, seed)
         if one._shared_pairs is not None:
             self.feature_pairs_ = one._shared_pairs
-        return average_runs(runs, one, bags, seed, progress, earlier)
+        return average_runs(runs, one, bags, seed, progress)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,18 +15,16 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
-from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
 from crucial.types import Ints
 
 if TYPE_CHECKING:
+    from crucial.estimators.parts_of_data import TableRuns
     from crucial.estimators.resampling import Resampled
 
 __all__ = [
     "IN_BAG",
     "RunPlan",
-    "Runs",
     "average_runs",
     "bag_random",
     "check_queries",
@@ -63,75 +60,13 @@ class RunPlan:
     earlier: Sequence[Round] = ()
 
 
-class Runs(Protocol):
-    """The data of a fit, on all of which the loop can run, or on shares of them.
-
-    Attributes
-    ----------
-    instances : Instances
-    feedback : Feedback
-        The pairs of all data.
-    with_qid : bool
-    """
-
-    instances: Instances
-    feedback: Feedback
-    with_qid: bool
-
-    @abstractmethod
-    def on_all(self, ranker: Resampled, plan: RunPlan) -> Ensemble:
-        """Run the loop on all data."""
-
-    @abstractmethod
-    def chosen_pairs(self, ranker: Resampled, seed: int) -> list[tuple[int, int]] | None:
-        """Return the pairs of features that trees may combine; None without a limit."""
-
-    @abstractmethod
-    def deal(self, n_folds: int, seed: int) -> None:
-        """Divide the data into folds."""
-
-    @abstractmethod
-    def on_fold(self, ranker: Resampled, fold: int, plan: RunPlan) -> tuple[Trace, Watch]:
-        """Run the loop on all data but a fold, which is measured."""
-
-    @abstractmethod
-    def draw(self, n_bags: int, seed: int) -> None:
-        """Draw the data of every bag."""
-
-    @abstractmethod
-    def on_bag(self, ranker: Resampled, number: int, plan: RunPlan) -> Trace:
-        """Run the loop on a bag."""
-
-    @abstractmethod
-    def mean(
-        self, ranker: Resampled, turns: list[Round], origins: list[int], seed: int
-    ) -> tuple[Ensemble, Watch | None]:
-        """Replay the rounds of all bags on all data; return what watched them as well.
-
-        Parameters
-        ----------
-        origins : list of int
-            The bag that each round is from.
-        """
-
-
 def choose_rounds(
-    runs: Runs,
-    ranker: Resampled,
-    n_folds: int,
-    seed: int,
-    progress: Progress | None,
-    known: Sequence[Sequence[Round]] = (),
+    runs: TableRuns, ranker: Resampled, n_folds: int, seed: int, progress: Progress | None
 ) -> FoldCurves:
     """Boost once per fold of the queries, and return what the held-out rows say.
 
     Runs are so long as ``n_estimators`` allows, and end where the mean of all folds has not
     improved for ``early_stopping_rounds``.
-
-    Parameters
-    ----------
-    known : sequence of sequences of Round
-        Rounds of the runs of the first folds, to be replayed.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
     runs.deal(n_folds, seed)
@@ -140,22 +75,13 @@ def choose_rounds(
     traces: list[Trace] = [Trace() for _ in range(n_folds)]
     for length in _lengths(rounds, patience):
         for k in range(n_folds):
-            earlier = _longest(list(traces[k]), known, k)
-            plan = RunPlan(seed, length, offset(progress, k * rounds), earlier)
+            plan = RunPlan(seed, length, offset(progress, k * rounds), list(traces[k]))
             traces[k], watch = runs.on_fold(one, k, plan)
         name, higher = watch.deciding
         curves = FoldCurves.of(name, higher, [trace.column(name).tolist() for trace in traces])
         if patience is not None and curves.waited(patience):
             break
     return curves
-
-
-def _longest(
-    done: Sequence[Round], known: Sequence[Sequence[Round]], number: int
-) -> Sequence[Round]:
-    """Return the rounds of a run that need no search: those just done, or more that are known."""
-    more = known[number] if number < len(known) else ()
-    return more if len(more) > len(done) else done
 
 
 def fold_random(seed: int) -> np.random.Generator:
@@ -230,12 +156,11 @@ def draw_bag(queries: Ints, seed: int, number: int) -> Ints:
 
 
 def average_runs(
-    runs: Runs,
+    runs: TableRuns,
     ranker: Resampled,
     done: list[list[Round]],
     seed: int,
     progress: Progress | None,
-    known: Sequence[Sequence[Round]] = (),
 ) -> tuple[Ensemble, Watch | None]:
     """Boost once per bag; return the mean of all runs, and what watched it.
 
@@ -243,18 +168,15 @@ def average_runs(
     ----------
     done : list of lists of rounds, one per bag
         What was done before; what is done now is put there.
-    known : sequence of sequences of Round
-        Rounds of the first runs, to be replayed.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
     for length in _lengths(rounds, patience):
         for number in range(len(done)):
-            earlier = _longest(done[number], known, number)
             one = copy(ranker)
             own = int(np.random.default_rng([seed, 20043, number]).integers(2**31))
             one.random_state, one.record_risks = own, False
             ahead = offset(progress, number * rounds)
-            ended = runs.on_bag(one, number, RunPlan(own, length, ahead, earlier))
+            ended = runs.on_bag(one, number, RunPlan(own, length, ahead, done[number]))
             done[number] = list(ended)
         turns, origins = averaged(done)
         one = copy(ranker)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import Feedback
 
-__all__ = ["check_one_list_of_two", "not_two", "read_targets"]
+__all__ = ["check_one_list_of_two", "read_targets"]
 
 
 def read_targets(y: Any, owner: str) -> tuple[NDArray[Any], str]:
@@ -87,13 +87,8 @@ def check_one_list_of_two(owner: str, feedback: Feedback) -> None:
             f"{n_queries} queries, whose scores have none in common. Use RankBoost, "
             "or leave qid out to compare all rows."
         )
-    raise DataError(not_two(owner, rows.layout.n_levels))
-
-
-def not_two(owner: str, n_labels: int) -> str:
-    """Say that there are other than two labels, and what to use."""
-    return (
-        f"{owner} needs labels of two values, and y has {n_labels}. For grades use RankBoost, "
-        "which takes any order of labels (or set y = y >= threshold); for classes without an order "
-        "use LabelRanker."
+    raise DataError(
+        f"{owner} needs labels of two values, and y has {rows.layout.n_levels}. For grades use "
+        "RankBoost, which takes any order of labels (or set y = y >= threshold); for classes "
+        "without an order use LabelRanker."
     )

@@ -15,7 +15,6 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import ClassTotals, unit_of_weights
-from crucial.feedback.label_state import Peaks
 from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
@@ -89,54 +88,27 @@ class BipartiteState:
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials ``y_i D(i)``: O(n)."""
-        if self.strained:
-            self.weigh_anew(self.peaks())
-        return self.finish(self.sums(pi))
-
-    @property
-    def strained(self) -> bool:
-        """Whether masses have to be computed anew, so that none overflows."""
-        return self._moved > _RANGE
-
-    def sums(self, pi: Floats) -> ClassTotals:
-        """Write the potentials, and add up the weights of all rows."""
+        if self._moved > _RANGE:
+            self._weigh_anew()
         mass, bad, n = self._counted, self.n_bad, len(self._mass)
         factors = (float(self._shift[0]) + self._offset, float(self._shift[1]) - self._offset)
         drawn = self._sums(mass)
         every = drawn if self._drawn is None else self._sums(self._mass)
-        totals = ClassTotals(drawn, every, factors)
+        totals = self._totals = ClassTotals(drawn, every, factors)
         self._factor = np.array([exp(one - totals.log_unit) for one in factors])
         np.multiply(mass[:bad], -self._factor[0], out=pi[:bad])
         np.multiply(mass[bad:], self._factor[1], out=pi[bad:n])
-        return totals
-
-    def finish(self, totals: ClassTotals) -> tuple[float, float]:
-        """Return the scale of the potentials and the logarithm of the loss."""
-        self._totals, self.net = totals, totals.net
+        self.net = totals.net
         return totals.finish(self._start)
 
-    def _exponents(self) -> tuple[Floats, Floats]:
-        """Return the logarithms of the weights of bad and good rows, but for the offset."""
+    def _weigh_anew(self) -> None:
+        """Compute all masses from the scores, the heaviest of a class at 1."""
         with np.errstate(divide="ignore"):
             logs = log(self._weight)
         bad = self.n_bad
-        return logs[:bad] + self._base[:bad], logs[bad:] - self._base[bad:]
-
-    def peaks(self) -> Peaks:
-        """Return the logarithm of the heaviest bad and good row, but for the offset."""
-        bad, good = (float(one.max(initial=-math.inf)) for one in self._exponents())
-        return Peaks(bad, good)
-
-    def weigh_anew(self, peaks: Peaks) -> None:
-        """Compute all masses from the scores, the heaviest of a class at 1.
-
-        Parameters
-        ----------
-        peaks : Peaks
-            Of all rows, where these are some of many.
-        """
-        self._shift[:] = peaks.drawn, peaks.every
-        logs = np.concatenate([a - b for a, b in zip(self._exponents(), self._shift, strict=True)])
+        both = logs[:bad] + self._base[:bad], logs[bad:] - self._base[bad:]
+        self._shift[:] = [float(one.max(initial=-math.inf)) for one in both]
+        logs = np.concatenate([a - b for a, b in zip(both, self._shift, strict=True)])
         self._mass, self._moved = exp(logs), 0.0
 
     def f_skew(self) -> float:
@@ -153,16 +125,8 @@ class BipartiteState:
 
     # -- the loop's questions -----------------------------------------------------
 
-    def advance(
-        self, output: Output, alpha: float, span: tuple[float, float] | None = None
-    ) -> None:
-        """Add ``alpha * output`` to the scores, or ``alpha * (2 output - 1)`` for votes.
-
-        Parameters
-        ----------
-        span : (float, float), optional
-            Smallest and largest step, where these rows are some of many.
-        """
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores, or ``alpha * (2 output - 1)`` for votes."""
         n, bad = len(self._base), self.n_bad
         if output.dtype == np.uint8:
             self._offset -= alpha
@@ -176,8 +140,7 @@ class BipartiteState:
             return
         step = alpha * output[:n]
         self._base += step
-        ends = (step.min(), step.max()) if span is None else span
-        self._moved += float(max(abs(ends[0]), abs(ends[1])))
+        self._moved += float(max(abs(step.min()), abs(step.max())))
         if self._moved <= _RANGE:
             factor = exp(step)
             self._mass[:bad] *= factor[:bad]
@@ -195,20 +158,16 @@ class BipartiteState:
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W-: weight of the rows on which a vote is right, and wrong."""
-        right, wrong = self.weight_sums(output)
-        return right.value / self._total, wrong.value / self._total
-
-    def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
-        """Return the same in the units of the potentials."""
         weight, good = self.curvature, output[: len(self._mass)] > 0
         good[: self.n_bad] ^= True
-        n = len(weight)
-        return ExactSum.of(weight[good], among=n), ExactSum.of(weight[~good], among=n)
+        right, wrong = (ExactSum.of(weight[one], among=len(weight)) for one in (good, ~good))
+        return right.value / self._total, wrong.value / self._total
 
     def weights_by_value(self, output: Output, values: Floats) -> Floats:
         """Return the weight of bad and good rows for each of the values that a ranker has.
 
-        Together they weigh 1. Z along the ranker follows from them.
+        Together they weigh 1. Z along the ranker follows from them. One sort of the rows, then as
+        much as potentials.
 
         Parameters
         ----------
@@ -219,21 +178,14 @@ class BipartiteState:
         -------
         array of shape (2, n_values)
         """
-        sums = self.value_sums(output, values)
-        return np.array([one.value for one in sums]).reshape(2, -1) / self._total
-
-    def value_sums(self, output: Output, values: Floats) -> tuple[ExactSum, ...]:
-        """Return the same in the units of the potentials: all of bad rows, then all of good ones.
-
-        One sort of the rows, then as much as potentials.
-        """
         n, size = len(self._mass), len(values)
         place = np.searchsorted(values, output[:n])
         place[self.n_bad :] += size
         order = np.argsort(place.astype(np.uint16), kind="stable")
         ends = np.cumsum(np.bincount(place, minlength=2 * size))
         pieces = np.split(self.curvature[order], ends[:-1])
-        return tuple(ExactSum.of(one, among=n) for one in pieces)
+        sums = [ExactSum.of(one, among=n).value for one in pieces]
+        return np.array(sums).reshape(2, -1) / self._total
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of ``y_i output(i)`` under the weights."""

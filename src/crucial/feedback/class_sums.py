@@ -1,4 +1,4 @@
-"""Sums over the rows of two classes, without rounding: those of parts of the rows can be merged."""
+"""Sums over the rows of two classes, without rounding."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.feedback.base import Feedback, power_of_two_scale
-from crucial.feedback.label_state import Peaks
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.exact_sums import ExactSum, exact_sum
 from crucial.types import Floats
 
 __all__ = [
-    "ClassLogs",
     "ClassTotals",
-    "class_peaks",
     "log_class_sums",
-    "log_sums_of",
     "unit_of_weights",
 ]
 
@@ -38,14 +34,6 @@ class ClassTotals:
     drawn: tuple[ExactSum, ExactSum]
     every: tuple[ExactSum, ExactSum]
     log_factor: tuple[float, float]
-
-    def merge(self, other: ClassTotals) -> ClassTotals:
-        """Return the weights of the rows of both."""
-        drawn, every = (
-            (one[0] + two[0], one[1] + two[1])
-            for one, two in ((self.drawn, other.drawn), (self.every, other.every))
-        )
-        return ClassTotals(drawn, every, self.log_factor)
 
     @property
     def log_unit(self) -> float:
@@ -96,40 +84,14 @@ def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
         Of two labels and one query.
     scores : array over ``feedback.rows``
     """
-    return log_sums_of(feedback, scores, class_peaks(feedback, scores)).logs
+    bad, good = (_log_sum(one) for one in _exponents(feedback, scores))
+    return bad, good
 
 
-def class_peaks(feedback: Feedback, scores: Floats) -> Peaks:
-    """Return the logarithms of the largest terms of F- and of F+."""
-    bad, good = (float(one.max(initial=-math.inf)) for one in _exponents(feedback, scores))
-    return Peaks(bad, good)
-
-
-def log_sums_of(feedback: Feedback, scores: Floats, peaks: Peaks) -> ClassLogs:
-    """Return F- and F+ divided by their largest terms, added up without rounding."""
-    bad, good = _exponents(feedback, scores)
-    return ClassLogs(
-        ExactSum.of(exp(bad - peaks.drawn)), ExactSum.of(exp(good - peaks.every)), peaks
-    )
-
-
-@dataclass(frozen=True)
-class ClassLogs:
-    """F- and F+, divided by ``e^peak`` of their largest terms."""
-
-    bad: ExactSum
-    good: ExactSum
-    peaks: Peaks
-
-    def merge(self, other: ClassLogs) -> ClassLogs:
-        """Return the sums over the rows of both."""
-        return ClassLogs(self.bad + other.bad, self.good + other.good, self.peaks)
-
-    @property
-    def logs(self) -> tuple[float, float]:
-        """The logarithms of F- and F+."""
-        bad = self.peaks.drawn + log(self.bad.value)
-        return bad, self.peaks.every + log(self.good.value)
+def _log_sum(logs: Floats) -> float:
+    """Return the logarithm of a sum of exponentials, which is added up without rounding."""
+    peak = float(logs.max(initial=-math.inf))
+    return peak + log(exact_sum(exp(logs - peak)))
 
 
 def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from crucial.feedback.label_state import Peaks, QueryTotals, Risks, wrong_unit_of
+from crucial.feedback.label_state import Risks, wrong_unit_of
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import exp, log
@@ -21,8 +21,7 @@ __all__ = ["ExplicitState"]
 class ExplicitState:
     """See `crucial.feedback.states.PairState`; every question costs O(pairs).
 
-    Sums over pairs are exact, or sums of whole numbers, so that pairs may be in any order, and in
-    parts: the methods that return sums are those of `LabelState`.
+    Sums over pairs are exact, or sums of whole numbers, so that pairs may be in any order.
 
     Parameters
     ----------
@@ -32,9 +31,6 @@ class ExplicitState:
         Logarithm of the weight of all pairs, where these are some of many.
     """
 
-    #: Weights are computed from the logarithms of exponentials.
-    logarithmic = True
-
     def __init__(self, pairs: ListedPairs, n_rows: int, log_total: float | None = None) -> None:
         self.scores = np.zeros(n_rows)
         self._pairs = pairs
@@ -43,9 +39,8 @@ class ExplicitState:
         self._drawn: Bools | None = None
         self._start = log(exact_sum(pairs.weight)) if log_total is None else log_total
         self._d: Floats | None = None  # weights of the pairs drawn, the largest of all 1
-        self._peaks: Peaks | None = None  # of all pairs, where these are some of many
         self._total = 0.0
-        self._units: tuple[float, Ints] | None = None
+        self._units: Ints | None = None  # the same, as whole numbers
 
     def _logs(self) -> Floats:
         """Return the logarithm of the weight of every pair."""
@@ -53,62 +48,34 @@ class ExplicitState:
         logs: Floats = self._log_weight + self.scores[pairs.low] - self.scores[pairs.high]
         return logs
 
-    def peaks(self) -> Peaks:
-        """Return the logarithms of the largest weights, which `log_sums` divides by."""
-        return self._peaks_of(self._logs())
-
-    def _peaks_of(self, logs: Floats) -> Peaks:
-        every = float(logs.max(initial=-math.inf))
-        if self._drawn is None:
-            return Peaks(every, every)
-        return Peaks(float(logs[self._drawn].max(initial=-math.inf)), every)
-
-    def _weights(self, logs: Floats, peaks: Peaks) -> Floats:
+    def _weigh(self, logs: Floats) -> Floats:
         """Return the weights of the pairs drawn, over the largest of them."""
-        # (where no pair drawn weighs anything, all pairs take their place)
-        if self._drawn is None or peaks.drawn == -math.inf:
-            return np.asarray(exp(logs - peaks.every))
-        return np.asarray(exp(np.where(self._drawn, logs - peaks.drawn, -math.inf)))
+        peak = -math.inf
+        if self._drawn is not None:
+            peak = float(logs[self._drawn].max(initial=-math.inf))
+        if self._drawn is None or peak == -math.inf:  # (no pair drawn weighs anything: all count)
+            self._d = exp(logs - float(logs.max(initial=-math.inf)))
+        else:
+            self._d = exp(np.where(self._drawn, logs - peak, -math.inf))
+        self._total = exact_sum(self._d)
+        return self._d
 
     def _current(self) -> Floats:
         """Return the weights of the pairs drawn at the current scores."""
-        if self._d is None:
-            logs = self._logs()
-            self._d = self._weights(logs, self._peaks_of(logs))
-            self._total = exact_sum(self._d)
-        return self._d
+        return self._weigh(self._logs()) if self._d is None else self._d
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials by one pass over the pairs."""
-        return self.finish(self.log_sums(pi))
-
-    def log_sums(self, pi: Floats, peaks: Peaks | None = None) -> QueryTotals:
-        """Write the potentials and add up the weights of all pairs.
-
-        Parameters
-        ----------
-        peaks : Peaks, optional
-            Of all pairs, where these are some of many.
-        """
         logs = self._logs()
-        peaks = self._peaks_of(logs) if peaks is None else peaks
-        d = self._d = self._weights(logs, peaks)
+        self._pairs.write_potentials(self._weigh(logs), len(self.scores), pi)
         self._units = None
-        self._pairs.write_potentials(d, len(self.scores), pi)
-        drawn = every = ExactSum.of(d)
+        every, peak = self._total, float(logs.max(initial=-math.inf))
         if self._drawn is not None:
-            every = ExactSum.of(exp(logs - peaks.every))
-        return QueryTotals(drawn, every, math.inf, peaks.every)
+            every = exact_sum(exp(logs - peak))
+        return 1.0 / self._total, peak + log(every) - self._start
 
-    def finish(self, totals: QueryTotals) -> tuple[float, float]:
-        """Return the scale of the potentials and the logarithm of the loss."""
-        self._total = totals.drawn.value
-        return totals.finish(self._start)
-
-    def advance(
-        self, output: Output, alpha: float, span: tuple[float, float] | None = None
-    ) -> None:
-        """Add ``alpha * output`` to the scores; ``span`` is not needed."""
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
         self.scores += alpha * output[: len(self.scores)]
         self._d = self._units = None
 
@@ -120,73 +87,48 @@ class ExplicitState:
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
-        right, wrong = self.weight_sums(output)
-        return right.value / self._total, wrong.value / self._total
-
-    def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
-        """Return the same in the units of the potentials."""
         d, high, low = self._current(), output[self._pairs.high], output[self._pairs.low]
-        return ExactSum.of(d[high > low]), ExactSum.of(d[high < low])
+        return exact_sum(d[high > low]) / self._total, exact_sum(d[high < low]) / self._total
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained."""
-        value, slope, curvature = (one.value for one in self.moment_sums(output))
-        return slope / value, curvature / value
-
-    def moment_sums(
-        self, output: Output, span: tuple[float, float] | None = None
-    ) -> tuple[ExactSum, ...]:
-        """Return the sums of weights, margins and squares; ``span`` is not needed."""
         d, margin = self._current(), self._pairs.margins(output)
-        gained = d * margin
-        return ExactSum.of(d), ExactSum.of(gained), ExactSum.of(gained * margin)
+        gained, value = d * margin, exact_sum(d)
+        return exact_sum(gained) / value, exact_sum(gained * margin) / value
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """Write W- of every threshold of one feature."""
-        units = self.wrong_units(codes, n_bins, missing_rank)
-        # (as in `LabelState.wrong_weights`)
-        np.multiply(np.maximum(units, 0), wrong_unit_of(self._total) / self._total, out=out)
-
-    def wrong_units(
-        self, codes: Codes, n_bins: int, missing_rank: int, unit: float | None = None
-    ) -> Ints:
-        """Return W- of every threshold, as whole numbers of a unit; see `LabelState`.
-
-        A pair is wrong between the codes of its winner and its loser.
-        """
+        """Write W- of every threshold: a pair is wrong between the codes of its rows."""
         place = codes[: len(self.scores)].astype(np.int64) + 1
         if not missing_rank:
             place[place == n_bins + 1] = 0
         high, low = place[self._pairs.high], place[self._pairs.low]
         wrong, (begin, end) = high < low, np.zeros((2, n_bins + 2), np.int64)
-        units = self._in_units(unit)[wrong]
+        units = self._in_units()[wrong]
         np.add.at(begin, high[wrong], units)
         np.add.at(end, low[wrong], units)
-        return np.cumsum(begin - end)[: n_bins + 1]
+        # (as in `LabelState.wrong_weights`)
+        found = np.maximum(np.cumsum(begin - end)[: n_bins + 1], 0)
+        np.multiply(found, wrong_unit_of(self._total) / self._total, out=out)
 
-    def _in_units(self, unit: float | None) -> Ints:
+    def _in_units(self) -> Ints:
         """Return the weights of the pairs as whole numbers of a unit."""
-        d = self._current()
-        unit = wrong_unit_of(self._total) if unit is None else unit
-        if self._units is None or self._units[0] != unit:
-            self._units = unit, to_fixed(d, unit, 1)
-        return self._units[1]
+        if self._units is None:
+            d = self._current()
+            self._units = to_fixed(d, wrong_unit_of(self._total), 1)
+        return self._units
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
-        self._in_units(None)
+        self._in_units()
 
     def pair_weights(self) -> None:
         """Return None: sums over few rows have no short form."""
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
-        return self.risk_sums().shares(self._start)
-
-    def risk_sums(self) -> Risks:
-        """Return what is in the wrong order and tied, added up."""
         margin, weight = self._pairs.margins(self.scores), self._pairs.weight
-        return Risks(ExactSum.of(weight[margin < 0]), ExactSum.of(weight[margin == 0]))
+        risks = Risks(ExactSum.of(weight[margin < 0]), ExactSum.of(weight[margin == 0]))
+        return risks.shares(self._start)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

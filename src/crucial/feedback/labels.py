@@ -249,10 +249,6 @@ class LabelFeedback(Feedback):
 
     def log_lightest(self) -> float:
         """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
-        return self.lightest() - self._labelled.log_total
-
-    def lightest(self) -> float:
-        """Return the logarithm of the weight of the lightest pair; infinite if there is none."""
         rows = self._labelled
         first = rows.layout.row_start[:-1]
         scale = np.zeros(len(first))
@@ -262,7 +258,7 @@ class LabelFeedback(Feedback):
         with np.errstate(divide="ignore"):
             logs = log(rows.coefficient) + scale
             logs += log_lightest_pairs(rows.layout, self.weight, rows.gains)
-        return float(logs[rows.coefficient > 0].min(initial=math.inf))
+        return float(logs[rows.coefficient > 0].min(initial=math.inf)) - rows.log_total
 
     def margin_range(self, scores: Floats) -> tuple[float, float]:
         """Return the smallest and largest margin, for scores like ``rows``: O(n)."""

@@ -18,16 +18,10 @@ from crucial.kernels.exact_sums import exact_sum
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints, VectorLike
 
-__all__ = ["NOTHING_LEFT", "PairFeedback", "add_up", "check_pairs"]
+__all__ = ["PairFeedback", "add_up"]
 
 # Weights of opposite pairs that differ by less than this share are equal.
 _ROUNDING = 1e-12
-
-
-#: Why there is nothing to learn from.
-NOTHING_LEFT = (
-    "No comparable pair: every pair is contradicted with the same weight, or has weight 0."
-)
 
 
 class PairFeedback(Feedback):
@@ -61,12 +55,15 @@ class PairFeedback(Feedback):
         contradictions: str = "keep",
     ) -> None:
         check("PairFeedback", "contradictions", contradictions, one_of("keep", "net"))
-        table = check_pairs(pairs, n_rows)
+        table = _check_pairs(pairs, n_rows)
         weights = check_weights(weight, len(table), "pair_weight")
         w = np.ones(len(table)) if weights is None else weights
         high, low, w = add_up(table, w, n_rows, contradictions)
         if not len(w):
-            raise DataError(NOTHING_LEFT)
+            raise DataError(
+                "No comparable pair: every pair is contradicted with the same weight, or has "
+                "weight 0."
+            )
         self.n_rows = n_rows
         self.weight = None
         self.n_pairs = len(w)
@@ -108,7 +105,7 @@ class PairFeedback(Feedback):
         return PairMargins(self._pairs, scores)
 
 
-def check_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
+def _check_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
     """Return pairs of row numbers as a table of two columns."""
     table = as_array(pairs, "pairs")
     if table.size == 0:

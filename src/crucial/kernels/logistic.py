@@ -132,13 +132,10 @@ class LogisticSums:
                 one += more
         return out
 
-    def along(
-        self, scores: Floats, shift: float, output: Floats, narrow: bool | None = None
-    ) -> Floats:
+    def along(self, scores: Floats, shift: float, output: Floats) -> Floats:
         """Return what a {0, 1} ranker gains in the pairs that every row should win.
 
-        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3). ``narrow`` as in
-        `sums`.
+        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3).
         """
         out = np.zeros((len(scores), 3))
         if self._small:
@@ -148,7 +145,7 @@ class LogisticSums:
             return out
         from crucial.kernels.compiled.logistic import logistic_along
 
-        grown, narrow = self._exponentials(scores, shift, narrow)
+        grown, narrow = self._exponentials(scores, shift, None)
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, output)
         self._over_rows(lambda a, b: logistic_along(*inputs, self._places, a, b, out))
         if self._grids:

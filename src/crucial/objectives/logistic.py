@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -25,14 +24,12 @@ from crucial.objectives.own_loss import OwnLoss, OwnLossState
 from crucial.types import Floats, Ints
 
 __all__ = [
-    "AlongTotals",
     "LabelLogistic",
     "LogisticLine",
     "LogisticLoss",
     "LogisticState",
     "LogisticTotals",
     "ScoreReach",
-    "slope_of",
 ]
 
 
@@ -80,9 +77,11 @@ class LogisticState(OwnLossState):
 
     def slope_along(self, output: Floats, alpha: float) -> float:
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
-        return slope_of(self._gained(output, alpha).value, alpha, self._shift, self._total)
+        # (the sums are multiplied by e^(shift - |alpha|), but never by less than 1)
+        gained = self._gained(output, alpha)
+        return -gained * exp(min(self._shift, abs(alpha))) / self._total
 
-    def _gained(self, output: Floats, alpha: float) -> ExactSum:
+    def _gained(self, output: Floats, alpha: float) -> float:
         """Return the weight of all pairs after a step, times what a ranker adds to them.
 
         Also times ``e^shift``, with the shift of the scores less the step.
@@ -90,32 +89,12 @@ class LogisticState(OwnLossState):
         raise NotImplementedError
 
 
-def slope_of(gained: float, alpha: float, shift: float, total: float) -> float:
-    """Return the derivative of the loss after a step.
-
-    Parameters
-    ----------
-    gained : float
-        Weight of the pairs there, times what the ranker adds to them and ``e^(shift - |alpha|)``
-        (never less than 1).
-    shift, total : float
-        Of the scores before the step: what their sums were multiplied by, and weight of the pairs.
-    """
-    return -gained * exp(min(shift, abs(alpha))) / total
-
-
-class _Along(Protocol):
-    """What a line needs of a state."""
-
-    def along(self, output: Floats, alpha: float) -> tuple[float, float, float]: ...
-
-
 class LogisticLine:
     """See `crucial.objectives.own_loss.Line`."""
 
     reach = 1.0
 
-    def __init__(self, state: _Along, output: Floats, total: float) -> None:
+    def __init__(self, state: LogisticState, output: Floats, total: float) -> None:
         self._state, self._output, self._total = state, output, total
         self._start = state.along(output, 0.0)
 
@@ -203,26 +182,6 @@ class LogisticTotals:
         return scale, _mean_log(self.every.value, self.shift, pair_weight)
 
 
-@dataclass(frozen=True)
-class AlongTotals:
-    """Sums over pairs after a step along a weak ranker, without rounding.
-
-    Attributes
-    ----------
-    sums : tuple of ExactSum
-    reach : ScoreReach
-        After the step.
-    """
-
-    sums: tuple[ExactSum, ...]
-    reach: ScoreReach
-
-    def merge(self, other: AlongTotals) -> AlongTotals:
-        """Return the sums over the pairs of both."""
-        sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
-        return AlongTotals(sums, self.reach.merge(other.reach))
-
-
 class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
@@ -242,19 +201,18 @@ class LabelLogistic(LogisticState):
         """Weight of all pairs."""
         return 2.0 * self.pair_sums.value
 
-    def score_reach(self, scores: Floats | None = None, whole: bool = False) -> ScoreReach:
-        """Return how far apart scores are: by default those of the state.
+    def score_reach(self, whole: bool = False) -> ScoreReach:
+        """Return how far apart scores are.
 
         Parameters
         ----------
         whole : bool
             Look at the smallest margin even if the queries here do not depend on it.
         """
-        at = self.scores if scores is None else scores
-        widest = self._sums.widest(at)
+        widest = self._sums.widest(self.scores)
         if widest <= NARROW and not whole:
             return ScoreReach(widest, -math.inf)
-        return ScoreReach(widest, margin_range(self._layout, at)[0])
+        return ScoreReach(widest, margin_range(self._layout, self.scores)[0])
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss: O(pairs), or O(n) in large queries."""
@@ -286,39 +244,18 @@ class LabelLogistic(LogisticState):
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
         """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
-        right, wrong, bend = (one.value for one in self._weighed(output, alpha))
+        scores, shift = self._after(output, alpha)
+        out = self._sums.along(scores, shift, output)
+        drawn = self._drawn[self._query]
+        right, wrong, bend = (exact_sum(drawn * column) for column in out.T)
         return right, wrong, bend
 
-    def _weighed(
-        self, output: Output, alpha: float, narrow: bool | None = None
-    ) -> tuple[ExactSum, ...]:
+    def _gained(self, output: Floats, alpha: float) -> float:
         scores, shift = self._after(output, alpha)
-        out = self._sums.along(scores, shift, output.astype(np.float64), narrow)
-        drawn = self._drawn[self._query]
-        return tuple(ExactSum.of(drawn * column) for column in out.T)
+        positive, negative, _, _ = self._sums.sums(scores, shift)
+        return exact_sum(self._drawn[self._query] * (positive - negative) * output)
 
-    def _gained(self, output: Floats, alpha: float, narrow: bool | None = None) -> ExactSum:
-        scores, shift = self._after(output, alpha)
-        positive, negative, _, _ = self._sums.sums(scores, shift, narrow)
-        return ExactSum.of(self._drawn[self._query] * (positive - negative) * output)
-
-    def along_sums(self, output: Output, alpha: float, narrow: bool | None) -> AlongTotals:
-        """Return what `along` does without rounding, and how far scores are apart there.
-
-        Parameters
-        ----------
-        narrow : bool or None
-            As in `LogisticSums.sums`: of all queries, where these are some of many.
-        """
-        reach = self.score_reach(self._after(output, alpha)[0])
-        return AlongTotals(self._weighed(output, alpha, narrow), reach)
-
-    def gain_sums(self, output: Floats, alpha: float, narrow: bool | None) -> AlongTotals:
-        """Do the same for what `slope_of` needs."""
-        reach = self.score_reach(self._after(output, alpha)[0])
-        return AlongTotals((self._gained(output, alpha, narrow),), reach)
-
-    def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
+    def _after(self, output: Floats, alpha: float) -> tuple[Floats, float]:
         """Return the scores after a step, and the shift of their sums."""
         return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
@@ -384,10 +321,10 @@ class PairLogistic(LogisticState):
         bend = exact_sum((d * against)[gained != 0])
         return exact_sum(d[gained > 0]), exact_sum(d[gained < 0]), bend
 
-    def _gained(self, output: Floats, alpha: float) -> ExactSum:
+    def _gained(self, output: Floats, alpha: float) -> float:
         scores, shift = self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
         share, _ = self._shares(self._pairs.margins(scores), shift)
-        return ExactSum.of(self._drawn * share * self._pairs.margins(output))
+        return exact_sum(self._drawn * share * self._pairs.margins(output))
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, draw_share, padded
 from crucial.kernels.elementary import exp, logaddexp
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.exact_sums import exact_sum
 from crucial.objectives.base import Objective
 from crucial.objectives.regression import log_of, logit_loss
 from crucial.types import Floats
 
-__all__ = ["LogitLoss", "LogitState", "LogitTotals"]
+__all__ = ["LogitLoss", "LogitState"]
 
 
 class LogitLoss(Objective):
@@ -42,23 +40,6 @@ class LogitLoss(Objective):
         return {}
 
 
-@dataclass(frozen=True)
-class LogitTotals:
-    """The mean loss and the size of the potentials, added up without rounding."""
-
-    loss: ExactSum
-    size: ExactSum
-
-    def merge(self, other: LogitTotals) -> LogitTotals:
-        """Return the totals of the rows of both."""
-        return LogitTotals(self.loss + other.loss, self.size + other.size)
-
-    def finish(self) -> tuple[float, float]:
-        """Return the scale of the potentials and the logarithm of the loss."""
-        size = self.size.value
-        return (1.0 / size if size > 0 else 1.0), log_of(self.loss.value)
-
-
 class LogitState:
     """See `crucial.feedback.states.ScoreState`.
 
@@ -82,10 +63,6 @@ class LogitState:
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write w z of every row."""
-        return self.sums(pi).finish()
-
-    def sums(self, pi: Floats) -> LogitTotals:
-        """Write w z of every row; add up their losses and sizes."""
         n = len(self.scores)
         margin = self._sign * self.scores
         right = exp(-logaddexp(0.0, -2.0 * margin))
@@ -96,8 +73,9 @@ class LogitState:
         if self._clip is not None:
             most = self._clip * self.curvature[:n]
             np.clip(pi[:n], -most, most, out=pi[:n])
-        loss = ExactSum.of(self._weight * logit_loss(self._sign, self.scores))
-        return LogitTotals(loss, ExactSum.of(np.abs(pi[:n])))
+        size = exact_sum(np.abs(pi[:n]))
+        loss = exact_sum(self._weight * logit_loss(self._sign, self.scores))
+        return (1.0 / size if size > 0 else 1.0), log_of(loss)
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""

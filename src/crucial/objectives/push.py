@@ -10,9 +10,7 @@ on both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,15 +19,13 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum, exact_dot
+from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
 from crucial.kernels.push import PushSums
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
-from crucial.objectives.push_line import LineTotals, PushLine, PushTerms, in_range
-from crucial.types import Floats, Ints
+from crucial.objectives.push_line import PushLine, PushTerms, in_range
+from crucial.types import Floats
 
-__all__ = ["LabelPush", "PNormLoss", "PushTotals", "near", "slope_of"]
-
-NOTHING = ExactSum()
+__all__ = ["PNormLoss"]
 
 
 class PNormLoss(OwnLoss):
@@ -68,37 +64,23 @@ class PushTotals:
         F of the queries drawn and of all, each times ``e^-top`` of ``tops``.
     tops : Peaks
         Logarithms of about as much as these sums are.
-    peaks : Peaks
-        Logarithms of the largest terms.
-    gained : ExactSum
-        What a ranker adds to the margins, by the weights of the pairs drawn.
     """
 
     drawn: ExactSum
     every: ExactSum
     tops: Peaks
-    peaks: Peaks
-    gained: ExactSum = NOTHING
 
-    def merge(self, other: PushTotals) -> PushTotals:
-        """Return the totals of both parts of the queries."""
-        return PushTotals(
-            self.drawn + other.drawn,
-            self.every + other.every,
-            self.tops,
-            self.peaks.merge(other.peaks),
-            self.gained + other.gained,
-        )
+    @classmethod
+    def of(cls, drawn: Floats, every: Floats, tops: Peaks) -> PushTotals:
+        """Add up queries by the logarithms of their F."""
+        with np.errstate(over="ignore"):  # (then others are tried)
+            sums = [ExactSum.of(exp(drawn - tops.drawn)), ExactSum.of(exp(every - tops.every))]
+        return cls(sums[0], sums[1], tops)
 
     @property
     def far(self) -> bool:
         """Whether F is so far from ``e^top`` that digits can be lost."""
         return not (in_range(self.drawn) and in_range(self.every))
-
-    @property
-    def scale(self) -> float:
-        """Factor under which the pairs drawn weigh 1."""
-        return 1.0 / self.drawn.value
 
     @property
     def logs(self) -> Peaks:
@@ -147,7 +129,6 @@ class LabelPush(PushState):
         self._all = self._drawn = self._coefficients(rows)
         self._tops = Peaks(0.0, 0.0)
         self._start: float | None = None
-        self._line: tuple[Output, PushTerms] | None = None
 
     def _coefficients(self, rows: LabelledRows) -> Floats:
         """Return the logarithm of the factor on every query.
@@ -163,91 +144,49 @@ class LabelPush(PushState):
         return np.where(rows.coefficient > 0, logs, -np.inf)
 
     def _weights(self, scores: Floats, tops: Peaks) -> tuple[Floats, Floats, PushTotals]:
-        """Return the weight of the pairs that every row should win and lose, and their totals."""
-        positive, negative, log_loss = self._sums.logs(scores, self._p)
-        drawn, every = self._drawn + log_loss, self._all + log_loss
-        peaks = Peaks(*(float(one.max(initial=-np.inf)) for one in (drawn, every)))
-        shift = (self._drawn - tops.drawn)[self._query]
-        with np.errstate(over="ignore"):  # (then other tops are asked for)
-            won, lost = exp(positive + shift), exp(negative + shift)
-            sums = [
-                ExactSum.of(exp(logs - top))
-                for logs, top in ((drawn, tops.drawn), (every, tops.every))
-            ]
-        return won, lost, PushTotals(sums[0], sums[1], tops, peaks)
-
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write minus the gradient of ``(1/p) ln F``: O(n)."""
-        totals = near(lambda tops: self.sums(pi, tops), self._tops)
-        self._tops = totals.logs
-        if self._start is None:
-            start = near(partial(self._totals, np.zeros_like(self.scores)), Peaks(0.0, 0.0))
-            self._start = start.logs.every
-        return totals.scale, (self._tops.every - self._start) / self._p
-
-    def _totals(self, scores: Floats, tops: Peaks) -> PushTotals:
-        return self._weights(scores, tops)[2]
-
-    def sums(self, pi: Floats, tops: Peaks) -> PushTotals:
-        """Write minus the gradient of ``(1/p) ln F``, before its scale; add up F.
+        """Return the weight of the pairs that every row should win and lose, and their totals.
 
         Parameters
         ----------
         tops : Peaks
-            What sums are divided by; the potentials are too.
+            What all are divided by; others, if the totals are so far from these that digits are
+            lost.
         """
-        self._line = None
-        self._won, self._lost, totals = self._weights(self.scores, tops)
-        if math.isfinite(totals.drawn.value):  # (else other tops are asked for)
-            self._write(pi)
-        return totals
+        positive, negative, log_loss = self._sums.logs(scores, self._p)
+        drawn, every = self._drawn + log_loss, self._all + log_loss
+        totals = PushTotals.of(drawn, every, tops)
+        if totals.far:
+            tops = Peaks(*(float(one.max(initial=-np.inf)) for one in (drawn, every)))
+            totals = PushTotals.of(drawn, every, tops)
+        shift = (self._drawn - tops.drawn)[self._query]
+        return exp(positive + shift), exp(negative + shift), totals
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write minus the gradient of ``(1/p) ln F``: O(n)."""
+        self._won, self._lost, totals = self._weights(self.scores, self._tops)
+        self._write(pi)
+        self._tops = totals.logs
+        if self._start is None:
+            start = self._weights(np.zeros_like(self.scores), Peaks(0.0, 0.0))[2]
+            self._start = start.logs.every
+        return 1.0 / totals.drawn.value, (self._tops.every - self._start) / self._p
 
     def slope_along(self, output: Floats, alpha: float) -> float:
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
-        return slope_of(near(lambda tops: self.slope_sums(output, alpha, tops), self._tops))
-
-    def slope_sums(self, output: Floats, alpha: float, tops: Peaks) -> PushTotals:
-        """Return the sums of `slope_of`."""
-        won, lost, totals = self._weights(self.scores + alpha * output, tops)
-        with np.errstate(invalid="ignore"):  # (as above)
-            return replace(totals, gained=ExactSum.of((won - lost) * output))
+        won, lost, totals = self._weights(self.scores + alpha * output, self._tops)
+        return -exact_sum((won - lost) * output) / totals.drawn.value
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
-        return PushLine(partial(self.line_sums, output), self._p, self._tops.drawn)
-
-    def line_sums(self, output: Output, alpha: float, top: float) -> LineTotals:
-        """Return the sums of `PushLine`."""
-        if self._line is None or self._line[0] is not output:
-            above, inside = self._sums.split(self.scores, self._p, output)
-            inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
-            self._line = output, PushTerms(inside, above, self._p)
-        return self._line[1].sums(alpha, top)
+        above, inside = self._sums.split(self.scores, self._p, output)
+        inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
+        return PushLine(PushTerms(inside, above, self._p), self._p, self._tops.drawn)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
-        self.count_only(draw_share(self.counting, fraction, random))
-
-    @property
-    def counting(self) -> Ints:
-        """The queries whose pairs weigh anything."""
-        return np.flatnonzero(self._all > -np.inf)
-
-    def count_only(self, chosen: Ints) -> None:
-        """Count only some queries until the next draw."""
+        chosen = draw_share(np.flatnonzero(self._all > -np.inf), fraction, random)
         self._drawn = np.full_like(self._all, -np.inf)
         self._drawn[chosen] = self._all[chosen]
-
-
-def near(ask: Callable[[Peaks], PushTotals], tops: Peaks) -> PushTotals:
-    """Return totals that have all their digits: under other tops, if these are far from them."""
-    totals = ask(tops)
-    return ask(totals.peaks) if totals.far else totals
-
-
-def slope_of(totals: PushTotals) -> float:
-    """Return the derivative of ``(1/p) ln F`` along a ranker."""
-    return -totals.gained.value / totals.drawn.value
 
 
 class PairPush(PushState):
@@ -310,7 +249,7 @@ class PairPush(PushState):
         own = self._p * self.scores[self._losers]
         inside = np.where(output[self._losers, None] == [0, 1], own[:, None], -math.inf)
         top = self._log_total(self.scores, self._log_weight)[1]
-        return PushLine(PushTerms(inside, above, self._p).sums, self._p, top)
+        return PushLine(PushTerms(inside, above, self._p), self._p, top)
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""

@@ -1,8 +1,7 @@
-"""The p-norm push along a weak ranker of 0 and 1, from sums that can be added up in parts."""
+"""The p-norm push along a weak ranker of 0 and 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from crucial.kernels.elementary import exp, logaddexp
 from crucial.kernels.exact_sums import ExactSum
 from crucial.types import Floats
 
-__all__ = ["LineTotals", "PushLine", "PushTerms", "in_range"]
+__all__ = ["PushLine", "PushTerms", "in_range"]
 
 # Sums in this range have lost no digit: what underflowed beside them is far below their last one.
 _RANGE = (1e-90, 1e90)
@@ -37,24 +36,10 @@ class LineTotals:
         what a loser gains on those above it, the square and the derivative.
     peak : float
         Logarithm of the largest term.
-    terms : int
-    best : float
-        The best step for the last of the terms.
     """
 
     sums: tuple[ExactSum, ...]
     peak: float
-    terms: int
-    best: float
-
-    def merge(self, other: LineTotals) -> LineTotals:
-        """Return the sums over the terms of both."""
-        return LineTotals(
-            tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
-            max(self.peak, other.peak),
-            self.terms + other.terms,
-            other.best if other.terms else self.best,
-        )
 
     @property
     def far(self) -> bool:
@@ -100,15 +85,13 @@ class PushTerms:
         return LineTotals(
             tuple(ExactSum.of(one) for one in parts),
             float(logs.max(initial=-np.inf)),
-            self._a.shape[1],
-            self._best(),
         )
 
-    def _best(self) -> float:
-        """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` of the last term."""
-        if not self._a.shape[1]:
-            return 0.0
-        (a0, a1), (c0, c1) = self._a[:, -1].tolist(), self._c[:, -1].tolist()
+    def best(self) -> float | None:
+        """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)``, the best step, for one term; else None."""
+        if self._a.shape[1] != 1:
+            return None
+        (a0, a1), (c0, c1) = self._a[:, 0].tolist(), self._c[:, 0].tolist()
         return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
 
 
@@ -117,21 +100,20 @@ class PushLine:
 
     Parameters
     ----------
-    sums : function
-        Of a step and the top: `PushTerms.sums` of all terms.
+    terms : PushTerms
     p : float
     top : float
         Logarithm of F, or of about as much, before the step.
     """
 
-    def __init__(self, sums: Callable[[float, float], LineTotals], p: float, top: float) -> None:
-        self._sums, self._p, self._top = sums, p, top
+    def __init__(self, terms: PushTerms, p: float, top: float) -> None:
+        self._terms, self._p, self._top = terms, p, top
         self.reach = 2.0 / (p + 1.0)
         self._start = self._at(0.0)
 
     def _at(self, alpha: float) -> LineTotals:
-        found = self._sums(alpha, self._top)
-        return self._sums(alpha, found.peak) if found.far else found
+        found = self._terms.sums(alpha, self._top)
+        return self._terms.sums(alpha, found.peak) if found.far else found
 
     def __call__(self, alpha: float) -> tuple[float, float]:
         """Return the first and second derivative after a step of alpha."""
@@ -147,4 +129,4 @@ class PushLine:
 
     def closed_form(self) -> float | None:
         """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` for one term: one query of two labels."""
-        return self._start.best if self._start.terms == 1 else None
+        return self._terms.best()

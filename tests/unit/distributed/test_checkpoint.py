@@ -123,7 +123,7 @@ def test_before_the_first_round_there_is_nothing_to_write(tmp_path):
 
 def test_other_data_are_noticed_where_nothing_is_written():
     shown = []
-    watching = checking(lambda *a: bool(shown.append(a)) or True, [list(trace_of(-0.1, -0.25))])
+    watching = checking(lambda *a: bool(shown.append(a)) or True, list(trace_of(-0.1, -0.25)))
     assert watching(1, trace_of(-0.1)) is True
     with pytest.raises(DataError, match="Round 2 of the checkpoint has another loss on these data"):
         watching(2, trace_of(-0.1, -0.2))
@@ -176,10 +176,10 @@ def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
     earlier = read_checkpoint(tmp_path / "fit.json", estimator)
     assert len(earlier) == 3
     after_round = Checkpoint(tmp_path / "more.json", estimator).watching(None, earlier)
-    again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=[earlier])
+    again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=earlier)
     assert_same(whole, again)
     with pytest.raises(DataError, match="Round 1 of the checkpoint has another loss"):
-        Problem(9).fit_cut(clone(estimator), 4, progress=after_round, earlier=[earlier])
+        Problem(9).fit_cut(clone(estimator), 4, progress=after_round, earlier=earlier)
 
 
 def damaged(text):

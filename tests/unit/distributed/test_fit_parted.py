@@ -7,14 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crucial import (
-    GradientRanker,
-    LogisticRanker,
-    PNormPush,
-    RankBoost,
-    RankBoostPlus,
-    SmoothMarginRanker,
-)
+from crucial import AdaBoostRanker, GradientRanker, LogisticRanker, RankBoost, RankBoostPlus
 from crucial.data.groups import Groups
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.fitting import check_ranker
@@ -22,7 +15,8 @@ from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import gradient_trees, sizes
-from naive.cuts import Forgetful, Problem, assert_same, trace_of
+from crucial.weak.stumps import StumpLearner
+from naive.cuts import Forgetful, Problem, assert_same
 
 STUMPS = [
     RankBoost(12),
@@ -51,18 +45,20 @@ TREES = [
     RankBoost(4, weak="tree", min_rows=9, symmetric=True, monotone_constraints=[1, 0, -1, 0, 1]),
     GradientRanker(6, min_rows=5, subsample_rows=0.6, loss="xendcg", max_features=0.6),
     RankBoost(5, weak="tree", min_rows=2, subsample_rows=0.3, max_leaves=4),
-    LogisticRanker(5, record_risks=True),
-    LogisticRanker(5, step="bound", weak="tree", min_rows=5, subsample=0.5),
-    LogisticRanker(3, weak="tree", min_rows=5),
+    GradientRanker(5, min_rows=5, weak="stump", loss="logistic", subsample=0.5, record_risks=True),
     RankBoost(4, weak="tree", min_rows=5),
     RankBoost(6, weak="tree", min_rows=2, step="bound", interactions=1),
 ]
-PUSHED = [
-    PNormPush(4, 8, record_risks=True),
-    PNormPush(16, 8, step="bound", balance="pairs", gain="exp", subsample=0.5),
-    PNormPush(64, 4, balance="pairs", learning_rate=1.0),
-    PNormPush(3, 3, weak="tree", min_rows=5, subsample=0.5),
+# (a trial of rounds precedes each of these)
+PAIRED = [
+    GradientRanker(3, min_rows=5, max_leaves=4, interactions=2, max_pairs=2),
+    RankBoost(2, weak="tree", min_rows=5, max_leaves=3, interactions=2, max_pairs=1),
 ]
+
+
+@pytest.fixture(autouse=True)
+def short_trials(monkeypatch):
+    monkeypatch.setattr("crucial.boosting.feature_pairs.TRIAL_ROUNDS", 8)
 
 
 def _bound_to_a_lock():
@@ -74,44 +70,19 @@ def name_of(estimator):
     return str(estimator).replace("\n", "").replace(" ", "")
 
 
-@pytest.mark.parametrize("estimator", STUMPS + TREES + PUSHED, ids=name_of)
+@pytest.mark.parametrize("estimator", STUMPS + TREES + PAIRED, ids=name_of)
 def test_any_cut_gives_the_same_bytes(estimator):
     seed = len(name_of(estimator))
     problem = Problem(seed, weighted=seed % 2 == 0, levels=4)
     local = problem.fit(estimator)
     for n_parts in (1, 2, 11):
-        assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
+        fitted = problem.fit_cut(_new(estimator), n_parts, seed=n_parts)
+        assert_same(local, fitted)
+        assert getattr(fitted, "feature_pairs_", 0) == getattr(local, "feature_pairs_", 0)
 
 
 def _new(estimator):
     return type(estimator)(**estimator.get_params())
-
-
-def test_a_push_whose_powers_are_far_from_1():
-    problem = Problem(3, n_queries=5, largest=90)
-    local = problem.fit(PNormPush(64, 3, balance="pairs"))
-    assert_same(local, problem.fit_cut(PNormPush(64, 3, balance="pairs"), 3))
-
-
-@pytest.mark.filterwarnings("ignore::crucial.errors.NotSeparableWarning")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"gain": "linear"},
-        {"step": "line_search", "choice": "steepest", "record_risks": True},
-        {"weak": "tree", "min_rows": 1, "max_leaves": 4},
-    ],
-)
-def test_the_smooth_margin_of_all_parts(options):
-    problem = Problem(7, weighted=True)
-    problem.y = (np.nan_to_num(problem.X[:, 0]) > 0.3) * 1.0 + (problem.X[:, -1] > 0.5)
-    local = problem.fit(SmoothMarginRanker(30, **options))
-    if options.get("choice"):
-        assert 1 < local.separable_round_ < 25
-    for n_parts in (1, 2, 11):
-        fitted = problem.fit_cut(SmoothMarginRanker(30, **options), n_parts, seed=n_parts)
-        assert_same(local, fitted)
-        assert fitted.separable_round_ == local.separable_round_
 
 
 def cubes(scores, labels, groups):
@@ -165,9 +136,7 @@ def test_1_to_40_parts():
         GradientRanker(4, min_rows=5, loss="lambda"),
         GradientRanker(4, min_rows=5, loss="yeti"),
         RankBoost(3, weak="tree", min_rows=5),
-        LogisticRanker(4),
-        LogisticRanker(3, weak="tree", min_rows=5),
-        PNormPush(8, 4),
+        GradientRanker(3, min_rows=5, loss="logistic"),
     ],
     ids=name_of,
 )
@@ -223,10 +192,11 @@ def test_scores_beyond_the_exponentials():
         assert sum(abs(one.alpha) for one in local.trace_) > 200
         assert_same(local, problem.fit_cut(RankBoost(90, **changes), 3))
         del changes["choice"]
-        local = problem.fit(LogisticRanker(30, **changes))
+        changes |= {"loss": "logistic", "min_rows": 1, "l2": 0.0}
+        local = problem.fit(GradientRanker(30, **changes))
         scores = local.predict(problem.X)
         assert max(np.ptp(scores[problem.qid == q]) for q in range(12)) > 60
-        assert_same(local, problem.fit_cut(LogisticRanker(30, **changes), 3))
+        assert_same(local, problem.fit_cut(GradientRanker(30, **changes), 3))
 
 
 WATCHED = [
@@ -234,6 +204,7 @@ WATCHED = [
     RankBoost(20, early_stopping_rounds=4, stopping_tolerance=0.0, eval_metric=["auc", "err"]),
     GradientRanker(12, min_rows=5, early_stopping_rounds=3, eval_metric=["map", "ndcg"]),
     GradientRanker(6, min_rows=5, eval_metric=["r2", "mrr", "kendall"]),
+    PAIRED[0],
 ]
 
 
@@ -260,6 +231,16 @@ def test_queries_are_held_out_for_early_stopping():
         problem.fit_cut(RankBoost(3, early_stopping_rounds=2), 1)
 
 
+@pytest.mark.parametrize(("lowest", "measure"), [(0, "ndcg@10"), (-1, "auc")])
+def test_the_default_measure_is_that_of_all_queries(lowest, measure):
+    problem = Problem(2, n_queries=5, largest=40)
+    problem.y[problem.qid == 4] += lowest  # (labels below 0 in one query)
+    local = problem.fit(RankBoost(5, early_stopping_rounds=2))
+    fitted = problem.fit_cut(RankBoost(5, early_stopping_rounds=2), 3)
+    assert_same(local, fitted)
+    assert [*fitted.trace_[0].measures] == [measure]
+
+
 def test_an_eval_set_without_a_value_is_refused():
     problem = Problem(8)
     unseen = Problem(9).under(problem.bins)
@@ -273,7 +254,7 @@ def test_rounds_of_an_earlier_fit_are_continued():
     for kind, options in ((RankBoost, {"subsample": 0.5}), (GradientRanker, {"min_rows": 5})):
         whole = problem.fit(kind(10, **options))
         first = problem.fit_cut(kind(4, **options), 3)
-        again = problem.fit_cut(kind(10, **options), 5, earlier=[list(first.trace_)])
+        again = problem.fit_cut(kind(10, **options), 5, earlier=list(first.trace_))
         assert_same(whole, again)
 
 
@@ -286,7 +267,8 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
         RankBoost(8, choice="largest_drop"),
         GradientRanker(3, min_rows=5, loss="xendcg"),
         RankBoost(3, weak="tree", min_rows=5),
-        PNormPush(8, 4, subsample=0.5),
+        GradientRanker(3, min_rows=5, loss="logistic", subsample=0.5),
+        GradientRanker(2, min_rows=5, max_leaves=4, interactions=2, max_pairs=1),
     ):
         local, make = problem.fit(estimator, unseen), partial(problem.cut, 4, 0, unseen)
         parts = Forgetful(lambda make=make: make()._parts)
@@ -331,13 +313,30 @@ def test_callbacks_end_a_fit():
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (RankBoost(warm_start=True), "warm_start .* use a checkpoint and resume"),
-        (RankBoost(weak="feature"), "need the values of features, .* use weak='stump' or 'tree'"),
+        (RankBoost(warm_start=True), "warm_start=True .* use a checkpoint and resume"),
+        (
+            RankBoost(weak="feature"),
+            "weak='feature' does not .* use weak='stump' or 'tree', or fit",
+        ),
+        (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
         (RankBoost(on_perfect="limit"), "on_perfect='limit' .* use on_perfect='smooth', 'stop'"),
         (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
-        (RankBoost(n_bags=3, validation_folds=3), "n_bags and validation_folds do not go"),
+        (
+            RankBoost(n_bags=3),
+            "RankBoost: n_bags=3 does not run on a cluster; use n_bags=1, or fit",
+        ),
+        (
+            GradientRanker(validation_folds=3),
+            "validation_folds=3 .* use early_stopping_rounds, with",
+        ),
+        (RankBoost(max_bins=None), "max_bins=None does not .* use max_bins=255 or less"),
         (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
-        (RankBoostPlus(), "RankBoostPlus does not run on parts .* use RankBoost"),
+        (RankBoostPlus(), "RankBoostPlus does not run on a cluster; use RankBoost or Gradient"),
+        (
+            AdaBoostRanker(),
+            "AdaBoostRanker does not run .* use RankBoost or GradientRanker, or fit",
+        ),
+        (LogisticRanker(), r"LogisticRanker does .* use GradientRanker\(loss='logistic'\), or fit"),
     ],
 )
 def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):
@@ -349,14 +348,6 @@ def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(esti
         fit_parted(estimator, Untouched([]), Problem().head)
     with pytest.raises(ParameterError, match=words):
         check_ranker(estimator)
-
-
-def test_the_look_at_the_algorithm_draws_nothing():
-    problem, one, other = Problem(3), np.random.RandomState(5), np.random.RandomState(5)
-    options = {"min_rows": 5, "loss": "xendcg", "subsample": 0.5}
-    local = problem.fit(GradientRanker(3, random_state=one, **options))
-    parted = problem.fit_cut(GradientRanker(3, random_state=other, **options), 2)
-    assert trace_of(local) == trace_of(parted)
 
 
 def test_parts_without_a_pair_are_refused():

@@ -106,7 +106,7 @@ def test_labels_and_pairs_together_are_refused():
 def test_sums_along_a_stump_do_not_depend_on_the_top_they_are_divided_by():
     random = np.random.default_rng(4)
     terms = PushTerms(random.normal(size=(9, 2)), random.normal(size=(9, 2)), 8.0)
-    near, far = PushLine(terms.sums, 8.0, 0.0), PushLine(terms.sums, 8.0, 900.0)
+    near, far = PushLine(terms, 8.0, 0.0), PushLine(terms, 8.0, 900.0)
     assert near.weights() == pytest.approx(far.weights(), rel=1e-13)
     for alpha in (0.0, 0.7, -2.0, 40.0):
         assert near(alpha) == pytest.approx(far(alpha), rel=1e-12, abs=1e-13)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from crucial.cli.shared.cluster_rows import part_files, score_files
 from crucial.cli.shared.files import in_training_files
 from crucial.cli.shared.row_files import RowFormat
@@ -27,28 +25,19 @@ def train_on_cluster(
     """Fit a ranker to files in parts."""
     from crucial.distributed.fitting import check_ranker, fit_loaded
     from crucial.distributed.loading import FitInput, load_parts
-    from crucial.distributed.reach import is_row_wise
     from crucial.distributed.room import KeptCells
 
-    if is_row_wise(ranker):
-        raise click.UsageError(
-            f"--dask reads rows of queries, and {type(ranker).__name__} learns from rows without: "
-            "train it without --dask, or in Python with DaskRanker and qid=None."
-        )
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
     max_bins = check_ranker(
         ranker,
         options.resume,
         checkpoint=options.checkpoint,
-        has_eval_set=options.valid is not None,
         # (a checkpoint has the measures, whose default is known once the labels are)
         unknown=() if metrics else ("eval_metric",),
     )
     files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)
-    if how.group_sizes is not None:
-        raise click.UsageError("--group-sizes is for one file: write qid:Q into parts.")
     reader = {"format": how.form, **how.reader_options()}
     reader.pop("group_sizes", None)
     valid = None if options.valid is None else part_files([options.valid])

@@ -135,7 +135,7 @@ def train_command(options: TrainOptions) -> None:
 
 _NOT_ON_A_CLUSTER = {
     "auto": "choose among fewer rows on one machine, or name a --ranker",
-    "pairs": "use DaskRanker.fit_pairs in Python, or one machine",
+    "pairs": "learn from labels, or train without --dask",
     "group_sizes": "write the query of every row into the files",
 }
 
