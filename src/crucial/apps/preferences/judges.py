@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS
-from crucial.apps.preferences.graph import parts_of
+from crucial.apps.preferences.graph import centred, parts_of
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
-from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
 from crucial.notebook import HtmlResult, HtmlTable

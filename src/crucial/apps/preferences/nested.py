@@ -7,8 +7,8 @@ g on, and m_g the number of its items (each is chosen from the group and all bel
     expected_i      = e^s_i * sum of m_g / z_g      over the groups g up to that of i
     crossed_ij      = e^(s_i + s_j) * sum of m_g / z_g^2   over the groups up to the earlier of both
 
-so that running sums replace listing the sets (`choices_of_rankings`), which for 2,500 items in one
-ranking has three million members, and products of those.
+so that running sums replace listing the sets, which for 2,500 items in one ranking have three
+million members, and products of those.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from crucial.apps.preferences.graph import centred
 from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import Likelihood, maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood
-from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import Uncertainty, inverse_curvature
 from crucial.measures.intervals import percentile_interval
 from crucial.types import Bools, Floats, Ints

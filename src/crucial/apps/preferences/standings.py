@@ -10,7 +10,7 @@ from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.effects import covariate_effects
-from crucial.apps.preferences.graph import always_winning, circles, parts_of
+from crucial.apps.preferences.graph import always_winning, centred, circles, parts_of
 from crucial.apps.preferences.judges import judge_agreement, judge_ranking
 from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import maximise
@@ -22,7 +22,6 @@ from crucial.apps.preferences.resampling import (
     resampled_rankings,
     runs_of_ties,
 )
-from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import (
     Uncertainty,
     profile_intervals,
@@ -68,7 +67,7 @@ def leaderboard(
     Parameters
     ----------
     data : Comparisons or Rankings
-        In rankings, for ties see `choices_of_rankings`.
+        In rankings, the items of a tie are each chosen from the tie and all below.
     prior : float, default=0.7
         So many drawn comparisons with an average item are added for every item, which keeps the
         strength of an item that never lost finite. 0 is maximum likelihood. The default was chosen
