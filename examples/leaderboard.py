@@ -35,11 +35,9 @@ print("\nsets of models among which no difference is sure:")
 for group in board.groups:
     print("  " + ", ".join(group))
 
-# 1. Who judges like the others, and what RankBoost makes of them: one good judge may be enough.
+# 1. Who judges like the others.
 print(f"\n{board.circles}")
 print(board.agreement)
-weights = {name: round(share, 2) for name, share in board.judge_shares.items()}
-print(f"weight of each judge for RankBoost: {weights}")
 
 # 2. The ranking with the fewest judgements against it.
 found = preferences.consensus(judged.take(judged.winner < 6))

@@ -11,7 +11,7 @@ from crucial.apps.preferences.board import SCALES, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.effects import covariate_effects
 from crucial.apps.preferences.graph import always_winning, centred, circles, parts_of
-from crucial.apps.preferences.judges import judge_agreement, judge_ranking
+from crucial.apps.preferences.judges import judge_agreement
 from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
@@ -136,12 +136,10 @@ def leaderboard(
     above = np.zeros((model.n, model.n), bool)
     if known is not None:
         above = sure_differences(model, p, known, _sums_of(data, tallies), level)
-    boosted = agreement = shares = None
+    agreement = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
-        weighed = judge_ranking(data)
-        boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
-    standings, found = _standings(data, model.part, best, known, above, boosted, tallies, scale)
+    standings, found = _standings(data, model.part, best, known, above, tallies, scale)
     runs = found if known is not None else ()
     effects = covariate_effects(model, p, covariates, level, groups, method == "sandwich")
     tie_share = 0.0
@@ -153,7 +151,6 @@ def leaderboard(
         level,
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
-        shares,
         _misordered(data, best),
         tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
         scale,
@@ -312,7 +309,6 @@ def _standings(
     best: Floats,
     known: Uncertainty | None,
     above: Bools,
-    boosted: Floats | None,
     tallies: Floats | None,
     scale: str,
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, ...], ...]]:
@@ -350,7 +346,6 @@ def _standings(
                     float(counts[0, item]),
                     float(counts[1, item]),
                     float(counts[2, item]),
-                    float("nan") if boosted is None else float(boosted[item]),
                     bool(few[item]),
                 )
             )

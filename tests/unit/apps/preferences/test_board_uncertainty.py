@@ -251,7 +251,6 @@ def test_boards_by_category():
 
 
 def test_identical_judges_are_equally_reliable():
-    """RankBoost gives one of them all the weight, which says nothing about the other."""
     one = battles(300, tied=0.0)
     high, low = ([one.items[k] for k in codes] for codes in (one.winner, one.loser))
     rng = np.random.default_rng(0)

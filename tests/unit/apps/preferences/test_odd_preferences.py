@@ -10,7 +10,6 @@ from crucial.apps.preferences import (
     board_page,
     consensus,
     judge_agreement,
-    judge_ranking,
     leaderboard,
     leaderboards,
     learn_preferences,
@@ -121,7 +120,6 @@ def test_anything_else_is_answered_with_what_to_write(data):
         leaderboards,
         consensus,
         judge_agreement,
-        judge_ranking,
         lambda data: learn_preferences(data, [[1.0]], ["a"]),
         lambda data: board_page(board, data),
     ):
