@@ -13,7 +13,7 @@ choix = pytest.importorskip("choix")
 
 
 def strengths_of(data: Comparisons | Rankings) -> list[float]:
-    board = leaderboard(data, prior=0.0, ties="split", intervals="none")
+    board = leaderboard(data, prior=0.0, ties="split", intervals=False)
     return [board[item].strength for item in data.items]
 
 

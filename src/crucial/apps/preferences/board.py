@@ -103,7 +103,7 @@ class Leaderboard(HtmlResult):
         What to know about the leaderboard.
     scale : {"logit", "elo"}
         Unit of the strengths.
-    intervals : str
+    intervals : {"profile", "wald", "sandwich", "none"}
         How the intervals were found.
     effects : tuple of Effect
         Covariates of the comparisons.

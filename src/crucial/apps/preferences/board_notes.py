@@ -18,8 +18,6 @@ _HOW = {
     "profile": "the profile of the likelihood",
     "wald": "the curvature of the likelihood (Wald)",
     "sandwich": "the sandwich estimator",
-    "percentile": "percentiles of the bootstrap",
-    "bca": "the bootstrap (BCa)",
 }
 
 

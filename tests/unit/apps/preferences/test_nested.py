@@ -36,7 +36,6 @@ def test_running_sums_are_the_sums_over_choices(monkeypatch, small, seed):
     found = quick.derivatives(s)
     assert found[0] == pytest.approx(slope + 0.3 * (0.5 - at), abs=1e-9)
     assert found[1] == pytest.approx(curve + np.diag(0.3 * at * (1 - at)), abs=1e-9)
-    assert quick.copies() @ quick.scores(s) == pytest.approx(slope)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -68,10 +67,6 @@ def test_many_rankings_have_intervals():
     assert [one.item for one in board.standings] == ["i0", "i1", "i2", "i3", "i4"]
     for one, truth in zip(board.standings, s):
         assert one.low - 0.1 < truth < one.high + 0.1
-    drawn = leaderboard(Rankings.from_orders(orders[:200]), n_bootstrap=40, intervals="percentile")
-    near = leaderboard(Rankings.from_orders(orders[:200]), intervals="sandwich")
-    for one, other in zip(drawn.standings, near.standings):
-        assert one.high - one.low == pytest.approx(other.high - other.low, rel=0.5)
 
 
 def test_rankings_without_an_order():

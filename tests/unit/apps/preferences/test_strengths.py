@@ -21,7 +21,7 @@ from naive.preferences import mm_strengths as naive_strengths
 
 def strengths_of(data, prior=0.0):
     """The strengths of the items, in their order; a tie is half a win each way."""
-    board = leaderboard(data, prior=prior, ties="split", intervals="none")
+    board = leaderboard(data, prior=prior, ties="split", intervals=False)
     return np.array([board[item].strength for item in data.items])
 
 
