@@ -8,7 +8,6 @@ import numpy as np
 
 from crucial.boosting.fixed_steps import FixedStep
 from crucial.boosting.line_steps import LineStep, ShortBoundStep
-from crucial.boosting.perfect import PerfectStep
 from crucial.boosting.smooth_margin import SmoothClassMarginStep, SmoothMarginStep
 from crucial.boosting.steps import BoundStep, ExactStep, NumericStep, UnitStep
 from crucial.distributed.parts import Parts
@@ -103,12 +102,8 @@ def check_reach(estimator: BoostedRanker, with_pairs: bool = False) -> None:
             f"{type(estimator).__name__} does not run on parts of the rows; use RankBoost or "
             f"GradientRanker, {_ONE_MACHINE}."
         )
-    owner, perfect = type(estimator).__name__, estimator.on_perfect
+    owner = type(estimator).__name__
     refused = {
-        f"on_perfect={perfect!r}": (
-            perfect in ("limit", "infinite"),
-            "on_perfect='smooth', 'stop' or 'constant'",
-        ),
         "warm_start": (estimator.warm_start, "a checkpoint and resume"),
     }
     if is_row_wise(estimator):
@@ -192,7 +187,6 @@ def _check_algorithm(
             f"{owner}: thresholds='random' does not run on parts of the rows, which share the bins "
             f"found first; use thresholds='quantiles', {_ONE_MACHINE}."
         )
-    step = step.step if isinstance(step, PerfectStep) else step
     if type(step) not in _STEPS:
         raise ParameterError(
             f"{owner}: {type(step).__name__} does not run on parts of the rows; use RankBoost or "
