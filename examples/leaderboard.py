@@ -29,17 +29,15 @@ rows += [("yew", "zelkova", False, "ann", "prompt 0")] * 3
 
 winner, loser, tie, judge, prompt = zip(*rows)
 judged = preferences.Comparisons.from_columns(winner, loser, tie=tie, judge=judge, context=prompt)
-board = preferences.leaderboard(judged, resample_by="context")
+board = preferences.leaderboard(judged, independent="context")
 print(board.text())
 print("\nsets of models among which no difference is sure:")
 for group in board.groups:
     print("  " + ", ".join(group))
 
-# 1. Who judges like the others, and what RankBoost makes of them: one good judge may be enough.
+# 1. Who judges like the others.
 print(f"\n{board.circles}")
 print(board.agreement)
-weights = {name: round(share, 2) for name, share in board.judge_shares.items()}
-print(f"weight of each judge for RankBoost: {weights}")
 
 # 2. The ranking with the fewest judgements against it.
 found = preferences.consensus(judged.take(judged.winner < 6))

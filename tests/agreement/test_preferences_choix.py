@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.apps.preferences.strengths import (
-    choices_of_comparisons,
-    choices_of_rankings,
-    fit_strengths,
-)
+from crucial.apps.preferences import leaderboard
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 
 choix = pytest.importorskip("choix")
+
+
+def strengths_of(data: Comparisons | Rankings) -> list[float]:
+    board = leaderboard(data, prior=0.0, ties="split", intervals=False)
+    return [board[item].strength for item in data.items]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -26,7 +27,7 @@ def test_comparisons(seed: int) -> None:
     wins = rng.random(500) < 1 / (1 + np.exp(s[b] - s[a]))
     pairs = [(int(h), int(l)) for h, l in zip(np.where(wins, a, b), np.where(wins, b, a))]
     mine = Comparisons.from_columns([f"{h:02}" for h, _ in pairs], [f"{l:02}" for _, l in pairs])
-    found = fit_strengths(choices_of_comparisons(mine))
+    found = strengths_of(mine)
     assert found == pytest.approx(choix.ilsr_pairwise(n, pairs), abs=1e-6)
     assert found == pytest.approx(choix.mm_pairwise(n, pairs), abs=1e-5)
     # a tie is two half wins: twice the data say the same as every pair and its ties
@@ -37,7 +38,7 @@ def test_comparisons(seed: int) -> None:
         [f"{l:02}" for _, l in pairs + tied],
         tie=[False] * len(pairs) + [True] * len(tied),
     )
-    found = fit_strengths(choices_of_comparisons(mine))
+    found = strengths_of(mine)
     assert found == pytest.approx(choix.ilsr_pairwise(n, doubled), abs=1e-6)
 
 
@@ -52,6 +53,6 @@ def test_rankings(length: int) -> None:
         noisy = s[order] + rng.gumbel(size=length)
         orders.append(tuple(int(k) for k in order[np.argsort(-noisy)]))
     mine = Rankings.from_orders([[f"{k}" for k in order] for order in orders])
-    found = fit_strengths(choices_of_rankings(mine))
+    found = strengths_of(mine)
     assert found == pytest.approx(choix.ilsr_rankings(n, orders), abs=1e-6)
     assert found == pytest.approx(choix.mm_rankings(n, orders), abs=1e-5)

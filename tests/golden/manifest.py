@@ -77,7 +77,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "infinite-push l1": {"penalty": "l1"},
     "ranknet adam": {"solver": "adam", "hidden": (5, 4)},
     "ranknet relu": {"activation": "relu"},
-    "rsrank current ranks": {"ranks": "current"},
     "sparse-ranking-svm l1_ball": {"penalty": "l1_ball"},
     "sparse-ranking-svm log": {"penalty": "log"},
     "sparse-ranking-svm lq": {"penalty": "lq"},

@@ -108,17 +108,3 @@ def test_section_30_rsrank():
     expected = [-1.166480346530, -1.676181192710, 0.878969749299]
     assert weights(ranker) == pytest.approx(expected, abs=1e-10)
     assert ranker.objective_ == pytest.approx(0.673107275404, abs=1e-12)
-
-
-def test_section_30_rsrank_by_truncated_gradients():
-    ranker = RSRank(
-        0.05,
-        standardise=False,
-        ties="first",
-        solver="truncated_gradient",
-        tol=1e-12,
-        max_iter=20_000,
-    ).fit(X, YD, qid=Q)
-    expected = [-1.166480346530, -1.676181192710, 0.878969749299]
-    assert weights(ranker) == pytest.approx(expected, abs=1e-9)
-    assert ranker.objective_ == pytest.approx(0.673107275404, abs=1e-11)

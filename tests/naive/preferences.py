@@ -25,6 +25,24 @@ def mm_strengths(n_items, choices, steps=20000):
     return np.log(new)
 
 
+def listed_choices(rankings, s):
+    """Plackett and Luce's log-likelihood, its slope and negative curvature, choice by choice.
+
+    The items of a tie are each chosen from the tie and all below (Breslow's rule).
+    """
+    value, slope, curve = 0.0, np.zeros(len(s)), np.zeros((len(s), len(s)))
+    for order, count in zip(rankings.orders, rankings.count):
+        for k, group in enumerate(order[:-1]):
+            left = [item for below in order[k:] for item in below]
+            chance = np.zeros(len(s))
+            chance[left] = np.exp(s[left]) / np.exp(s[left]).sum()
+            for item in group:
+                value += count * np.log(chance[item])
+                slope += count * (np.eye(len(s))[item] - chance)
+                curve += count * (np.diag(chance) - np.outer(chance, chance))
+    return value, slope, curve
+
+
 def kemeny_cost(above, order):
     return sum(above[b][a] for k, a in enumerate(order) for b in order[k + 1 :])
 

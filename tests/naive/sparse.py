@@ -43,32 +43,9 @@ def ndcg_weights(y, qid, ties="mean"):
     return {pair: weight / total for pair, weight in weights.items()}
 
 
-def current_weights(scores, y, qid):
-    """The same for the positions of given scores, equal ones sharing the mean discount."""
-    discount, ideal = {}, {}
-    for q in set(qid.tolist()):
-        rows = [i for i in range(len(y)) if qid[i] == q]
-        for key, out in ((scores, discount), (y, {})):
-            order = sorted(rows, key=lambda i: -key[i])
-            value = {i: 1 / math.log2(2 + at) for at, i in enumerate(order)}
-            out |= {i: np.mean([value[k] for k in rows if key[k] == key[i]]) for i in rows}
-            ideal[q] = sum((2.0 ** y[i] - 1) * out[i] for i in rows)
-    weights = {
-        (i, j): (2.0 ** y[i] - 2.0 ** y[j]) * abs(discount[i] - discount[j]) / ideal[qid[i]]
-        for i, j in pairs_of(y, qid)
-    }
-    total = sum(weights.values())
-    return {pair: weight / total for pair, weight in weights.items()} if total > 0 else None
-
-
 def huber(z):
     """Modified Huber loss of a margin."""
     return 0.0 if z >= 1 else (1 - z) ** 2 if z >= -1 else -4 * z
-
-
-def huber_slope(z):
-    """Its derivative."""
-    return 0.0 if z >= 1 else -2 * (1 - z) if z >= -1 else -4.0
 
 
 def weighted_huber(scores, weights):

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from crucial import Groups, InfinitePush, RSRank, SparseRankingSVM
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.discounted import (
-    DiscountedPairs,
-    HuberLoss,
-    RefreshedHuberLoss,
-    ideal_discounts,
-)
+from crucial.linear.discounted import DiscountedPairs, HuberLoss, ideal_discounts
 from crucial.linear.hinge import hinges_of
 from crucial.linear.pair_losses import HalfSquaredHinge
 from naive import sparse as naive
@@ -95,25 +90,6 @@ def test_gradients_curvatures_and_planes(problem, seed):
         for share in (0.0, 0.3, 1.0):
             low = share * (a + np.dot(by_score, other)) - share**2 * b
             assert loss(other)[0] >= low - 1e-10
-
-
-@given(problems(), st.integers(0, 1000))
-def test_current_positions_weigh_the_pairs(problem, seed):
-    _, y, qid = problem
-    feedback = LabelFeedback(y, Groups.from_qid(qid, len(y)))
-    rows = feedback.rows
-    s = np.random.default_rng(seed).integers(-6, 7, len(rows)) / 4.0
-    value, by_score = RefreshedHuberLoss(DiscountedPairs(feedback, 1))(s)
-    listed = naive.current_weights(s, y[rows], qid[rows])
-    if listed is None:
-        assert not by_score.any()
-        return
-    assert value == pytest.approx(naive.weighted_huber(s, listed), rel=1e-9)
-    expected = np.zeros(len(s))
-    for (i, j), c in listed.items():
-        expected[i] += c * naive.huber_slope(s[i] - s[j])
-        expected[j] -= c * naive.huber_slope(s[i] - s[j])
-    np.testing.assert_allclose(by_score, expected, atol=1e-10)
 
 
 @settings(max_examples=20)

@@ -108,7 +108,6 @@ RESULTS: dict[str, Make] = {
     "Consensus": lambda r, p: _preferences().consensus(p),
     "Circles": lambda r, p: _preferences().leaderboard(p).circles,
     "JudgeAgreement": lambda r, p: _preferences().leaderboard(p).agreement,
-    "JudgeRanking": lambda r, p: _preferences().judge_ranking(p, n_estimators=3),
     "PositionBias": lambda r, p: import_module("crucial.apps.preferences.position").PositionBias(
         ("all", "<i>"), (5, 5), (0.6, 0.6), (0.1, -0.2), (0.0, -0.3), (0.2, 0.1), (0.03, 0.5)
     ),

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crucial.boosting.parts import check_needs, check_parts
-from crucial.boosting.perfect import Settled
 from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
@@ -100,7 +99,6 @@ def boost(
     check_needs(objective, learner, step, potentials.pairs)
     if watch is not None:
         watch.prepare(ensemble.bins, training.threads)
-    settled = Settled(step.alone)
     for number in range(rounds):
         began = time.perf_counter()
         if subsample < 1.0:
@@ -116,21 +114,14 @@ def boost(
             ensemble.trace.stopped = found
             break
         candidate, alpha = found
-        left, infinite = True, math.isinf(alpha)
-        if infinite:
-            left = potentials.settle(candidate.output, step.alone)
-            settled.add(number, candidate.output)
-        else:
-            potentials.advance(candidate.output, alpha)
+        potentials.advance(candidate.output, alpha)
         if potentials.log_loss == math.inf:
             # The model ends with the round before; its scores are not those of the state.
             ensemble.trace.stopped = f"diverged in round {number + 1}"
             return ensemble
         learner.accept(candidate, alpha)
         step.accept(candidate, alpha)
-        r1, r2 = None, None
-        if record_risks:
-            r1, r2 = potentials.pairs.risks() if left else (0.0, 0.0)
+        r1, r2 = potentials.pairs.risks() if record_risks else (None, None)
         ensemble.add(
             Round(
                 candidate.ranker,
@@ -140,7 +131,7 @@ def boost(
                 potentials.log_loss,
                 r1,
                 r2,
-                measures=_measured(watch, candidate, alpha, step.alone),
+                measures={} if watch is None else watch.advance(candidate.ranker, alpha),
                 extras={**objective.notes(potentials), **step.notes(potentials)},
                 seconds=time.perf_counter() - began,
             ),
@@ -150,24 +141,8 @@ def boost(
             ensemble.trace.stopped = "early stopping"
         if ensemble.trace.stopped:
             break
-        if infinite and (step.alone or not left):
-            ensemble.trace.stopped = "perfect weak ranker" if left else "every pair is ordered"
-            break
-    best = len(ensemble.trace) if watch is None else watch.best_round
-    ensemble.weights = settled.weights(ensemble.weights, best)
-    ensemble.scores = settled.scores(potentials.pairs.scores, ensemble.weights)
+    ensemble.scores = potentials.pairs.scores
     return ensemble
-
-
-def _measured(
-    watch: Watch | None, candidate: Candidate, alpha: float, alone: bool
-) -> dict[str, float]:
-    """Return the measures on the eval set after a round; none without an eval set."""
-    if watch is None:
-        return {}
-    if math.isinf(alpha):
-        return watch.settle(candidate.ranker, math.copysign(1.0, alpha), alone)
-    return watch.advance(candidate.ranker, alpha)
 
 
 def _next(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from crucial.boosting.perfect import power_above
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -65,8 +64,6 @@ class Watch:
         self._best = -np.inf
         self._seen = 0
         self._bins: Bins | None = None
-        # Weak rankers with an infinite weight: the first of them counts most.
-        self._settled: Floats | None = None
 
     def prepare(self, bins: Bins | None, threads: int) -> None:
         """Code the eval set as the training set was, so that stumps cost one comparison.
@@ -84,26 +81,6 @@ class Watch:
         """Add a weak ranker to the scores and measure them."""
         self.scores += alpha * self._output(ranker)
         return self.look()
-
-    def settle(self, ranker: WeakRankerLike, sign: float, afresh: bool) -> dict[str, float]:
-        """Add a weak ranker with an infinite weight of that sign, and measure the scores.
-
-        Parameters
-        ----------
-        afresh : bool
-            Drop all rankers before it.
-        """
-        before = np.zeros_like(self.scores) if self._settled is None else self._settled
-        if afresh:
-            self.scores[:] = before[:] = 0.0
-        self._settled = 2.0 * before + sign * self._output(ranker)
-        return self.look()
-
-    def _combined(self) -> Floats:
-        """Return scores in which no finite weight outweighs an infinite one."""
-        if self._settled is None:
-            return self.scores
-        return self._settled * power_above(float(np.ptp(self.scores))) + self.scores
 
     def _output(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker, by the codes of its feature where there are some."""
@@ -142,7 +119,7 @@ class Watch:
 
     def _measured(self) -> dict[str, float]:
         """Return the measures of the current scores, by name."""
-        scores = self._combined()
+        scores = self.scores
         name, first, _ = self._measures[0]
         self._queries: Floats | None = None  # the deciding measure on each
         values: dict[str, float] = {}

@@ -47,10 +47,6 @@ def check_reach(ranker: object) -> int:
             "thresholds='quantiles'",
         ),
         "max_bins": (bins > 255, "max_bins=255 or less"),
-        "on_perfect": (
-            ranker.on_perfect in ("limit", "infinite"),
-            "on_perfect='smooth', 'stop' or 'constant'",
-        ),
         "warm_start": (ranker.warm_start, "a checkpoint and resume"),
     }
     for name, (wanted, remedy) in refused.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.perfect import PerfectStep
 from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import Algorithm
@@ -14,12 +13,8 @@ from crucial.estimators.weak_rankers import WeakRankers
 from crucial.feedback.base import Feedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule
 
 __all__ = ["RankBoost"]
-
-# Weak rankers with scores other than 0 and 1.
-_REAL = ("feature", "tree")
 
 
 @with_parameters
@@ -65,16 +60,6 @@ class RankBoost(WeakRankers, StumpRanker):
         default=None,
     )
 
-    on_perfect: str = parameter(
-        one_of("smooth", "stop", "limit", "infinite", "constant"),
-        "What to do in a round whose weak ranker misorders nothing, so that its best weight is "
-        "infinite: smooth the weights by half a pair; stop before it; let it outweigh all finite "
-        "weights and go on with the pairs that it ties (the limit of equation 49 of Connamacher "
-        "et al. 2019); or, for their counterexamples, stop with this ranker alone "
-        '(``"infinite"``) or go on with a large weight (``"constant"``).',
-        default="smooth",
-    )
-
     @classmethod
     def preset(cls, name: str, **changes: Any) -> RankBoost:
         """Return a paper's RankBoost by name; ``changes`` override its parameters.
@@ -88,9 +73,7 @@ class RankBoost(WeakRankers, StumpRanker):
         return cls(**{**lookup(PRESETS, name, "preset"), **changes})
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        step: StepRule = STEPS[self._method](*self._perfect(feedback))
-        if self.on_perfect not in ("smooth", "stop"):
-            step = PerfectStep(step, self.on_perfect)
+        step = STEPS[self._method](*self._perfect(feedback))
         return ExponentialLoss(), self._weak_learner(self.choice, self._method), step
 
     @property
@@ -100,13 +83,9 @@ class RankBoost(WeakRankers, StumpRanker):
             return self.step
         return "numeric" if self.weak == "tree" else "bound"
 
-    def _perfect(self, feedback: Feedback) -> tuple[float, bool]:
-        smoothing, _ = super()._perfect(feedback)
-        return smoothing, self.on_perfect != "smooth"
-
     def _check_combinations(self) -> None:
         super()._check_combinations()
-        if self.weak in _REAL and self.step == "exact":
+        if self.weak in ("feature", "tree") and self.step == "exact":
             raise ParameterError(
                 f"step='exact' needs weak rankers of 0 and 1; with weak={self.weak!r} use "
                 "step='numeric' or 'bound'."
@@ -118,14 +97,3 @@ class RankBoost(WeakRankers, StumpRanker):
                 "of your own chooses by itself."
             )
         self._check_default(self._method)
-        if self.on_perfect in ("limit", "infinite"):
-            if self.weak in _REAL:
-                raise ParameterError(
-                    f"on_perfect={self.on_perfect!r} needs weak rankers of 0 and 1; with "
-                    f"weak={self.weak!r} use 'smooth', 'stop' or 'constant'."
-                )
-            if self.subsample < 1.0:
-                raise ParameterError(
-                    f"on_perfect={self.on_perfect!r} needs subsample=1: a ranker that misorders "
-                    "nothing in a part of the queries may do so in the others."
-                )

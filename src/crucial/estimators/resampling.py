@@ -129,12 +129,6 @@ class Resampled(
                 "callbacks follow one run, and n_bags makes several: set callbacks=None or "
                 "n_bags=1."
             )
-        on_perfect = getattr(self, "on_perfect", "smooth")
-        if self.n_bags > 1 and on_perfect in ("limit", "infinite"):
-            raise ParameterError(
-                f"n_bags averages weights, and on_perfect={on_perfect!r} makes infinite ones; use "
-                "on_perfect='smooth'."
-            )
         if self.validation_folds is None:
             return
         if self.n_bags > 1:

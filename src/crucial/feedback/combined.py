@@ -216,18 +216,6 @@ class SumState:
         other._states = [state.fork() for state in self._states]
         return other
 
-    def tied(self, output: Output) -> SumState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
-        parts = [state.tied(output) for state in self._states]
-        left = [number for number, part in enumerate(parts) if part is not None]
-        if not left:
-            return None
-        other = copy.copy(self)
-        other.scores = np.zeros_like(self.scores)
-        other._states = [part for part in parts if part is not None]
-        other._start, other._now = self._start[left], self._now[left]
-        return other
-
 
 def _mixed(shares: Floats, values: list[tuple[float, float]]) -> Floats:
     """Return the sums of the values of the parts, each times its share."""

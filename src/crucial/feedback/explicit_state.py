@@ -145,10 +145,3 @@ class ExplicitState:
             other._log_weight = np.where(self._drawn, self._log_weight, -np.inf)
             other._drawn = None
         return other
-
-    def tied(self, output: Output) -> ExplicitState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
-        left = np.flatnonzero(output[self._pairs.high] == output[self._pairs.low])
-        if not len(left):
-            return None
-        return ExplicitState(self._pairs.take(left), len(self.scores), self._start)

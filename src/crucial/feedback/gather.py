@@ -83,13 +83,3 @@ class GatheredState:
         other.scores, other._inner = self.scores.copy(), self._inner.fork()
         other._buffer = np.zeros_like(self._buffer)
         return other
-
-    def tied(self, output: Output) -> GatheredState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
-        left = self._inner.tied(output[self._at])
-        if left is None:
-            return None
-        other = copy.copy(self)
-        other.scores, other._inner = np.zeros_like(self.scores), left
-        other._buffer = np.zeros_like(self._buffer)
-        return other

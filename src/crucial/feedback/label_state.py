@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.feedback.gather import GatheredState
 from crucial.feedback.layout import LabelledRows
-from crucial.feedback.states import Output, PairState, draw_share, padded, risks_of
+from crucial.feedback.states import Output, draw_share, padded, risks_of
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.fixed_point import unit_for
@@ -369,11 +368,3 @@ class LabelState:
         other._all = self._coefficient
         other.scores, other.up, other.down = self.scores.copy(), self.up.copy(), self.down.copy()
         return other
-
-    def tied(self, output: Output) -> PairState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none."""
-        left = self._labelled.tied_by(output[: len(self.scores)])
-        if left is None:
-            return None
-        inner = LabelState(left, self._threads)
-        return GatheredState(inner, left.layout.rows, self.layout.rows)

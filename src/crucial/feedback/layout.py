@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.feedback.listed import ListedPairs
@@ -137,47 +136,6 @@ class LabelledRows:
         if self.uncut_labels is not None:
             return self.uncut_labels
         return np.repeat(self.layout.values, np.diff(self.layout.level_start))
-
-    def tied_by(self, output: NDArray[np.uint8]) -> LabelledRows | None:
-        """Return the rows with only the pairs that a {0, 1} ranker ties; None without any.
-
-        Each query becomes two, the rows with 0 and those with 1; weights, and the weight of
-        all pairs, stay those of the whole.
-
-        Parameters
-        ----------
-        output : array over the rows of the layout
-        """
-        layout = self.layout
-        cell = 2 * layout.query_of_row().astype(np.int64) + output
-        order = np.lexsort((layout.segment_of_row, cell))
-        cell, segment = cell[order], layout.segment_of_row[order]
-        several = (cell[1:] == cell[:-1]) & (segment[1:] != segment[:-1])
-        usable = np.zeros(2 * layout.n_queries, bool)
-        usable[cell[1:][several]] = True
-        live = usable[cell]
-        if not live.any():
-            return None
-        cell, segment, order = cell[live], segment[live], order[live]
-        change = np.ones(len(order), bool)
-        change[1:] = (cell[1:] != cell[:-1]) | (segment[1:] != segment[:-1])
-        starts = np.flatnonzero(change)
-        cells, first = np.unique(cell[starts], return_index=True)
-        levels, queries = segment[starts], cells // 2
-        return replace(
-            self,
-            layout=Layout(
-                np.append(starts, len(order)),
-                np.append(first, len(starts)).astype(np.int64),
-                layout.rows[order],
-                layout.values[levels],
-                layout.queries[queries],
-            ),
-            weight=None if self.weight is None else self.weight[order],
-            gains=self.gains[levels] if len(self.gains) else self.gains,
-            coefficient=self.coefficient[queries],
-            uncut_labels=None if self.uncut_labels is None else self.uncut_labels[order],
-        )
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:
         """Return the pairs with these numbers; see `Feedback.pairs_at`.

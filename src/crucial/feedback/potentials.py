@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import cast
 
 import numpy as np
@@ -13,9 +12,6 @@ from crucial.kernels.fixed_point import round_unit, to_fixed
 from crucial.types import Floats, Ints
 
 __all__ = ["Potentials", "exponential_pairs", "whole_of"]
-
-# The logarithm of a loss of 0; finite, since model files contain finite numbers only.
-_LOG_OF_NOTHING = -sys.float_info.max
 
 
 class Potentials:
@@ -77,29 +73,6 @@ class Potentials:
         self._before = self.scale
         self.pairs.advance(output, alpha)
         self.renew()
-
-    def settle(self, output: Output, afresh: bool = False) -> bool:
-        """Give a {0, 1} ranker an infinite weight: only the pairs that it ties still count.
-
-        Parameters
-        ----------
-        afresh : bool
-            Also set the scores to 0, as if nothing had been learned before.
-
-        Returns
-        -------
-        bool
-            Whether any pair is left. If not, the loss is 0.
-        """
-        left = exponential_pairs(self).tied(output)
-        if left is None:
-            self.log_loss = _LOG_OF_NOTHING
-            return False
-        if not afresh:
-            left.advance(self.pairs.scores, 1.0)
-        self.pairs, self._before = left, None
-        self.renew()
-        return True
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""

@@ -85,12 +85,6 @@ class PairState(ScoreState, Protocol):
     def fork(self) -> PairState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
 
-    def tied(self, output: Output) -> PairState | None:
-        """Return the pairs that a {0, 1} ranker ties, at scores of 0; None if there is none.
-
-        Losses and risks stay shares of the weight that all pairs had.
-        """
-
 
 def padded(n_rows: int) -> int:
     """Round a number of rows up to a multiple of 8, which kernels read at a time."""

@@ -13,7 +13,6 @@ of j: sums over pairs are four sums of hinges each, and no pair is listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from crucial.kernels.hinge import HingeSums, ShortPairs
 from crucial.kernels.products import dot
 from crucial.types import Floats
 
-__all__ = ["DiscountedPairs", "HuberLoss", "RefreshedHuberLoss", "ideal_discounts"]
+__all__ = ["DiscountedPairs", "HuberLoss", "ideal_discounts"]
 
 # Rows that the weights of a query may add up to: positions beyond are not computed.
 _MOST_ROWS = 1e7
@@ -228,41 +227,3 @@ class HuberLoss:
         near, far = (self._sums.at(scores, cut).wins[:, 1] for cut in (0.0, 2.0))
         pull = 2.0 * dot(self._scale, near - far)
         return pull, pull + dot(by_score, scores) - value
-
-
-@dataclass(frozen=True)
-class RefreshedHuberLoss:
-    """The loss with the positions of the scores themselves; not convex.
-
-    Attributes
-    ----------
-    pairs : DiscountedPairs
-    """
-
-    pairs: DiscountedPairs
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient for weights of pairs that are left as they are.
-
-        A pair in the wrong order has the smaller discount where the label is larger: its weight is
-        taken off twice, which turns its sign.
-        """
-        sums = _Factored(self.pairs, self.pairs.discounts(-scores))
-        near, wrong, far = (sums.at(scores, cut) for cut in (0.0, 1.0, 2.0))
-        everything = sums.at(np.zeros(len(scores)), 0.0).wins[:, 0] - 2.0 * wrong.wins[:, 0]
-        scale = self.pairs.scale()
-        total = dot(scale, everything)
-        if not total > 0.0:  # (all scores are equal: every position is as good as any other)
-            return 1.0, np.zeros(len(scores))
-        # (of a pair that falls short of a margin of 0 by t, 1 - z is t + 1)
-        squares = near.wins[:, 2] + far.wins[:, 2]
-        squares -= 2.0 * (wrong.wins[:, 2] + 2.0 * wrong.wins[:, 1] + wrong.wins[:, 0])
-        wins, losses = (
-            n[:, 1] + f[:, 1] - 2.0 * (w[:, 1] + w[:, 0])
-            for n, w, f in (
-                (near.wins, wrong.wins, far.wins),
-                (near.losses, wrong.losses, far.losses),
-            )
-        )
-        value = dot(scale, squares) / total
-        return value, 2.0 * scale * (losses - wins) / total

@@ -23,7 +23,6 @@ from crucial.types import Floats, Ints
 __all__ = [
     "BoundedLoss",
     "SparseMinimum",
-    "assess_l1",
     "minimise_l1",
     "soft",
     "violation",
@@ -157,14 +156,6 @@ def minimise_l1(
         if best is before:  # (nothing falls any more but rounding)
             break
     return problem.minimum(best, steps)
-
-
-def assess_l1(
-    loss: BoundedLoss, matrix: Matrix, shrink: Floats, w: Floats, n_iter: int
-) -> SparseMinimum:
-    """Return what is known of weights that another solver found; see `minimise_l1`."""
-    problem = _Problem(loss, matrix, shrink)
-    return problem.minimum(problem.at(w), n_iter)
 
 
 @dataclass(frozen=True, eq=False)

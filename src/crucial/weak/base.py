@@ -139,12 +139,9 @@ class StepRule(Protocol):
     needs : tuple of str
         Methods and attributes that the state of the objective must have, beyond those of
         `crucial.feedback.states.ScoreState`; checked before the first round.
-    alone : bool
-        Whether an infinite weight leaves its weak ranker alone in the ensemble and ends it.
     """
 
     needs: tuple[str, ...] = ()
-    alone: bool = False
 
     @abstractmethod
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:

@@ -7,7 +7,6 @@ reaches (``largest_drop``), their ``.cum`` forms obey `Constraints`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -176,11 +175,7 @@ class StumpLearner(WeakLearner):
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
         bounds = self.drops if self._stored is None else self._stored.search.parted
-        if bounds is None:
-            return
-        if math.isinf(alpha):
-            bounds.forget()
-        elif candidate.weights is not None:
+        if bounds is not None and candidate.weights is not None:
             bounds.stepped(candidate.weights, alpha)
 
     def forget(self) -> None:

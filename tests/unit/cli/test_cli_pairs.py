@@ -35,7 +35,7 @@ def judged(tmp_path: Path) -> Path:
 
 def test_a_leaderboard(crucial, judged: Path) -> None:
     out = judged / "board.csv"
-    said = crucial("pairs", judged / "judged.csv", "--bootstrap", 20, "-o", out, "--top", 5)
+    said = crucial("pairs", judged / "judged.csv", "-o", out, "--top", 5)
     assert said.exit_code == 0, said.stderr
     assert "300 comparisons of 20 items by 3 judges" in said.stdout
     assert "the comparisons connect all items" in said.stdout
@@ -46,7 +46,7 @@ def test_a_leaderboard(crucial, judged: Path) -> None:
     assert [int(row["rank"]) for row in rows] == sorted(int(row["rank"]) for row in rows)
     assert len(rows) == 20
     assert float(rows[0]["low"]) < float(rows[0]["strength"]) < float(rows[0]["high"])
-    alone = crucial("pairs", judged / "judged.csv", "--bootstrap", 20, "-o", "-")
+    alone = crucial("pairs", judged / "judged.csv", "-o", "-")
     assert list(csv.DictReader(io.StringIO(alone.stdout))) == rows
 
 
@@ -92,18 +92,18 @@ def test_numbers_are_never_cut(judged: Path, width: int) -> None:
             assert f"{one.wins:g}-{one.losses:g}-{one.ties:g}" in shown
 
 
-def test_resampling_by_context(crucial, judged: Path) -> None:
-    said = crucial("pairs", judged / "judged.csv", "--bootstrap", 20, "--resample", "context",
+def test_independent_contexts(crucial, judged: Path) -> None:
+    said = crucial("pairs", judged / "judged.csv", "--independent", "context",
                    "--context", "prompt")  # fmt: skip
     assert said.exit_code == 0
-    none = crucial("pairs", judged / "judged.csv", "--resample", "context")
+    none = crucial("pairs", judged / "judged.csv", "--independent", "context")
     assert none.exit_code == REFUSED
     assert "judged.csv: the data have no column of contexts" in none.stderr
 
 
 def test_features_make_a_model_for_unseen_items(crucial, judged: Path) -> None:
     model = judged / "m.json"
-    said = crucial("pairs", judged / "judged.csv", "--bootstrap", 0, "--features",
+    said = crucial("pairs", judged / "judged.csv", "--no-intervals", "--features",
                    judged / "answers.csv", "--model", model, "--rounds", 30)  # fmt: skip
     assert said.exit_code == 0, said.stderr
     assert "what drives wins" in said.stdout
@@ -120,13 +120,13 @@ def test_rankings_and_their_consensus(crucial, tmp_path: Path) -> None:
         "# DATA TYPE: soc\n# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: tea\n"
         "# ALTERNATIVE NAME 2: milk\n# ALTERNATIVE NAME 3: wine\n4: 1,2,3\n2: 3,1,2\n1: 2,1,3\n"
     )
-    said = crucial("pairs", path, "--consensus", "--bootstrap", 30)
+    said = crucial("pairs", path, "--consensus")
     assert said.exit_code == 0, said.stderr
     assert "7 rankings of 3 items" in said.stdout
     assert "   1  tea\n   2  milk\n   3  wine\n" in said.stdout
     assert "no ranking has less" in said.stdout
     assert "Mallows: theta" in said.stdout
-    quick = crucial("pairs", path, "--consensus", "--bootstrap", 0, "--consensus-method", "greedy")
+    quick = crucial("pairs", path, "--consensus", "--no-intervals", "--consensus-method", "greedy")
     assert quick.exit_code == 0, quick.stderr
     assert "   1  tea\n   2  milk\n   3  wine\n" in quick.stdout
     alone = crucial("pairs", path, "--consensus-method", "greedy")
@@ -138,7 +138,7 @@ def test_rankings_and_their_consensus(crucial, tmp_path: Path) -> None:
 def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("a\tb\nb\ta\nx\ty\n")
-    said = crucial("pairs", path, "--bootstrap", 10)
+    said = crucial("pairs", path)
     assert "part 1 of 2: 2 items" in said.stdout
     assert "cannot be compared" in said.stdout
 
@@ -156,10 +156,7 @@ def test_parts_are_shown_apart(crucial, tmp_path: Path) -> None:
         (("pairs", "judged.csv", "--covariate", "position"), "who was shown first is not known"),
         (("pairs", "judged.csv", "--covariate", "judge"), "the covariate must be a number"),
         (("pairs", "judged.csv", "-o", "judged.csv"), "would overwrite a file that is read"),
-        (
-            ("pairs", "judged.csv", "--prior", "0", "--bootstrap", "19"),
-            "resampling needs a prior above 0",
-        ),
+        (("pairs", "judged.csv", "--seed", "1"), "--seed needs --features"),
         (("pairs", "judged.csv", "--judge", "who"), "there is no column 'who'"),
         (("pairs", "judged.csv", "--features", "judged.csv"), "no column 'item'"),
         (("pairs", "answers.csv"), "there is no column 'winner'"),
@@ -196,7 +193,7 @@ def test_answers_are_exported(crucial, judged: Path, monkeypatch) -> None:
     assert "an answer was cut short when it was written, and is left out" in said.stderr
     read = read_comparisons("out.csv")
     assert (len(read), read.judges, int(read.tie.sum())) == (3, ("ann",), 1)
-    assert crucial("pairs", "out.csv", "--bootstrap", 15).exit_code == 0
+    assert crucial("pairs", "out.csv").exit_code == 0
     assert crucial("prefer", "answers.csv", "--export", "-").stdout.startswith("winner,loser")
 
 

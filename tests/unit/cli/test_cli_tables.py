@@ -318,7 +318,7 @@ class TestCategories:
         (tmp_path / "items.csv").write_text("\n".join(["item,shop,x", *items]))
         pairs = [f"i{a},i{b}" for a in range(20) for b in range(20) if rows[a][1] > rows[b][1]]
         (tmp_path / "pairs.csv").write_text("\n".join(["winner,loser", *pairs]))
-        words = ["--bootstrap", 0, "--features", tmp_path / "items.csv", "--model", tmp_path / "p"]
+        words = ["--no-intervals", "--features", tmp_path / "items.csv", "--model", tmp_path / "p"]
         result = crucial("pairs", tmp_path / "pairs.csv", *words)
         assert result.exit_code == 0, result.output
         assert set(load_model(tmp_path / "p").encodings.categories[0]) <= {

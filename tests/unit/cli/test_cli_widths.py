@@ -121,6 +121,5 @@ def test_a_pipe_is_as_wide_as_columns_says(folder, crucial, monkeypatch, columns
 def test_names_wrap_before_a_leaderboard_turns(folder: Path, crucial, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = crucial("pairs", folder / "pairs.csv").stdout.splitlines()
-    assert lines[1].split() == ["rank", "item", "strength", "95%", "interval", "won-lost-tied",
-                                "boosted"]  # fmt: skip
+    assert lines[1].split() == ["rank", "item", "strength", "95%", "interval", "won-lost-tied"]
     assert max(len(line.rstrip()) for line in lines) <= 80

@@ -167,15 +167,6 @@ def test_features_that_cannot_be_best_are_not_added_up(monkeypatch):
     assert np.mean(asked) < 30
 
 
-def test_a_perfect_stump_with_a_large_weight():
-    problem = Problem(2, n_queries=12, levels=2)
-    problem.y = (problem.bins.codes[-1, : len(problem.y)] > 5).astype(float)
-    local = problem.fit(RankBoost(4, on_perfect="constant"))
-    assert abs(local.trace_[0].alpha) > 10
-    for n_parts in (1, 5):
-        assert_same(local, problem.fit_cut(RankBoost(4, on_perfect="constant"), n_parts))
-
-
 def test_scores_beyond_the_exponentials():
     """One feature orders all but a few pairs: scores grow until weights are logarithms."""
     problem = Problem(2, n_queries=12, n_features=2, levels=2)
@@ -319,7 +310,6 @@ def test_callbacks_end_a_fit():
             "weak='feature' does not .* use weak='stump' or 'tree', or fit",
         ),
         (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
-        (RankBoost(on_perfect="limit"), "on_perfect='limit' .* use on_perfect='smooth', 'stop'"),
         (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
         (
             RankBoost(n_bags=3),

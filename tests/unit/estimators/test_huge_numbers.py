@@ -151,7 +151,6 @@ def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name, pair, row):
     ("name", "parameters"),
     [
         ("rsrank", {"l1": 10**30}),
-        ("rsrank", {"l1": 10**30, "ranks": "current"}),
         ("svm-map", {"l2": 10**30}),
         *[("sparse-ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
     ],

@@ -231,7 +231,6 @@ def test_rows_without_queries_are_dealt_by_label():
         ({"validation_folds": 2, "warm_start": True}, {}, "validation_folds chooses another"),
         ({"validation_folds": 2}, {"eval_set": (X, Y), "eval_qid": QID}, "pass one of them"),
         ({"validation_folds": 13}, {}, r"needs as many queries .* Got 12. Use validation_folds=12"),
-        ({"n_bags": 2, "on_perfect": "limit"}, {}, "on_perfect='limit' makes infinite ones"),
     ],
 )
 def test_what_does_not_go_together_is_refused(parameters, more, message):

@@ -87,8 +87,6 @@ def test_gaps_are_proven():
             for steps in (1, 5, 20):
                 ranker.set_params(max_iter=steps).fit(X, y, qid=qid)
                 assert ranker.objective_ - best <= ranker.gap_
-        ranker.set_params(solver="truncated_gradient").fit(X, y, qid=qid)
-        assert 0.0 < ranker.objective_ - best <= ranker.gap_
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         SparseRankingSVM("l1_ball", radius=3.0, max_iter=2).fit(X, y, qid=qid)
 
@@ -167,30 +165,12 @@ def test_a_penalty_too_large_is_reported():
         SparseRankingSVM().fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
 
 
-def test_rsrank_follows_current_ranks():
-    X, y, qid = problem()
-    ranker = RSRank(0.01, ranks="current", max_iter=100).fit(X, y, qid=qid)
-    assert np.isnan(ranker.gap_)
-    assert ranker.violation_ < 0.05
-    assert ranker.score(X, y, qid=qid, measure="ndcg_exp@10") > 0.9
-    again = RSRank(0.01, ranks="current", max_iter=100).fit(X, y, qid=qid)
-    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
-    seldom = RSRank(0.02, solver="truncated_gradient", shrink_every=5, tol=1e-4, max_iter=200)
-    often = RSRank(0.02, solver="truncated_gradient", tol=1e-4, max_iter=200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        first, second = (one.fit(X, y, qid=qid).objective_ for one in (seldom, often))
-    assert first == pytest.approx(second, abs=5e-3)
-
-
 def test_rsrank_errors():
     X, y, qid = problem()
     with pytest.raises(DataError, match="labels must be grades from 0 on"):
         RSRank().fit(X, y - 1, qid=qid)
     with pytest.raises(DataError, match="or use SparseRankingSVM"):
         RSRank().fit(X, y * 1000.0, qid=qid)
-    with pytest.raises(ParameterError, match="Use solver='truncated_gradient'"):
-        RSRank(ranks="current", solver="fista").fit(X, y, qid=qid)
     with pytest.raises(DataError, match="positions are counted one by one"):
         RSRank().fit(X, y, qid=qid, sample_weight=np.full(len(y), 1e7))
 

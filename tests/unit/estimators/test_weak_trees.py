@@ -258,7 +258,6 @@ def test_judges_pairs_and_random_thresholds() -> None:
         (RankBoost, {"max_bins": None}, r"an int in \[2, 255\] with weak='tree'"),
         (PNormPush, {"max_bins": 1000}, r"an int in \[2, 255\] with weak='tree'"),
         (RankBoost, {"positive_weights": "cumulative"}, "use monotone_constraints"),
-        (RankBoost, {"on_perfect": "limit"}, "with weak='tree' use 'smooth', 'stop' or 'constant'"),
         (RankBoostPlus, {}, r"use RankBoost\(weak='tree'\)"),
     ],
 )

@@ -9,8 +9,8 @@
     The greedy orders of a preference graph (Cohen, Schapire & Singer).
 ``learn_preferences``
     A ranker of items by their features, also of items that were not compared.
-``judge_agreement``, ``judge_ranking``
-    How judges agree, and RankBoost on their comparisons.
+``judge_agreement``
+    How judges agree.
 ``PreferenceSession``
     Asks a person the most informative pair next; ``crucial prefer`` shows it in a browser.
 

@@ -4,9 +4,7 @@ from crucial.apps.preferences.board_report import board_page as board_page
 from crucial.apps.preferences.categories import leaderboards as leaderboards
 from crucial.apps.preferences.greedy import greedy_order as greedy_order
 from crucial.apps.preferences.judges import JudgeAgreement as JudgeAgreement
-from crucial.apps.preferences.judges import JudgeRanking as JudgeRanking
 from crucial.apps.preferences.judges import judge_agreement as judge_agreement
-from crucial.apps.preferences.judges import judge_ranking as judge_ranking
 from crucial.apps.preferences.learning import PreferenceRanker as PreferenceRanker
 from crucial.apps.preferences.learning import learn_preferences as learn_preferences
 from crucial.apps.preferences.mallows import Consensus as Consensus

@@ -61,8 +61,6 @@ class Standing:
         Items that are neither surely better nor surely worse.
     wins, losses, ties : float
         Weight of its comparisons; NaN in a leaderboard of rankings.
-    boosted : float
-        Score by `judge_ranking`; NaN without judges.
     provisional : bool
         Whether it has fewer than 5 comparisons, or never lost or never won: how strong it is
         is then the word of the prior.
@@ -80,7 +78,6 @@ class Standing:
     wins: float
     losses: float
     ties: float
-    boosted: float
     provisional: bool = False
 
 
@@ -100,15 +97,13 @@ class Leaderboard(HtmlResult):
         Contradictions among comparisons.
     agreement : JudgeAgreement or None
         Agreement of two judges or more.
-    judge_shares : dict or None
-        Weight of each judge in the boosted scores.
     misordered : float
         Share of the weight of decisions that contradict the leaderboard.
     notes : tuple of str
         What to know about the leaderboard.
     scale : {"logit", "elo"}
         Unit of the strengths.
-    intervals : str
+    intervals : {"profile", "wald", "sandwich", "none"}
         How the intervals were found.
     effects : tuple of Effect
         Covariates of the comparisons.
@@ -123,7 +118,6 @@ class Leaderboard(HtmlResult):
     level: float
     circles: Circles | None
     agreement: JudgeAgreement | None
-    judge_shares: dict[str, float] | None
     misordered: float
     notes: tuple[str, ...]
     scale: str = "logit"

@@ -18,8 +18,6 @@ _HOW = {
     "profile": "the profile of the likelihood",
     "wald": "the curvature of the likelihood (Wald)",
     "sandwich": "the sandwich estimator",
-    "percentile": "percentiles of the bootstrap",
-    "bca": "the bootstrap (BCa)",
 }
 
 
@@ -68,8 +66,8 @@ def odds(first: Standing, second: Standing, scale: str) -> str:
 
     Examples
     --------
-    >>> a = Standing("tea", 1, 1, 1, 1, 1.1, 0.5, 1.7, (), 9, 2, 0, float("nan"))
-    >>> b = Standing("milk", 1, 2, 2, 2, 0.0, -0.6, 0.6, (), 2, 9, 0, float("nan"))
+    >>> a = Standing("tea", 1, 1, 1, 1, 1.1, 0.5, 1.7, (), 9, 2, 0)
+    >>> b = Standing("milk", 1, 2, 2, 2, 0.0, -0.6, 0.6, (), 2, 9, 0)
     >>> odds(a, b, "logit")
     'odds of 3 to 1: tea wins 75% of decided comparisons with milk'
     """

@@ -49,11 +49,10 @@ def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
 
 def _of_category(rows: Comparisons, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard of a category, without intervals where one judge gave all of it."""
-    by = options.get("resample_by", "observation")
+    by = options.get("independent", "observation")
     groups = getattr(rows, str(by), None)
     if groups is None or len(np.unique(groups[rows.weight > 0])) > 1:
         return leaderboard(rows, **options)
-    plain = {**options, "intervals": "none", "n_bootstrap": None}
-    board = leaderboard(rows, **plain)
+    board = leaderboard(rows, **{**options, "intervals": False})
     note = f"No intervals: all comparisons are of one {by}, {ONE_GROUP}."
     return replace(board, notes=(*board.notes, note))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crucial.apps.preferences.board import Effect
-from crucial.apps.preferences.newton import Likelihood
+from crucial.apps.preferences.paired import PairedLikelihood
 from crucial.apps.preferences.uncertainty import (
     inverse_curvature,
     p_of,
@@ -21,18 +21,17 @@ __all__ = ["covariate_effects"]
 
 
 def covariate_effects(
-    model: Likelihood,
+    model: PairedLikelihood,
     p: Floats,
     covariates: Sequence[str],
     level: float,
     groups: Ints | None,
-    robust: bool,
 ) -> tuple[Effect, ...]:
     """Return slopes of covariates with intervals and tests: Wald's, or those of the sandwich.
 
     Parameters
     ----------
-    model : Likelihood
+    model : PairedLikelihood
     p : array
         Its parameters at the maximum.
     covariates : sequence of str
@@ -40,12 +39,10 @@ def covariate_effects(
         Of the intervals.
     groups : array, optional
         Numbers of the judges or contexts that are independent; without, comparisons are.
-    robust : bool
-        Whether the sandwich is used without groups too.
     """
     if not covariates:
         return ()
-    if robust or groups is not None:
+    if groups is not None:
         covariance, freedom = sandwich_covariance(model, p, groups)
     else:
         covariance, freedom = inverse_curvature(model, p), math.inf

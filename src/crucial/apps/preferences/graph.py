@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.types import Ints
+from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from crucial.data.comparisons import Comparisons
 
-__all__ = ["Circles", "always_winning", "circles", "circles_of_matrix", "parts_of", "strong_parts"]
+__all__ = [
+    "Circles",
+    "always_winning",
+    "centred",
+    "circles",
+    "circles_of_matrix",
+    "parts_of",
+    "strong_parts",
+]
 
 
 def _components(n: int, high: Ints, low: Ints, connection: Literal["weak", "strong"]) -> Ints:
@@ -46,6 +54,12 @@ def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
     place = np.empty(len(sizes), np.int64)
     place[order] = np.arange(len(sizes))
     return place[labels]
+
+
+def centred(s: Floats, part: Ints) -> Floats:
+    """Return strengths of mean 0 in each part."""
+    sizes = np.bincount(part)
+    return np.asarray(s - (np.bincount(part, s) / sizes)[part])
 
 
 def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:

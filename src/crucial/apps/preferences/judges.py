@@ -1,39 +1,30 @@
-"""How judges agree, and a ranking that weighs them."""
+"""How judges agree with each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS
-from crucial.apps.preferences.graph import parts_of
+from crucial.apps.preferences.graph import centred, parts_of
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
-from crucial.apps.preferences.strengths import centred
 from crucial.errors import DataError
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
-from crucial.notebook import HtmlResult, HtmlTable
+from crucial.notebook import HtmlResult
 from crucial.parameters import check
 from crucial.types import Floats, Ints
 from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
-    from crucial.estimators.rankboost import RankBoost
 
-__all__ = [
-    "JudgeAgreement",
-    "JudgeRanking",
-    "judge_agreement",
-    "judge_ranking",
-    "offset_slope",
-]
+__all__ = ["JudgeAgreement", "judge_agreement", "offset_slope"]
 
 
-_MAX_JUDGE_FEATURES = 100  # judges beyond the 100 most active contribute pairs only
 _LEFT_OUT = 100  # up to so many judges, each is compared with a ranking made without them
 
 
@@ -270,95 +261,3 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
         same += sign * int((ups * (ups - 1) + downs * (downs - 1)).sum()) // 2
         total += sign * int((all_ * (all_ - 1)).sum()) // 2
     return same, total
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class JudgeRanking(HtmlResult):
-    """Result of `judge_ranking`.
-
-    Attributes
-    ----------
-    items : tuple of str
-    scores : float64 array
-        Higher is better.
-    judges : tuple of str
-    shares : float64 array
-        Share of the weight of each judge.
-    ranker : RankBoost
-        Fitted on one column per judge.
-    """
-
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"score": None}
-
-    items: tuple[str, ...]
-    scores: Floats
-    judges: tuple[str, ...]
-    shares: Floats
-    ranker: RankBoost
-
-    def __repr__(self) -> str:
-        items, judges = counted(len(self.items), "item"), counted(len(self.judges), "judge")
-        return f"JudgeRanking({items}, {judges})"
-
-    def to_frame(self) -> Frame:
-        """Return the columns item and score, best first."""
-        order = np.argsort(-self.scores, kind="stable")
-        return as_frame(
-            {"item": [self.items[k] for k in order], "score": self.scores[order].tolist()}
-        )
-
-    def _html_tables(self) -> list[HtmlTable]:
-        shares: dict[str, Sequence[object]] = {
-            "judge": list(self.judges),
-            "share": self.shares.tolist(),
-        }
-        return [
-            *super()._html_tables(),
-            HtmlTable(shares, {"share": None}, heading="Share of the weight of each judge"),
-        ]
-
-
-def judge_ranking(comparisons: Comparisons, *, n_estimators: int = 100) -> JudgeRanking:
-    """Rank items by RankBoost, with the strengths by each judge as features.
-
-    A judge is a feature, as in Freund et al. (2003): the strengths by the judge's own comparisons
-    alone (prior 1), missing for items the judge never saw. The feedback is all comparisons, a tie
-    half a pair each way; weights are positive. Judges who contradict the others get little weight,
-    and so do those who add nothing to another judge. A judge's comparisons are both feature and
-    feedback, so the weights show who agrees with the others, not who is right. With more than 100
-    judges, those with most comparisons are features; the comparisons of all are feedback.
-    """
-    from crucial.estimators.rankboost import RankBoost
-
-    check("judge_ranking", "comparisons", comparisons, COMPARISONS)
-    judge = _judges_of(comparisons)
-    n = len(comparisons.items)
-    counts = np.bincount(judge[comparisons.weight > 0], minlength=len(comparisons.judges))
-    active = np.sort(np.argsort(-counts, kind="stable")[:_MAX_JUDGE_FEATURES])
-    active = active[counts[active] > 0]
-    X = np.full((n, len(active)), np.nan)
-    cells = cells_of(comparisons)
-    width = 3 * len(cells.first)
-    kinds, place = distinct(judge * width + cells.kind)
-    said = sums(place, cells.weight, len(kinds))
-    for column, number in enumerate(active.tolist()):
-        own = kinds // width == number
-        own_counts = sums(kinds[own] % width, said[own], width)
-        if not own_counts.any():
-            continue
-        there = own_counts.reshape(-1, 3).sum(axis=1) > 0
-        seen = np.unique(np.concatenate((cells.first[there], cells.second[there])))
-        X[seen, column] = _fitted(cells, own_counts, 1.0, None)[0][seen]
-    # (equal pairs are one pair of more weight)
-    high, low, each, _ = comparisons.directed()
-    keys, place = distinct(high * n + low)
-    high, low, weight = keys // n, keys % n, np.bincount(place, each)
-    ranker = RankBoost(n_estimators, positive_weights="cumulative", n_jobs=1)
-    ranker.fit_pairs(X, np.column_stack((high, low)), pair_weight=weight)
-    return JudgeRanking(
-        comparisons.items,
-        np.asarray(ranker.predict(X), np.float64),
-        tuple(comparisons.judges[number] for number in active),
-        np.asarray(ranker.feature_importances_),
-        ranker,
-    )

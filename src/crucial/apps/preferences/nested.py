@@ -7,8 +7,8 @@ g on, and m_g the number of its items (each is chosen from the group and all bel
     expected_i      = e^s_i * sum of m_g / z_g      over the groups g up to that of i
     crossed_ij      = e^(s_i + s_j) * sum of m_g / z_g^2   over the groups up to the earlier of both
 
-so that running sums replace listing the sets (`choices_of_rankings`), which for 2,500 items in one
-ranking has three million members, and products of those.
+so that running sums replace listing the sets, which for 2,500 items in one ranking have three
+million members, and products of those.
 """
 
 from __future__ import annotations
@@ -77,24 +77,13 @@ class RankingLikelihood:
         Number of drawn comparisons with an average item that every item is given.
     part : int array
         Connected part of each item.
-    forms : list, optional
-        Result of `rankings_of_one_form`, to use again.
-    count : array, optional
-        How often each ranking counts; its number of voters by default.
     """
 
-    def __init__(
-        self,
-        rankings: Rankings,
-        prior: float,
-        part: Ints,
-        forms: list[_Form] | None = None,
-        count: Floats | None = None,
-    ) -> None:
+    def __init__(self, rankings: Rankings, prior: float, part: Ints) -> None:
         self.n = self.size = len(rankings.items)
-        self.prior, self.part, self.rankings = prior, part, rankings
-        self.forms = rankings_of_one_form(rankings) if forms is None else forms
-        self.count = rankings.count if count is None else count
+        self.prior, self.part = prior, part
+        self.forms = rankings_of_one_form(rankings)
+        self.count = rankings.count
         self.taken = np.zeros(self.n)
         for form in self.forms:
             chosen = form.items[:, : form.starts[-1] + form.sizes[-1]]
@@ -184,24 +173,3 @@ class RankingLikelihood:
         block *= columns[0][:, None]
         block *= columns[1]
         crossed += block
-
-    def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
-        """Return the slope of one voter of each ranking (or of a group), as a sparse matrix."""
-        from scipy.sparse import csr_array
-
-        rows, columns, values, voters = [], [], [], self.count[:, None]
-        for form in self.forms:
-            share, once, _ = self._sums(form, p)
-            taken = np.arange(form.items.shape[1]) < form.starts[-1] + form.sizes[-1]
-            slope = taken - share * once
-            values.append((slope if groups is None else voters[form.numbers] * slope).ravel())
-            columns.append(form.items.ravel())
-            number = form.numbers if groups is None else groups[form.numbers]
-            rows.append(np.repeat(number, form.items.shape[1]))
-        total = len(self.rankings.orders) if groups is None else int(groups.max()) + 1
-        where = (np.concatenate(rows), np.concatenate(columns))
-        return csr_array((np.concatenate(values), where), shape=(total, self.n))
-
-    def copies(self, groups: Ints | None = None) -> Floats:
-        """Return the number of voters of each ranking; groups are there once."""
-        return self.count if groups is None else np.ones(int(groups.max()) + 1)

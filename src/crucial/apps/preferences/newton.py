@@ -36,14 +36,6 @@ class Likelihood(Protocol):
         """Return the slope and the negative curvature."""
         ...
 
-    def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
-        """Return the slope of each observation or group of them, a sparse matrix."""
-        ...
-
-    def copies(self, groups: Ints | None = None) -> Floats:
-        """Return how often each observation, or group of them, was made."""
-        ...
-
 
 def held(model: Likelihood, curve: Matrix) -> Matrix:
     """Return the curvature with what it does not determine held: rounding, and free means."""

@@ -58,10 +58,9 @@ class PairedCells:
     kind: Ints
     weight: Floats
 
-    def counts(self, times: Floats | None = None) -> Floats:
-        """Return the weight won, lost and tied per cell, with comparison k ``times[k]`` times."""
-        weight = self.weight if times is None else self.weight * times
-        return sums(self.kind, weight, 3 * len(self.first)).reshape(-1, 3)
+    def counts(self) -> Floats:
+        """Return the weight won, lost and tied per cell."""
+        return sums(self.kind, self.weight, 3 * len(self.first)).reshape(-1, 3)
 
 
 def sums(where: Ints, values: Floats, n: int) -> Floats:
@@ -130,7 +129,7 @@ class PairedLikelihood:
         if split_ties:
             half = counts[:, 2:] / 2
             counts = np.hstack((counts[:, :2] + half, np.zeros_like(half)))
-        self.cells, self.prior, self.part, self.split_ties = cells, prior, part, split_ties
+        self.cells, self.prior, self.part = cells, prior, part
         self.n, self.k = cells.n_items, cells.x.shape[1]
         self.lead = (counts[:, 0] - counts[:, 1]) / 2
         self.tied, self.total = float(counts[:, 2].sum()), counts.sum(axis=1)
@@ -224,14 +223,8 @@ class PairedLikelihood:
         side = csr_array(extra)
         return block_array([[items, side], [side.T, csr_array(corner)]], format="csr")
 
-    def copies(self, groups: Ints | None = None) -> Floats:
-        """Return 1 for each comparison that counts, or group: weights are in their slopes."""
-        if groups is not None:
-            return np.ones(int(groups.max()) + 1)
-        return (self.cells.weight > 0).astype(np.float64)
-
-    def scores(self, p: Floats, groups: Ints | None = None) -> Matrix:
-        """Return the slope of each comparison (or group of them), as a sparse matrix."""
+    def group_slopes(self, p: Floats, groups: Ints) -> Matrix:
+        """Return the slope of each group of comparisons, as a sparse matrix."""
         from scipy.sparse import csr_array, hstack
 
         _, won, lost, _ = self._chances(p)
@@ -248,8 +241,6 @@ class PairedLikelihood:
         found = csr_array((np.concatenate((by_d, -by_d)), at), shape=(len(cell), self.n))
         if columns:
             found = hstack([found, csr_array(np.column_stack(columns))], format="csr")
-        if groups is None:
-            return found
         n_groups = int(groups.max()) + 1
         pick = csr_array((np.ones(len(rows)), (groups, rows)), shape=(n_groups, len(rows)))
         return pick @ found

@@ -7,22 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
-from crucial.apps.preferences.board import SCALES, Leaderboard, Standing
+from crucial.apps.preferences.board import SCALES, Effect, Leaderboard, Standing
 from crucial.apps.preferences.board_notes import board_notes
 from crucial.apps.preferences.effects import covariate_effects
-from crucial.apps.preferences.graph import always_winning, circles, parts_of
-from crucial.apps.preferences.judges import judge_agreement, judge_ranking
+from crucial.apps.preferences.graph import always_winning, centred, circles, parts_of
+from crucial.apps.preferences.judges import judge_agreement
 from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
 from crucial.apps.preferences.position import PositionBias, position_bias
-from crucial.apps.preferences.resampling import (
-    bootstrap_uncertainty,
-    resampled_pairs,
-    resampled_rankings,
-    runs_of_ties,
-)
-from crucial.apps.preferences.strengths import centred
 from crucial.apps.preferences.uncertainty import (
     Uncertainty,
     profile_intervals,
@@ -33,18 +26,14 @@ from crucial.apps.preferences.uncertainty import (
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons
 from crucial.data.rankings import Rankings
 from crucial.data.words import shown
-from crucial.errors import Argument, DataError, Message, ParameterError
-from crucial.parameters import at_least, between, check, either, int_between, one_of
-from crucial.progress import progress_bar
+from crucial.errors import DataError
+from crucial.parameters import between, check, one_of
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["INTERVALS", "ONE_GROUP", "Leaderboard", "Standing", "leaderboard"]
+__all__ = ["ONE_GROUP", "Leaderboard", "Standing", "leaderboard"]
 
-#: How intervals of strengths can be found.
-INTERVALS = ("auto", "profile", "wald", "sandwich", "percentile", "bca", "none")
-_PROFILED = 64  # items up to which "auto" is the profile: with more, Wald's intervals are alike
+_PROFILED = 64  # items up to which the profile is computed: with more, Wald's intervals are alike
 _PROFILED_RANKINGS = 1000  # (the same for rankings, whose likelihood takes longer)
-_INVERTED = 4000  # items up to which the curvature is inverted
 _FEW = 5.0  # comparisons below which an item is provisional
 #: Why intervals by judge need two of them.
 ONE_GROUP = "which says nothing about how others would compare"
@@ -54,40 +43,34 @@ def leaderboard(
     data: Comparisons | Rankings,
     *,
     prior: float = 0.7,
-    intervals: str = "auto",
-    n_bootstrap: int | None = None,
+    intervals: bool = True,
     level: float = 0.95,
-    resample_by: str = "observation",
+    independent: str = "observation",
     ties: str = "davidson",
     covariates: Sequence[str] = (),
     scale: str = "logit",
-    random_state: int = 0,
 ) -> Leaderboard:
     """Rank items by their strengths: Bradley-Terry of comparisons, Plackett-Luce of rankings.
 
     Parameters
     ----------
     data : Comparisons or Rankings
-        In rankings, for ties see `choices_of_rankings`.
+        In rankings, the items of a tie are each chosen from the tie and all below.
     prior : float, default=0.7
         So many drawn comparisons with an average item are added for every item, which keeps the
         strength of an item that never lost finite. 0 is maximum likelihood. The default was chosen
         by how often intervals contain the strengths of simulated boards.
-    intervals : {"auto", "profile", "wald", "sandwich", "percentile", "bca", "none"}
-        How intervals are found: by the profile of the likelihood, its curvature (Wald), the
-        sandwich, which holds if the model does not, or bootstrap. "auto": the profile up to 64
-        items, else Wald; the sandwich if judges or contexts are resampled. See
-        `crucial.apps.preferences.uncertainty` for how often each contains the truth.
-    n_bootstrap : int, optional
-        Resamplings of "percentile" and "bca", 10 or more, 1000 by default. Given with "auto", it
-        means "bca"; 0 means no intervals.
-        Weights are numbers of comparisons in the profile and the curvature; the sandwich and the
-        bootstrap take each row for one observation, whatever it weighs.
+    intervals : bool, default=True
+        Whether to compute the intervals of strengths and ranks, which takes half a minute for
+        5,000 items, and eight times as long for twice as many.
     level : float, default=0.95
         Confidence level of the intervals.
-    resample_by : {"observation", "judge", "context"}, default="observation"
+    independent : {"observation", "judge", "context"}, default="observation"
         What is independent: single comparisons (rankings), or only those of different judges or
-        contexts.
+        contexts. Intervals of single comparisons are from the profile of the likelihood, with
+        more than 64 items or 1,000 rankings from its curvature (Wald); a weight is a number of
+        comparisons. Intervals of judges or contexts are from the sandwich estimator. See
+        `crucial.apps.preferences.uncertainty` for how often each contains the truth.
     ties : {"davidson", "split"}
         Whether the chance of a tie is fitted (Davidson 1970), or a tie is half a win each way.
     covariates : sequence of str
@@ -96,7 +79,6 @@ def leaderboard(
     scale : {"logit", "elo"}
         Strengths in log-odds, or in points of which 400 are odds of 10 to 1; an average item has
         1000.
-    random_state : int, default=0
 
     Returns
     -------
@@ -113,48 +95,37 @@ def leaderboard(
     """
     check("leaderboard", "data", data, COMPARISONS_OR_RANKINGS)
     check("leaderboard", "prior", prior, between(0.0, MAX_WEIGHT))
-    check("leaderboard", "intervals", intervals, one_of(*INTERVALS))
-    if n_bootstrap is not None:
-        some = either(one_of(0), int_between(10, 100_000))
-        check("leaderboard", "n_bootstrap", n_bootstrap, some)
+    check("leaderboard", "intervals", intervals, one_of(True, False))
     check("leaderboard", "level", level, between(0.5, 0.9999))
-    check("leaderboard", "resample_by", resample_by, one_of("observation", "judge", "context"))
+    check("leaderboard", "independent", independent, one_of("observation", "judge", "context"))
     check("leaderboard", "ties", ties, one_of("davidson", "split"))
     check("leaderboard", "scale", scale, one_of(*SCALES))
-    check("leaderboard", "random_state", random_state, at_least(0))
-    method = _method(intervals, n_bootstrap, resample_by, data)
-    if prior == 0 and method in ("percentile", "bca"):
-        raise DataError(
-            "resampling needs a prior above 0: a resampled item may never lose. Give a prior, "
-            "or other intervals."
-        )
-    groups = _groups(data, resample_by, method)
+    groups = _groups(data, independent, intervals)
     model = _likelihood(data, prior, ties == "split", covariates)
     p = maximise(model)
     best = centred(p[: model.n], model.part)
     tallies = _tallies(data) if isinstance(data, Comparisons) else None
-    known = _known(data, model, p, best, method, level, groups, n_bootstrap, random_state)
+    known = _uncertainty(data, model, p, best, level, groups) if intervals else None
     above = np.zeros((model.n, model.n), bool)
     if known is not None:
         above = sure_differences(model, p, known, _sums_of(data, tallies), level)
-    boosted = agreement = shares = None
+    agreement = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
-        weighed = judge_ranking(data)
-        boosted, shares = weighed.scores, dict(zip(weighed.judges, weighed.shares.tolist()))
-    standings, found = _standings(data, model.part, best, known, above, boosted, tallies, scale)
+    standings, found = _standings(data, model.part, best, known, above, tallies, scale)
     runs = found if known is not None else ()
-    effects = covariate_effects(model, p, covariates, level, groups, method == "sandwich")
+    effects: tuple[Effect, ...] = ()
     tie_share = 0.0
-    if isinstance(model, PairedLikelihood) and model.has_ties:
-        tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
+    if isinstance(model, PairedLikelihood):
+        effects = covariate_effects(model, p, covariates, level, groups)
+        if model.has_ties:
+            tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
     return Leaderboard(
         standings,
         runs,
         level,
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
-        shares,
         _misordered(data, best),
         tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
         scale,
@@ -163,31 +134,6 @@ def leaderboard(
         _position(data, best, level, groups),
         tie_share,
     )
-
-
-def _method(intervals: str, n_bootstrap: int | None, by: str, data: Comparisons | Rankings) -> str:
-    """Return which intervals "auto" means; refuse those that cannot be by judge or context."""
-    if by != "observation" and intervals in ("profile", "wald"):
-        raise ParameterError(
-            f"{intervals} intervals take all comparisons for independent, and those of one {by} "
-            "may not be.",
-            remedy=Message("Use ", Argument("intervals", "auto"), ", sandwich, percentile or bca."),
-            parameter="intervals",
-            value=intervals,
-        )
-    n_items = len(data.items)
-    if n_bootstrap == 0 and intervals in ("auto", "none", "percentile", "bca"):
-        return "none"
-    if intervals != "auto":
-        return intervals
-    if n_items > _INVERTED:
-        return "percentile"
-    if n_bootstrap is not None:
-        return "bca"
-    if by != "observation":
-        return "sandwich"
-    many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
-    return "profile" if n_items <= _PROFILED and not many else "wald"
 
 
 def _position(
@@ -199,20 +145,20 @@ def _position(
     return None
 
 
-def _groups(data: Comparisons | Rankings, by: str, method: str) -> Ints | None:
+def _groups(data: Comparisons | Rankings, by: str, intervals: bool) -> Ints | None:
     """Return the number of each observation's judge or context; intervals need two of them."""
     if by == "observation":
         return None
     found = getattr(data, by, None)
-    if found is None:
-        raise DataError(f"the data have no column of {by}s to resample by.")
-    weight = data.weight if isinstance(data, Comparisons) else data.count
+    if found is None or isinstance(data, Rankings):
+        raise DataError(f"the data have no column of {by}s.")
+    weight = data.weight
     counted_ones = np.asarray(found)[weight > 0]
-    if method != "none" and len(np.unique(counted_ones)) < 2:
+    if intervals and len(np.unique(counted_ones)) < 2:
         raise DataError(
-            f"all comparisons are of one {by}, {ONE_GROUP}: resample by observation, or ask for "
-            "no intervals.",
-            parameter="resample_by",
+            f"all comparisons are of one {by}, {ONE_GROUP}: take single comparisons as "
+            "independent, or ask for no intervals.",
+            parameter="independent",
         )
     # (whoever weighs nothing is not one more of the groups, which are numbered without gaps)
     kept = np.where(weight > 0, found, counted_ones[0])
@@ -263,38 +209,20 @@ def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
     return np.column_stack(columns) if columns else None
 
 
-def _known(
+def _uncertainty(
     data: Comparisons | Rankings,
     model: PairedLikelihood | RankingLikelihood,
     p: Floats,
     best: Floats,
-    method: str,
     level: float,
     groups: Ints | None,
-    n_bootstrap: int | None,
-    seed: int,
-) -> Uncertainty | None:
-    """Return the uncertainty of the strengths, or None if it is not wanted."""
-    if method == "none":
-        return None
-    if method == "wald":
-        return wald(model, p, best, level)
-    if method == "profile":
-        return profile_intervals(model, p, best, level)
-    if method == "sandwich":
+) -> Uncertainty:
+    """Return the uncertainty of the strengths."""
+    if groups is not None:
+        assert isinstance(model, PairedLikelihood)
         return sandwich(model, p, best, level, groups)
-    count = n_bootstrap or (1000 if model.n <= _INVERTED else 100)
-    with progress_bar("resampling", count) as show:
-        moved = None if show is None else lambda done: show(done, "")
-        if isinstance(model, PairedLikelihood):
-            draws = resampled_pairs(
-                model, p, groups=groups, n_bootstrap=count, seed=seed, progress=moved
-            )
-        else:
-            draws = resampled_rankings(
-                model, p, n_bootstrap=count, seed=seed, progress=moved
-            )  # fmt: skip
-    return bootstrap_uncertainty(method, draws, model, p, best, level, groups)
+    many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
+    return (wald if model.n > _PROFILED or many else profile_intervals)(model, p, best, level)
 
 
 def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:
@@ -313,7 +241,6 @@ def _standings(
     best: Floats,
     known: Uncertainty | None,
     above: Bools,
-    boosted: Floats | None,
     tallies: Floats | None,
     scale: str,
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, ...], ...]]:
@@ -351,13 +278,26 @@ def _standings(
                     float(counts[0, item]),
                     float(counts[1, item]),
                     float(counts[2, item]),
-                    float("nan") if boosted is None else float(boosted[item]),
                     bool(few[item]),
                 )
             )
-        for run in runs_of_ties(order, above):
+        for run in _runs_of_ties(order, above):
             groups.append(tuple(data.items[j] for j in run))
     return tuple(found), tuple(groups)
+
+
+def _runs_of_ties(order: Ints, above: Bools) -> list[tuple[int, ...]]:
+    """Return the longest runs of the order in which no item is surely above another."""
+    runs: list[tuple[int, ...]] = []
+    last = reached = 0
+    for first in range(len(order)):
+        last = max(last, first + 1)  # (what is left of a run is one too)
+        while last < len(order) and not above[order[first:last], order[last]].any():
+            last += 1
+        if last > reached:
+            runs.append(tuple(int(k) for k in order[first:last]))
+            reached = last
+    return runs
 
 
 def _tallies(data: Comparisons) -> Floats:

@@ -87,7 +87,6 @@ def _standings_table(
     screen: Console, board: Leaderboard, inside: list[Standing], data: Comparisons | Rankings
 ) -> Table:
     """Return the table of some items; numbers keep their width, names are cut."""
-    judged = board.judge_shares is not None
     paired = isinstance(data, Comparisons)
     known = board.intervals != "none"
     rows = []
@@ -103,11 +102,9 @@ def _standings_table(
             cells.append(f"{board.points(one.low)} to {board.points(one.high)}")
         if paired:
             cells.append(f"{one.wins:g}-{one.losses:g}-{one.ties:g}")
-        if judged:
-            cells.append(f"{one.boosted:.2f}")
         rows.append((cells, _drawing(one, low, high)))
     heads = ["rank", "item", "strength"] + [f"{board.level:.0%} interval"] * known
-    heads += ["won-lost-tied"] * paired + ["boosted"] * judged
+    heads += ["won-lost-tied"] * paired
     widths = [max(len(head), *(len(cells[k]) for cells, _ in rows)) for k, head in enumerate(heads)]
     taken = sum(widths) - widths[1] + 3 * len(heads)
     room = screen.width - taken

@@ -61,20 +61,13 @@ class PairsOptions(JobsOptions):
         "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
     )
     prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
-    intervals: Literal["auto", "profile", "wald", "sandwich", "percentile", "bca", "none"] = option(
-        "How intervals are found. [default: auto: profile up to 64 items, else wald]"
-    )
-    bootstrap: int | None = option(
-        "Number of resamples, for intervals bca and percentile; 0 for no intervals.",
-        low=0,
-        high=100_000,
-    )
+    no_intervals: bool = option("Compute no intervals, which take minutes for 10,000 items.")
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
-    resample: Literal["observation", "judge", "context"] = option(
+    independent: Literal["observation", "judge", "context"] = option(
         "What is independent: single comparisons, or only different judges or contexts.",
         default="observation",
     )
-    seed: int = option("Seed for the resampling and the folds.", low=0, default=0)
+    seed: int = option("--features: seed for the folds.", low=0, default=0)
     winner: str = option("Column of winners.", default="winner")
     loser: str = option("Column of losers.", default="loser")
     tie: str = option("Column of ties.", default="tie")
@@ -95,7 +88,7 @@ def pairs_command(options: PairsOptions) -> None:
     Examples:
       crucial pairs judged.csv
       crucial pairs battles.jsonl --scale elo --by language --report board.html
-      crucial pairs judged.csv --resample judge -o leaderboard.csv
+      crucial pairs judged.csv --independent judge -o leaderboard.csv
       crucial pairs judged.csv --features answers.csv --model judge.json
       crucial pairs election.soc --consensus
       crucial prefer items.csv          (collects comparisons, on a page in the browser)
@@ -128,7 +121,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.model is not None and options.features is None:
         raise click.UsageError("--model needs --features.")
     if options.features is None:
-        refuse_given(["item", "rounds"], "needs --features.")
+        refuse_given(["item", "rounds", "seed"], "needs --features.")
     if options.consensus_method is not None and not options.consensus:
         raise click.UsageError("--consensus-method needs --consensus.")
     if (options.left is None) != (options.right is None):
@@ -146,14 +139,12 @@ def pairs_command(options: PairsOptions) -> None:
         note(text)
     asked: dict[str, Any] = {
         "prior": options.prior,
-        "intervals": options.intervals or "auto",
-        "n_bootstrap": options.bootstrap,
+        "intervals": not options.no_intervals,
         "level": options.level,
-        "resample_by": options.resample,
+        "independent": options.independent,
         "ties": options.ties,
         "covariates": options.covariate,
         "scale": options.scale,
-        "random_state": options.seed,
     }
     with in_file(options.comparisons):
         board = leaderboard(data, **asked)

@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from crucial.apps.preferences import judge_agreement, leaderboard, leaderboards
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
-from crucial.apps.preferences.resampling import resampled_pairs
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError, ParameterError
@@ -73,7 +72,7 @@ def test_the_likelihood_is_that_of_single_comparisons(tied):
         lambda p: -model.value(p), model.start(), jac=lambda p: -model.derivatives(p)[0]
     )
     assert best == pytest.approx(found.x, abs=1e-3)
-    scores = model.scores(p).toarray()
+    scores = model.group_slopes(p, np.arange(40) % 7).toarray()
     prior_slope = 0.5 * (0.5 - 1 / (1 + np.exp(-p[:6])))
     assert scores.sum(axis=0)[:6] + prior_slope == pytest.approx(slope[:6])
 
@@ -87,27 +86,12 @@ def test_many_items_are_fitted_like_few(monkeypatch):
     assert maximise(model) == pytest.approx(dense, abs=1e-7)
 
 
-@pytest.mark.parametrize("options", [{}, {"covariates": ["length_diff"]}, {"ties": "split"}])
-def test_resamplings_fitted_together_are_those_fitted_alone(monkeypatch, options):
-    made = battles(rows=80, tied=0.1)
-    split = options.get("ties") == "split"
-    cells = cells_of(made, made.covariates if "covariates" in options else None)
-    model = PairedLikelihood(cells, cells.counts(), 0.5, np.zeros(6, int), split)
-    best = maximise(model)
-    asked = {"groups": None, "n_bootstrap": 12, "seed": 5}
-    together = resampled_pairs(model, best, **asked)
-    monkeypatch.setattr("crucial.apps.preferences.resampling._DENSE", 0)
-    assert resampled_pairs(model, best, **asked) == pytest.approx(together, abs=1e-4)
-
-
-@pytest.mark.parametrize("intervals", ["profile", "wald", "sandwich", "percentile", "bca"])
-def test_all_intervals_are_near_each_other(intervals):
+def test_wald_intervals_are_near_the_profile(monkeypatch):
     made = battles(rows=600)
-    near = leaderboard(made, intervals="wald")
-    board = leaderboard(
-        made, intervals=intervals, n_bootstrap=200 if intervals in ("bca", "percentile") else None
-    )
-    assert board.intervals == intervals
+    near = leaderboard(made)
+    monkeypatch.setattr("crucial.apps.preferences.standings._PROFILED", 0)
+    board = leaderboard(made)
+    assert (near.intervals, board.intervals) == ("profile", "wald")
     for one, other in zip(board.standings, near.standings):
         assert (one.item, one.strength) == (other.item, other.strength)
         assert one.low == pytest.approx(other.low, abs=0.15)
@@ -117,7 +101,7 @@ def test_all_intervals_are_near_each_other(intervals):
 
 def test_profile_ends_have_the_likelihood_ratio_they_must_have():
     made = battles(rows=60, n=4, tied=0.0)
-    board = leaderboard(made, intervals="profile", prior=0.5)
+    board = leaderboard(made, prior=0.5)
     items = list(made.items)
     for item, end in ((board.standings[0].item, "high"), (board.standings[-1].item, "low")):
         target, k = getattr(board[item], end), items.index(item)
@@ -148,11 +132,12 @@ def test_one_comparison_makes_nothing_sure():
     assert many["new"].rank_high == 3
 
 
-def test_an_item_that_never_lost_is_surely_first():
+def test_an_item_that_never_lost_is_surely_first(monkeypatch):
     """Its standard error is large, but the likelihood ratio is not in doubt."""
     sure = Comparisons.from_columns(["a"] * 60 + ["b", "c"] * 10, ["b", "c"] * 30 + ["c", "b"] * 10)
-    for intervals in ("wald", "profile"):
-        board = leaderboard(sure, intervals=intervals, prior=0.01)
+    for most in (64, 0):  # (the profile, and Wald's)
+        monkeypatch.setattr("crucial.apps.preferences.standings._PROFILED", most)
+        board = leaderboard(sure, prior=0.01)
         assert "surely first: a" in board.notes
         assert board["a"].provisional
 
@@ -175,19 +160,19 @@ def test_rank_intervals_account_for_the_number_of_items():
 def test_ties_of_the_model_do_not_shrink_strengths():
     made = battles(rows=4000, tied=0.4)
     split, fitted = (
-        leaderboard(made, ties=ties, intervals="none") for ties in ("split", "davidson")
+        leaderboard(made, ties=ties, intervals=False) for ties in ("split", "davidson")
     )
     assert fitted.standings[0].strength == pytest.approx(1.5, abs=0.25)
     assert split.standings[0].strength < 0.8 * fitted.standings[0].strength
     assert fitted.tie_share > 0.3
     assert [one.item for one in split.standings] == [one.item for one in fitted.standings]
-    none = leaderboard(battles(tied=0.0), intervals="none")
+    none = leaderboard(battles(tied=0.0), intervals=False)
     assert none.tie_share == 0.0
 
 
 def test_covariates_are_taken_out():
     made = battles(rows=3000, length=1.0, tied=0.0)
-    board = leaderboard(made, covariates=["length_diff"], intervals="wald")
+    board = leaderboard(made, covariates=["length_diff"])
     (effect,) = board.effects
     assert effect.name == "length_diff"
     assert effect.low < 1.0 < effect.high
@@ -211,7 +196,7 @@ def test_position_bias_is_found_per_judge():
         judge=["fair"] * 1200 + ["swayed"] * 1200,
         **columns,
     )
-    board = leaderboard(made, intervals="none")
+    board = leaderboard(made, intervals=False)
     bias = board.position
     assert bias.judges == ("all", "fair", "swayed")
     assert bias.p_value[1] > 0.05
@@ -219,14 +204,14 @@ def test_position_bias_is_found_per_judge():
     assert bias.low[2] < 0.8 < bias.high[2]
     assert "p < 1e-4" in bias.text()
     assert len(bias.to_frame()) == 3
-    out = leaderboard(made, covariates=["position"], intervals="none")
+    out = leaderboard(made, covariates=["position"], intervals=False)
     assert 0.2 < out.effects[0].effect < 0.6
     assert leaderboard(Comparisons.from_columns(["a"], ["b"])).position is None
 
 
 def test_elo_points_are_ten_to_one_per_400():
     made = battles()
-    logit, elo = (leaderboard(made, scale=scale, intervals="wald") for scale in ("logit", "elo"))
+    logit, elo = (leaderboard(made, scale=scale) for scale in ("logit", "elo"))
     for one, other in zip(logit.standings, elo.standings):
         assert other.strength == pytest.approx(1000 + one.strength * 400 / np.log(10))
         assert other.low == pytest.approx(1000 + one.low * 400 / np.log(10))
@@ -239,9 +224,9 @@ def test_elo_points_are_ten_to_one_per_400():
 
 def test_boards_by_category():
     made = battles()
-    boards = leaderboards(made, intervals="none")
+    boards = leaderboards(made, intervals=False)
     assert list(boards) == ["prose", "code"]
-    own = leaderboard(made.take(made.category == 0), intervals="none")
+    own = leaderboard(made.take(made.category == 0), intervals=False)
     assert boards["code"].text() == own.text()
     with pytest.raises(DataError, match="have no categories"):
         leaderboards(Comparisons.from_columns(["a"], ["b"]))
@@ -251,7 +236,6 @@ def test_boards_by_category():
 
 
 def test_identical_judges_are_equally_reliable():
-    """RankBoost gives one of them all the weight, which says nothing about the other."""
     one = battles(300, tied=0.0)
     high, low = ([one.items[k] for k in codes] for codes in (one.winner, one.loser))
     rng = np.random.default_rng(0)
@@ -287,7 +271,7 @@ def test_a_picture_says_what_it_leaves_out():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    board = leaderboard(battles(), intervals="wald")
+    board = leaderboard(battles())
     assert board.plot(top=4).get_title(loc="left") == "the first 4 of 6 items"
     assert board.plot().get_title(loc="left") == ""
     pyplot.close("all")
@@ -299,70 +283,32 @@ def ends(board):
     return np.array([(one.low, one.high, one.rank_low, one.rank_high) for one in rows])
 
 
-@pytest.mark.parametrize("intervals", ["percentile", "bca"])
-def test_draws_without_the_only_tie_of_many_items(intervals):
-    rng = np.random.default_rng(0)
-    n = 310
-    a, b = rng.integers(0, n, 900), rng.integers(1, n, 900)
-    winner, loser = [*range(n), *a], [*((np.arange(n) + 1) % n), *((a + b) % n)]
-    tie = np.arange(len(winner)) == 5
-    made = Comparisons.from_columns(
-        [f"i{k}" for k in winner], [f"i{k}" for k in loser], tie=tie.tolist()
-    )
-    found = ends(leaderboard(made, intervals=intervals, n_bootstrap=10))
-    assert (found[:, 0] < found[:, 1]).all()
-
-
-@pytest.mark.parametrize("intervals", ["sandwich", "profile"])
-def test_voters_of_equal_orders_count_one_by_one(intervals):
+def test_voters_of_equal_orders_count_one_by_one():
     orders = (((0,), (1,), (2,)), ((1,), (0,), (2,)), ((2,), (0,), (1,)), ((0,), (2,), (1,)))
     count = np.array([50.0, 40.0, 30.0, 25.0])
     names = ("tea", "milk", "wine")
-    together = leaderboard(Rankings(names, orders, count), intervals=intervals)
+    together = leaderboard(Rankings(names, orders, count))
     single = [one for one, often in zip(orders, count) for _ in range(int(often))]
-    alone = leaderboard(Rankings(names, tuple(single), np.ones(145)), intervals=intervals)
+    alone = leaderboard(Rankings(names, tuple(single), np.ones(145)))
     np.testing.assert_allclose(ends(together), ends(alone), rtol=1e-6)
-    # (the sandwich of a model that is not far off is near the profile)
     assert np.ptp(ends(together)[:, :2], axis=1).max() < 0.6
 
 
-@pytest.mark.parametrize("intervals", ["profile", "wald"])
-def test_intervals_that_cannot_be_by_judge(intervals):
-    with pytest.raises(ParameterError, match=r"may not be. Use intervals='auto', sandwich"):
-        leaderboard(battles(judges=4), intervals=intervals, resample_by="judge")
-
-
-@pytest.mark.parametrize("by", ["observation", "judge"])
-@pytest.mark.parametrize("intervals", ["sandwich", "percentile", "bca"])
-def test_comparisons_of_weight_0_are_not_drawn(intervals, by):
+def test_comparisons_of_weight_0_are_no_judges():
     made = battles(rows=120, judges=4)
     names, judges = np.array(made.items), np.array(made.judges)[made.judge]
     columns = [names[made.winner].tolist(), names[made.loser].tolist()]
-    draws = None if intervals == "sandwich" else 60
-    how = {"intervals": intervals, "resample_by": by, "n_bootstrap": draws}
-    expected = ends(leaderboard(Comparisons.from_columns(*columns, judge=judges.tolist()), **how))
+    expected = leaderboard(
+        Comparisons.from_columns(*columns, judge=judges.tolist()), independent="judge"
+    )
     # judges whose names are first, and who weigh nothing
     more = [[*one, "i1", "i2", "i3"] for one in columns]
     more[1][-3:] = ["i4", "i5", "i0"]
     also = Comparisons.from_columns(
         *more, judge=[*judges.tolist(), "a", "b", "b"], weight=[1.0] * 120 + [0.0] * 3
     )
-    np.testing.assert_allclose(ends(leaderboard(also, **how)), expected, rtol=1e-6, atol=1e-9)
-
-
-def test_names_do_not_move_the_ends_of_bca_by_judge():
-    """Of few judges many draws are the data: rounding does not put them on one side."""
-    made = battles(rows=150, judges=3)
-    names, judges = np.array(made.items), np.array(made.judges)[made.judge]
-    how = {"intervals": "bca", "resample_by": "judge", "n_bootstrap": 200}
-    both = []
-    for prefix in ("", "zyxwvu"):
-        own = np.array([(prefix[int(one[1])] if prefix else "") + one for one in names])
-        columns = [own[made.winner].tolist(), own[made.loser].tolist()]
-        board = leaderboard(Comparisons.from_columns(*columns, judge=judges.tolist()), **how)
-        both.append({one.item[-2:]: (one.low, one.high) for one in board.standings})
-    for item, found in both[0].items():
-        assert both[1][item] == pytest.approx(found, abs=1e-3)
+    found = leaderboard(also, independent="judge")
+    np.testing.assert_allclose(ends(found), ends(expected), rtol=1e-6, atol=1e-9)
 
 
 def repeated(made, times):
@@ -380,7 +326,7 @@ def repeated(made, times):
 
 def test_copies_by_the_same_judge_prove_nothing():
     made = battles(rows=120, tied=0.0, bias=0.5, length=0.4, judges=12)
-    way = {"covariates": ["position", "length_diff"], "resample_by": "judge"}
+    way = {"covariates": ["position", "length_diff"], "independent": "judge"}
     once = leaderboard(repeated(made, 1), prior=0.7, **way)
     often = leaderboard(repeated(made, 10), prior=7.0, **way)
     for one, other in zip(once.effects, often.effects, strict=True):
@@ -396,7 +342,7 @@ def test_copies_by_the_same_judge_prove_nothing():
 
 def test_one_judge_leaves_effects_open():
     made = battles(rows=60, tied=0.0, judges=1)
-    way = {"resample_by": "judge", "intervals": "none", "covariates": ["position"]}
+    way = {"independent": "judge", "intervals": False, "covariates": ["position"]}
     board = leaderboard(made, **way)
     assert np.isnan([board.effects[0].low, board.effects[0].p_value]).all()
     assert np.isnan([board.position.low[0], board.position.p_value[0]]).all()
@@ -404,10 +350,10 @@ def test_one_judge_leaves_effects_open():
 
 
 def test_effects_by_the_sandwich_are_near_those_by_curvature():
-    made = battles(rows=600, length=0.4)
+    made = battles(rows=600, length=0.4, judges=100)
     plain, robust = (
-        leaderboard(made, intervals=way, covariates=["length_diff"]).effects[0]
-        for way in ("wald", "sandwich")
+        leaderboard(made, independent=what, covariates=["length_diff"]).effects[0]
+        for what in ("observation", "judge")
     )
     assert plain.effect == robust.effect
     assert plain.high != robust.high

@@ -10,7 +10,6 @@ from crucial.apps.preferences import (
     board_page,
     consensus,
     judge_agreement,
-    judge_ranking,
     leaderboard,
     leaderboards,
     learn_preferences,
@@ -77,24 +76,23 @@ def test_counts_of_rankings_are_limited():
 def test_one_judge_says_nothing_about_others():
     winner, loser = ["a"] * 6 + ["b"] * 4, ["b"] * 6 + ["a"] * 4
     alone = compared(winner, loser, judge=["x"] * 10)
-    for method in ("auto", "sandwich", "percentile", "bca"):
-        with pytest.raises(DataError, match="all comparisons are of one judge"):
-            leaderboard(alone, resample_by="judge", intervals=method)
-    assert leaderboard(alone, resample_by="judge", intervals="none").intervals == "none"
+    with pytest.raises(DataError, match="all comparisons are of one judge"):
+        leaderboard(alone, independent="judge")
+    assert leaderboard(alone, independent="judge", intervals=False).intervals == "none"
     # one of two judges weighs nothing
     second = compared(
         [*winner, "b"], [*loser, "a"], judge=["x"] * 10 + ["y"], weight=[1] * 10 + [0]
     )
     with pytest.raises(DataError, match="all comparisons are of one judge"):
-        leaderboard(second, resample_by="judge")
+        leaderboard(second, independent="judge")
 
 
 def test_judges_of_no_weight_do_not_count():
     winner, loser = ["a"] * 6 + ["b"] * 4, ["b"] * 6 + ["a"] * 4
     judge = ["x"] * 5 + ["y"] * 5
-    board = leaderboard(compared(winner, loser, judge=judge), resample_by="judge")
+    board = leaderboard(compared(winner, loser, judge=judge), independent="judge")
     more = compared([*winner, "b"], [*loser, "a"], judge=[*judge, "z"], weight=[1] * 10 + [0])
-    again = leaderboard(more, resample_by="judge")
+    again = leaderboard(more, independent="judge")
     for one, other in zip(board.standings, again.standings, strict=True):
         assert (other.low, other.high) == pytest.approx((one.low, one.high))
 
@@ -107,7 +105,7 @@ def test_a_category_of_one_judge_has_no_intervals_and_says_so():
         judge=["x"] * 10 + ["x", "y"] * 5,
         category=["one"] * 10 + ["two"] * 10,
     )
-    boards = leaderboards(data, resample_by="judge", n_bootstrap=50)
+    boards = leaderboards(data, independent="judge")
     assert "No intervals: all comparisons are of one judge" in boards["one"].text()
     assert "No intervals" not in boards["two"].text()
     assert np.isfinite(boards["two"].standings[0].low)
@@ -121,7 +119,6 @@ def test_anything_else_is_answered_with_what_to_write(data):
         leaderboards,
         consensus,
         judge_agreement,
-        judge_ranking,
         lambda data: learn_preferences(data, [[1.0]], ["a"]),
         lambda data: board_page(board, data),
     ):

@@ -8,20 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from crucial.apps.preferences import consensus
+from crucial.apps.preferences import consensus, leaderboard
 from crucial.apps.preferences.graph import circles, parts_of
 from crucial.apps.preferences.mallows import kendall_distance, mallows_theta
-from crucial.apps.preferences.strengths import (
-    choices_of_comparisons,
-    choices_of_rankings,
-    fit_strengths,
-)
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import _by_moves, kemeny_order
 from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood
 from naive.preferences import mm_strengths as naive_strengths
+
+
+def strengths_of(data, prior=0.0):
+    """The strengths of the items, in their order; a tie is half a win each way."""
+    board = leaderboard(data, prior=prior, ties="split", intervals=False)
+    return np.array([board[item].strength for item in data.items])
 
 
 def named(rows):
@@ -50,7 +51,7 @@ def test_comparisons_against_mm(found):
     high, low, weight, _ = made.directed()
     choices = [(w, h, [h, l]) for h, l, w in zip(high.tolist(), low.tolist(), weight.tolist())]
     expected = naive_strengths(5, choices)
-    assert fit_strengths(choices_of_comparisons(made)) == pytest.approx(expected, abs=1e-7)
+    assert strengths_of(made) == pytest.approx(expected, abs=1e-7)
 
 
 @settings(max_examples=10)
@@ -60,17 +61,16 @@ def test_rankings_against_mm(orders, length):
     made = Rankings.from_orders([named(order) for order in orders])
     choices = [(1.0, o[k], o[k:]) for o in orders for k in range(len(o) - 1)]
     expected = naive_strengths(5, choices)
-    assert fit_strengths(choices_of_rankings(made)) == pytest.approx(expected, abs=1e-7)
+    assert strengths_of(made) == pytest.approx(expected, abs=1e-7)
 
 
 @given(rows, st.floats(0.01, 10))
 def test_the_prior_is_draws_with_an_average_item(found, prior):
     """The slope of the likelihood, draws included, is 0 at the strengths found."""
     made = comparisons_of(found)
-    choices = choices_of_comparisons(made)
-    part = parts_of(choices.n_items, *choices.edges())
-    s = fit_strengths(choices, prior=prior)
     high, low, weight, _ = made.directed()
+    part = parts_of(len(made.items), high, low)
+    s = strengths_of(made, prior)
     # (centring moved every part; the slope of the choices alone does not see that)
     miss = weight / (1 + np.exp(s[high] - s[low]))
     slope = np.bincount(high, miss, minlength=len(s)) - np.bincount(low, miss, minlength=len(s))
@@ -91,26 +91,21 @@ def test_large_graphs_take_the_other_solver(monkeypatch):
     rng = np.random.default_rng(0)
     a = rng.integers(0, 40, 600)
     b = (a + rng.integers(1, 40, 600)) % 40
-    made = choices_of_comparisons(Comparisons.from_columns(named(a), named(b)))
+    made = Comparisons.from_columns(named(a), named(b))
     for prior in (0.0, 0.1):
-        dense = fit_strengths(made, prior=prior)
-        monkeypatch.setattr("crucial.apps.preferences.strengths._DENSE", 0)
-        assert fit_strengths(made, prior=prior) == pytest.approx(dense, abs=1e-8)
+        dense = strengths_of(made, prior)
+        monkeypatch.setattr("crucial.apps.preferences.paired._DENSE", 0)
+        assert strengths_of(made, prior) == pytest.approx(dense, abs=1e-8)
         monkeypatch.undo()
 
 
 def test_who_never_loses_needs_a_prior():
-    made = choices_of_comparisons(Comparisons.from_columns(["a", "b", "a"], ["b", "c", "c"]))
+    made = Comparisons.from_columns(["a", "b", "a"], ["b", "c", "c"])
     with pytest.raises(DataError, match=r"infinite: some items only ever won .* prior above 0"):
-        fit_strengths(made)
-    s = fit_strengths(made, prior=1e-3)
+        strengths_of(made)
+    s = strengths_of(made, 1e-3)
     assert s[0] > s[1] > s[2]
     assert np.isfinite(s).all()
-
-
-def test_one_sided_rankings_say_nothing():
-    with pytest.raises(DataError, match="no ranking puts an item above another"):
-        choices_of_rankings(Rankings.from_orders([[{"a", "b"}], ["c"]]))
 
 
 @given(rows)
