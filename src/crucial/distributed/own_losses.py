@@ -22,7 +22,17 @@ from crucial.types import Floats
 __all__ = ["PartedLogistic", "PartedPush"]
 
 
-class PartedLogistic(PartedState):
+class _OwnLoss(PartedState):
+    """What both losses share."""
+
+    def turns(self, output: Output, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair that counts, however light."""
+        ranker = cast(RankerOutput, output).ranker
+        lost, won = self.parts.total("sums_along", "turn_sums", False, ranker).values
+        return (lost if sign > 0.0 else won) > 0.0
+
+
+class PartedLogistic(_OwnLoss):
     """The state of the logistic loss over pairs."""
 
     reach = 1.0
@@ -69,7 +79,7 @@ class PartedLogistic(PartedState):
         return logistic.slope_of(gained, alpha, self.totals.shift, self.totals.drawn.value)
 
 
-class PartedPush(PartedState):
+class PartedPush(_OwnLoss):
     """The state of the p-norm push.
 
     Parameters

@@ -302,6 +302,9 @@ class LabelLogistic(LogisticState):
         positive, negative, _, _ = self._sums.sums(scores, shift, narrow)
         return ExactSum.of(self._drawn[self._query] * (positive - negative) * output)
 
+    def _margins(self, output: Output) -> tuple[float, float]:
+        return margin_range(self._layout, np.where(self._drawn[self._query] > 0, output, 0.0))
+
     def along_sums(self, output: Output, alpha: float, narrow: bool | None) -> AlongTotals:
         """Return what `along` does without rounding, and how far scores are apart there.
 
@@ -388,6 +391,10 @@ class PairLogistic(LogisticState):
         scores, shift = self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
         share, _ = self._shares(self._pairs.margins(scores), shift)
         return ExactSum.of(self._drawn * share * self._pairs.margins(output))
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        margins = self._pairs.margins(output)[self._drawn > 0]
+        return float(margins.min()), float(margins.max())
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

@@ -13,7 +13,7 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.exact_sums import ExactSum, exact_sum
 from crucial.objectives.base import Objective
 from crucial.types import Floats
 
@@ -76,6 +76,21 @@ class OwnLossState:
         Up to a positive factor that is the same for all alpha. The scores must not span more
         than 1.
         """
+        raise NotImplementedError
+
+    def turns(self, output: Output, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair that counts, however light."""
+        lost, won = self.turn_sums(output)
+        return (lost if sign > 0.0 else won).value > 0.0
+
+    def turn_sums(self, output: Output) -> tuple[ExactSum, ExactSum]:
+        """Return by how much a ranker misorders a pair, and orders one right, at most."""
+        smallest, largest = self._margins(output)
+        lost, won = (ExactSum.of(np.array([max(one, 0.0)])) for one in (-smallest, largest))
+        return lost, won
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        """Return the smallest and the largest margin of the pairs that count."""
         raise NotImplementedError
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:

@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from crucial.feedback.extremes import margin_range
 from crucial.feedback.label_state import Peaks
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
@@ -212,6 +213,10 @@ class LabelPush(PushState):
         with np.errstate(invalid="ignore"):  # (as above)
             return replace(totals, gained=ExactSum.of((won - lost) * output))
 
+    def _margins(self, output: Output) -> tuple[float, float]:
+        counts = self._drawn[self._query] > -np.inf
+        return margin_range(self._layout, np.where(counts, output, 0.0))
+
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
         return PushLine(partial(self.line_sums, output), self._p, self._tops.drawn)
@@ -301,6 +306,10 @@ class PairPush(PushState):
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
         won, lost, _ = self._weights(self.scores + alpha * output)
         return -exact_dot(won - lost, output)
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        margins = self._pairs.margins(output)[self._log_weight > -np.inf]
+        return float(margins.min()), float(margins.max())
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""
