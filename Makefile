@@ -15,7 +15,7 @@ marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests | sort | sed 's,
 # (without byte code, every process that a test starts would parse the sources again)
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-cpus test-slow test-oldest test-newest test-bounds test-mutants fuzz test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-cpus test-slow test-oldest test-newest test-bounds fuzz test-browser check format bench docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -51,7 +51,7 @@ SLOW_kernels := $(wildcard tests/properties/test_kernels_*.py tests/properties/t
 SLOW_properties := $(filter-out $(SLOW_forms) $(SLOW_kernels),$(wildcard tests/properties/test_*.py))
 SLOW_kills := tests/end_to_end
 SLOW_cluster := tests/unit/distributed
-SLOW_readers := tests/fuzz tests/mutants
+SLOW_readers := tests/fuzz
 SLOW_others := tests/agreement tests/unit --ignore=tests/unit/distributed
 
 test-slow: $(READY)  ## the long sweeps; PART=forms, kernels, properties, kills, cluster, readers or others
@@ -78,9 +78,6 @@ test-bounds: $(READY)  ## the default suite with every index of compiled code ch
 fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage, SHAPES=--shapes for the time of long inputs
 	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
 	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS) $(SHAPES)
-
-test-mutants: $(READY)  ## faults put into a copy of the source, of which the tests notice nine in ten; MODULES="data/files.py" for some, MUTANTS=N for each
-	cd tests && ../$(BIN)/python -m mutants $(MODULES) --mutants $(or $(MUTANTS),30)
 
 test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser

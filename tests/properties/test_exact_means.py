@@ -14,13 +14,15 @@ from crucial.boosting.watch import Differences, worse_by
 from crucial.measures.base import Tally, summarise
 
 NUMBERS = st.floats(-1, 1) | st.just(math.nan) | st.sampled_from([0.0, 1.0, 0.1])
+# (an eval set has no weights of rows: those of its queries are numbers of pairs)
+WEIGHTS = st.integers(0, 10**6).map(float) | st.floats(1e-3, 3)
 
 
 @st.composite
 def queries(draw):
     values = np.array(draw(st.lists(NUMBERS, max_size=12)), np.float64)
     n = len(values)
-    weights = np.array(draw(st.lists(st.floats(0, 3), min_size=n, max_size=n)), np.float64)
+    weights = np.array(draw(st.lists(WEIGHTS, min_size=n, max_size=n)), np.float64)
     random = draw(st.randoms())
     cuts = sorted(random.randrange(n + 1) for _ in range(3))
     parts = np.split(np.array(random.sample(range(n), n), np.int64), cuts)

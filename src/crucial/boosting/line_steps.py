@@ -59,8 +59,8 @@ class LineStep(Step):
         if right >= SNAP and wrong >= SNAP:
             alpha = line.closed_form()
             if alpha is None:
-                alpha = newton_root(line, _CLOSE)
-        if alpha is None or not math.isfinite(alpha):  # further than any step should go
+                alpha = newton_root(line, _CLOSE, lambda _: True)  # (pairs of either sign)
+        if alpha is None or not math.isfinite(alpha):
             ratio = half_log_ratio(right, wrong, self.smoothing)
             return None if ratio is None else line.reach * ratio
         return alpha
@@ -71,7 +71,8 @@ class LineStep(Step):
         Where the minimum is at infinity, the weight is that of method 3, which lowers the loss too.
         """
         state = cast(OwnLossState, potentials.pairs)
-        alpha = newton_root(_Secants(state, candidate.output), _CLOSE)
+        output = candidate.output
+        alpha = newton_root(_Secants(state, output), _CLOSE, lambda sign: state.turns(output, sign))
         if alpha is not None:
             return alpha
         if self.smoothing == 0.0:

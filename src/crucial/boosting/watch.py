@@ -211,6 +211,7 @@ def worse_by(differences: Floats, weights: Floats | None = None) -> float:
     differences : array over the queries
         NaN where the measure has no value.
     weights : array over the queries, optional
+        Numbers of pairs. (Squares of weights below 1e-150 would lose digits.)
 
     Returns
     -------

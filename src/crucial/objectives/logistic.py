@@ -255,7 +255,10 @@ class LabelLogistic(LogisticState):
         positive, negative, _, _ = self._sums.sums(scores, shift)
         return exact_sum(self._drawn[self._query] * (positive - negative) * output)
 
-    def _after(self, output: Floats, alpha: float) -> tuple[Floats, float]:
+    def _margins(self, output: Output) -> tuple[float, float]:
+        return margin_range(self._layout, np.where(self._drawn[self._query] > 0, output, 0.0))
+
+    def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
         """Return the scores after a step, and the shift of their sums."""
         return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
@@ -325,6 +328,10 @@ class PairLogistic(LogisticState):
         scores, shift = self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
         share, _ = self._shares(self._pairs.margins(scores), shift)
         return exact_sum(self._drawn * share * self._pairs.margins(output))
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        margins = self._pairs.margins(output)[self._drawn > 0]
+        return float(margins.min()), float(margins.max())
 
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""

@@ -78,6 +78,15 @@ class OwnLossState:
         """
         raise NotImplementedError
 
+    def turns(self, output: Output, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair that counts, however light."""
+        smallest, largest = self._margins(output)
+        return smallest < 0.0 if sign > 0.0 else largest > 0.0
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        """Return the smallest and the largest margin of the pairs that count."""
+        raise NotImplementedError
+
     def draw(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
         raise NotImplementedError

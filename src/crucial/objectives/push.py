@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.feedback.extremes import margin_range
 from crucial.feedback.label_state import Peaks
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
@@ -176,6 +177,10 @@ class LabelPush(PushState):
         won, lost, totals = self._weights(self.scores + alpha * output, self._tops)
         return -exact_sum((won - lost) * output) / totals.drawn.value
 
+    def _margins(self, output: Output) -> tuple[float, float]:
+        counts = self._drawn[self._query] > -np.inf
+        return margin_range(self._layout, np.where(counts, output, 0.0))
+
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
         above, inside = self._sums.split(self.scores, self._p, output)
@@ -240,6 +245,10 @@ class PairPush(PushState):
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
         won, lost, _ = self._weights(self.scores + alpha * output)
         return -exact_dot(won - lost, output)
+
+    def _margins(self, output: Output) -> tuple[float, float]:
+        margins = self._pairs.margins(output)[self._log_weight > -np.inf]
+        return float(margins.min()), float(margins.max())
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""

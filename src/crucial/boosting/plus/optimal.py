@@ -31,6 +31,10 @@ _SCREEN = 1e-6
 # Cells of a table of pairs and rankers that is kept during one line search.
 _CELLS = 1 << 23
 _BLOCK = 256
+# A slope of the logarithm of a pair's weight, far along a direction, that is rounding.
+_LEVEL = 1e-9
+# Exponents whose sums stay finite.
+_FINITE = 600.0
 
 
 class OptimalSearch:
@@ -146,7 +150,7 @@ def line_search(
         Share of all weight added to both sides where no finite alpha is best; 0 for none.
     """
     along = _Direction(weights, beta, output)
-    alpha = newton_root(lambda at: along.slopes(at, 0.0))
+    alpha = newton_root(lambda at: along.slopes(at, 0.0), turns=along.turns)
     if alpha is None and smoothing > 0.0:
         alpha = newton_root(lambda at: along.slopes(at, smoothing))
     return alpha
@@ -172,6 +176,15 @@ class _Direction:
         tied = (self._columns[high] == self._columns[low]).astype(np.float64)
         return tied, self._output[high] - self._output[low], self._weights.share_of(part)
 
+    def turns(self, sign: float) -> bool:
+        """Return whether any pair weighs ever more along a weight of that sign."""
+        size, way = np.abs(self._beta), np.sign(sign)
+        for part in self._parts:
+            tied, margin, share = self._kept or self._table(part)
+            if (row_sums(tied, size) - way * margin > _LEVEL)[share > 0.0].any():
+                return True
+        return False
+
     def slopes(self, alpha: float, smoothing: float) -> tuple[float, float]:
         """Return the first and second derivative of ln F2 at alpha."""
         now = self._eta + alpha * self._beta
@@ -184,6 +197,9 @@ class _Direction:
             ),
             axis=1,
         )
+        top = 0.0
+        if float(np.abs(per_ranker[:, 0]).sum()) + abs(alpha) > _FINITE:
+            top = max(self._exponents(part, per_ranker[:, 0], alpha) for part in self._parts)
         grown, shrunk = exp(alpha), exp(-alpha)
         value, first, second = smoothing * (grown + shrunk), 0.0, 0.0
         first += smoothing * (grown - shrunk)
@@ -191,9 +207,15 @@ class _Direction:
         for part in self._parts:
             tied, margin, share = self._kept or self._table(part)
             sums = matrix_product(tied, per_ranker)
-            d = share * exp(sums[:, 0] - alpha * margin)
+            d = share * exp(sums[:, 0] - alpha * margin - top)
             tilt = sums[:, 1] - margin
             value += float(d.sum())
             first += dot(d, tilt)
             second += dot(d, tilt**2 + sums[:, 2])
         return first / value, max(second / value - (first / value) ** 2, 0.0)
+
+    def _exponents(self, part: slice, grown: Floats, alpha: float) -> float:
+        """Return the largest logarithm of what a pair's weight is multiplied by."""
+        tied, margin, share = self._kept or self._table(part)
+        logs = row_sums(tied, grown) - alpha * margin
+        return float(logs[share > 0.0].max(initial=-_FINITE))

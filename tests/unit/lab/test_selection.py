@@ -1,24 +1,35 @@
-"""Backward elimination of features."""
+"""Backward elimination of features, and stability selection."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import LinearRegression
 
-from crucial import InfinitePush, ListMLE, RankBoost, eliminate_features
+from crucial import (
+    Groups,
+    InfinitePush,
+    ListMLE,
+    RankBoost,
+    SelectByRanking,
+    eliminate_features,
+    stability_selection,
+)
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.inspection import importances
 from crucial.lab.folds import make_folds
 from crucial.measures.names import get_measure
 
 
-def problem(n=240, queries=12, seed=0):
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 5))
-    signal = 2.0 * X[:, 3] + X[:, 1]
-    return X, np.digitize(signal + 0.5 * random.normal(size=n), [-1, 1]), np.arange(n) % queries
+def problem(n_features=5, n=240):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, n_features))
+    y = np.digitize(2.0 * X[:, 3] + X[:, 1] + 0.5 * random.normal(size=n), [-1, 1])
+    return X, y, np.array([f"q{i}" for i in np.arange(n) % 12])
 
 
 def test_the_least_important_feature_goes_first():
@@ -46,8 +57,6 @@ def test_folds_eliminate_for_themselves():
     assert found.per_fold is not None
     assert found.per_fold.shape == (3, 5)
     np.testing.assert_allclose(found.values, found.per_fold.mean(axis=0))
-    from crucial import Groups
-
     groups = Groups.from_qid(qid, len(y))
     folds = make_folds(3, y.astype(float), groups, True, np.random.default_rng(0))
     part = eliminate_features(RankBoost(15), X[folds[0].train], y[folds[0].train],
@@ -86,7 +95,7 @@ def test_equally_important_features_go_from_the_last():
     assert found.best_size == 1  # (all are perfect)
 
 
-def test_it_prints_plots_and_converts():
+def test_an_elimination_prints_plots_and_converts():
     X, y, qid = problem()
     found = eliminate_features(RankBoost(5), X, y, qid=qid, cv=2)
     lines = str(found).splitlines()
@@ -102,7 +111,7 @@ def test_it_prints_plots_and_converts():
     np.testing.assert_array_equal(axes.lines[2].get_ydata(), found.values)
 
 
-def test_errors():
+def test_errors_of_eliminations():
     X, y, _ = problem()
     with pytest.raises(DataError, match="should stop at 9 features, and X has 5"):
         eliminate_features(RankBoost(5), X, y, n_features=9)
@@ -114,3 +123,96 @@ def test_errors():
         eliminate_features(RankBoost(5), X, y, step=2).support(4)
     with pytest.raises(ParameterError, match="'step' parameter"):
         eliminate_features(RankBoost(5), X, y, step=0)
+
+
+class Recorder(RankBoost):
+    """Keeps the rows that every clone was fitted on."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y, *, qid=None, **more):
+        self.seen.append((np.asarray(X).copy(), np.asarray(qid).copy()))
+        return super().fit(X, y, qid=qid, **more)
+
+
+def test_subsamples_are_complementary_halves_of_the_queries():
+    X, y, qid = problem(6)
+    Recorder.seen.clear()
+    found = stability_selection(Recorder(3), X, y, qid=qid, n_subsamples=6)
+    assert len(Recorder.seen) == 6
+    for (_, one), (_, two) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
+        assert len(set(one)) == len(set(two)) == 6
+        assert set(one) | set(two) == set(qid)
+        assert len(one) + len(two) == len(qid)
+    by_hand = [RankBoost(3).fit(rows, y[[np.flatnonzero((r == X).all(1))[0] for r in rows]], qid=q)
+               .feature_importances_ > 0 for rows, q in Recorder.seen]  # fmt: skip
+    np.testing.assert_array_equal(found.chosen, by_hand)
+    np.testing.assert_array_equal(found.shares, np.mean(by_hand, axis=0))
+
+
+def test_what_matters_is_stable():
+    X, y, qid = problem(6)
+    found = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
+    assert found.stable == ("feature 3", "feature 1") or found.stable == ("feature 1", "feature 3")
+    assert found.mean_chosen == 2.0
+    assert found.false_bound == pytest.approx(4.0 / (0.2 * 6))
+    assert (found.chosen.sum(axis=1) == 2).all()
+    again = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
+    np.testing.assert_array_equal(found.chosen, again.chosen)
+    other = stability_selection(
+        RankBoost(2), X, y, qid=qid, n_subsamples=20, random_state=1, n_jobs=2
+    )
+    same = stability_selection(RankBoost(2), X, y, qid=qid, n_subsamples=20, random_state=1)
+    np.testing.assert_array_equal(other.chosen, same.chosen)
+
+
+def test_ties_at_the_limit_go_to_the_first():
+    class Even:
+        """Chooses all features alike."""
+
+        def get_params(self, deep=True):
+            return {}
+
+        def fit(self, X, y):
+            self.feature_importances_ = np.full(X.shape[1], 0.25)
+
+    X, y, _ = problem(6)
+    found = stability_selection(Even(), X, y, n_subsamples=2, n_features=4)
+    assert found.shares.tolist() == [1, 1, 1, 1, 0, 0]
+
+
+def test_selectors_and_rows_without_queries():
+    X, y, _ = problem(6)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    found = stability_selection(SelectByRanking(2), frame, y, n_subsamples=8)
+    assert set(found.stable) == {"b", "d"}
+
+
+def test_a_selection_prints_plots_and_converts():
+    X, y, qid = problem(6)
+    found = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.9)
+    text = str(found)
+    assert "share of 4 subsamples" in text
+    assert "feature 3" in text
+    assert "never chosen" in text
+    assert "stable at 0.9" in text
+    frame = found.to_frame()
+    assert frame["share"].is_monotonic_decreasing
+    assert frame["stable"].sum() == len(found.stable)
+    axes = found.plot(top=4)
+    assert [bar.get_width() for bar in axes.patches] == sorted(found.shares, reverse=True)[:4]
+    assert found.support(0.0001).sum() == (found.shares > 0).sum()
+    low = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.5)
+    assert low.false_bound == math.inf
+
+
+def test_errors_of_stability_selection():
+    X, y, _ = problem(6)
+    with pytest.raises(NotRankedError, match="cannot tell which features LinearRegression chose"):
+        stability_selection(LinearRegression(), X, y, n_subsamples=2)
+    with pytest.raises(ParameterError, match="'estimator' parameter"):
+        stability_selection(RankBoost, X, y)
+    with pytest.raises(ParameterError, match="'threshold' parameter"):
+        stability_selection(RankBoost(3), X, y, threshold=0.0)
+    with pytest.raises(DataError, match="at least 2 queries"):
+        stability_selection(RankBoost(3), X, y, qid=np.zeros(len(y)))
