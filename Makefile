@@ -52,7 +52,7 @@ SLOW_properties := $(filter-out $(SLOW_forms) $(SLOW_kernels),$(wildcard tests/p
 SLOW_kills := tests/end_to_end
 SLOW_cluster := tests/unit/distributed
 SLOW_readers := tests/fuzz
-SLOW_others := tests/agreement tests/unit --ignore=tests/unit/distributed
+SLOW_others := tests/agreement tests/studies tests/unit --ignore=tests/unit/distributed
 
 test-slow: $(READY)  ## the long sweeps; PART=forms, kernels, properties, kills, cluster, readers or others
 	$(PYTEST) -m slow $(if $(PART),$(or $(SLOW_$(PART)),$(error PART=$(PART) is not forms, kernels, properties, kills, cluster, readers or others)))

@@ -1,6 +1,7 @@
 from crucial import apps as apps
 from crucial import distributed as distributed
 from crucial import inspection as inspection
+from crucial import recommend as recommend
 from crucial.data.bins import Bins as Bins
 from crucial.data.dataset import Dataset as Dataset
 from crucial.data.formats.pairs import read_pairs as read_pairs

@@ -4,8 +4,7 @@
 """
 
 import math
-from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 
 
 def ratings_of(table, viewer):
@@ -28,17 +27,6 @@ def ranking_loss(scores, rated):
     return wrong / pairs
 
 
-def best_default_loss(table, viewer, rated):
-    """The least loss over every place where a default could lie."""
-    said = ratings_of(table, viewer)
-    values = sorted({said[film] for film in rated if film in said})
-    places = [*values, *((a + b) / 2 for a, b in pairwise(values))]
-    places += [values[0] - 1, values[-1] + 1] if values else [0.0]
-    return min(
-        ranking_loss({film: said.get(film, default) for film in rated}, rated) for default in places
-    )
-
-
 def best_scale_default(table, viewer, rated):
     """The best of the ratings that occur: loss, then nearness to the viewer's mean, then size."""
     said = ratings_of(table, viewer)
@@ -50,29 +38,6 @@ def best_scale_default(table, viewer, rated):
         found.append((ranking_loss(scores, rated), abs(default - mean), default))
     loss, _, default = min(found)
     return loss, mean if set(rated) <= set(said) else default
-
-
-def correlation(table, viewer, rated, centre, shared):
-    """Pearson's r over the films that both rated, or one of its variants."""
-    said = ratings_of(table, viewer)
-    both = [film for film in rated if film in said]
-    if not both:
-        return 0.0
-    if centre == "shared":
-        mine = mean_of({film: rated[film] for film in both})
-        theirs = mean_of({film: said[film] for film in both})
-    elif centre == "all":
-        mine, theirs = mean_of(rated), mean_of(said)
-    else:
-        every = [cell for row in table for cell in row if cell is not None]
-        every += list(rated.values())
-        mine = theirs = (min(every) + max(every)) / 2
-    a = [Fraction(rated[film]) - Fraction(mine).limit_denominator(10**6) for film in both]
-    b = [Fraction(said[film]) - Fraction(theirs).limit_denominator(10**6) for film in both]
-    product = sum(x * y for x, y in zip(a, b))
-    length = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
-    trust = len(both) / (len(both) + shared)
-    return float(product) / length * trust if length else 0.0
 
 
 def neighbour_scores(table, viewer, default):

@@ -1,4 +1,4 @@
-"""EASE and item neighbours by their definitions; ``X[user][item]`` is a weight, 0 for none."""
+"""EASE by its definitions; ``X[user][item]`` is a weight, 0 for none."""
 
 import math
 
@@ -25,23 +25,6 @@ def ease_by_regressions(X, penalty):
         found = np.linalg.solve(A.T @ A + penalty * np.eye(len(others)), A.T @ X[:, item])
         weights[others, item] = found
     return weights
-
-
-def neighbour_weights(X, k):
-    """Cosines of every item with its k nearest; of equals the first."""
-    n_items = len(X[0])
-    columns = [[row[item] for row in X] for item in range(n_items)]
-    weights = [[0.0] * n_items for _ in range(n_items)]
-    for item, column in enumerate(columns):
-        cosines = []
-        for other, values in enumerate(columns):
-            lengths = math.hypot(*column) * math.hypot(*values)
-            product = math.fsum(a * b for a, b in zip(column, values))
-            if other != item and lengths and product > 0.0:
-                cosines.append((-round(product / lengths, 12), other))
-        for near, other in sorted(cosines)[:k]:
-            weights[other][item] = -near
-    return np.array(weights)
 
 
 def ndcg(best, gains):

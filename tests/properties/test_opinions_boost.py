@@ -10,26 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial import RankBoost, make_film_club
-from crucial.apps.recommend.boosting import boost_opinions
-from crucial.apps.recommend.opinions import Opinions
-from crucial.errors import DataError, ParameterError
+from crucial.recommend import Opinions, boost_opinions
 
 
-def dense_rounds(X, y, rounds, rate=1.0):
-    ranker = RankBoost.preset(
-        "rankboost.3.cum", n_estimators=rounds, learning_rate=rate, max_bins=None, n_jobs=1
-    )
+def assert_same(X, y, rounds):
+    rankers, weights = boost_opinions(Opinions.from_dense(X), np.asarray(y, float), rounds)
+    ranker = RankBoost.preset("rankboost.3.cum", n_estimators=rounds, max_bins=None, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ranker.fit(X, y)
-
-
-def assert_same(X, y, rounds, rate=1.0):
-    made = boost_opinions(Opinions.from_dense(X), np.asarray(y, float), rounds, rate)
-    fitted = dense_rounds(X, y, rounds, rate)
-    assert made.rankers == list(fitted.ensemble_.rankers)
-    np.testing.assert_allclose(made.weights, fitted.ensemble_.weights, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(made.slopes, [one.r for one in fitted.trace_], atol=1e-12)
+        fitted = ranker.fit(X, y)
+    assert rankers == list(fitted.ensemble_.rankers)
+    np.testing.assert_allclose(weights, fitted.ensemble_.weights, rtol=1e-9, atol=1e-12)
 
 
 @st.composite
@@ -44,9 +35,9 @@ def tables(draw):
 
 
 @pytest.mark.kernels
-@given(tables(), st.sampled_from([1.0, 0.3]))
-def test_small_tables(case, rate):
-    assert_same(*case, rounds=8, rate=rate)
+@given(tables())
+def test_small_tables(case):
+    assert_same(*case, rounds=8)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -56,31 +47,25 @@ def test_a_film_club(seed):
 
 
 def test_scores_far_apart_stay_finite():
-    made = boost_opinions(Opinions.from_dense([[1.0], [2.0], [3.0]]), np.array([0.0, 1, 2]), 400)
-    assert len(made.rankers) == 400
-    assert np.isfinite(made.weights).all()
-    assert (made.weights > 0).any()
+    some = Opinions.from_dense([[1.0], [2.0], [3.0]])
+    rankers, weights = boost_opinions(some, np.array([0.0, 1, 2]), 400)
+    assert len(rankers) == 400
+    assert np.isfinite(weights).all()
+    assert (weights > 0).any()
 
 
 def test_weights_stay_positive_together():
     problem = make_film_club(n_viewers=80, n_films=200, n_rated=50)
     made = boost_opinions(Opinions.from_dense(problem.X), problem.y.astype(float), 200)
     total: dict[object, float] = {}
-    for ranker, weight in zip(made.rankers, made.weights):
+    for ranker, weight in zip(*made):
         total[ranker] = total.get(ranker, 0.0) + weight
         assert total[ranker] > 0.0
 
 
-def test_what_cannot_be_learned_from():
-    some = Opinions.from_dense([[1.0], [2.0]])
-    with pytest.raises(DataError, match="all labels are equal"):
-        boost_opinions(some, np.ones(2), 5)
-    with pytest.raises(DataError, match=r"a label for each of 2 rows. Got 3"):
-        boost_opinions(some, np.arange(3.0), 5)
-    with pytest.raises(ParameterError, match="'rounds' parameter"):
-        boost_opinions(some, np.arange(2.0), 0)
+def test_nobody_to_learn_from():
     nobody = Opinions.from_dense(np.full((2, 3), np.nan))
-    assert boost_opinions(nobody, np.arange(2.0), 5).rankers == []
+    assert boost_opinions(nobody, np.arange(2.0), 5)[0] == []
 
 
 def test_opinions_are_a_table():
@@ -92,9 +77,5 @@ def test_opinions_are_a_table():
     np.testing.assert_array_equal(some.transposed().to_dense(), X.T)
     np.testing.assert_array_equal(some.take_rows(np.array([4, 0, 6])).to_dense(), X[[4, 0, 6]])
     np.testing.assert_array_equal(some.take_columns(np.array([3, 1])).to_dense(), X[:, [3, 1]])
-    more = np.array([1.0, np.nan, 2.0, 3.0, np.nan, 0.0, 5.0])
-    np.testing.assert_array_equal(some.with_column(more).to_dense(), np.column_stack((X, more)))
     np.testing.assert_allclose(some.mean, np.nanmean(X, axis=0))
     np.testing.assert_allclose(some.spread, np.nanstd(X, axis=0))
-    with pytest.raises(DataError, match="Expected 2D array"):
-        Opinions.from_dense([1.0])

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import crucial
-from crucial import RankBoost, inspection
+from crucial import RankBoost, inspection, recommend
 from crucial.notebook import HtmlTable, tables_html
 
 RNG = np.random.default_rng(0)
@@ -131,16 +131,14 @@ RESULTS: dict[str, Make] = {
     ),
     "Loners": lambda r, p: _loners(),
     "FusionComparison": lambda r, p: _fusions(),
-    "Recommendations": lambda r, p: _recommendations(),
+    "Recommendations": lambda r, p: recommend.Recommendations(
+        7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),)
+    ),
     "PrecisionRecallCurve": lambda r, p: inspection.precision_recall_curve(Y, FRAME[NAMES[0]]),
     "CalibrationCurve": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]),
     "Calibration": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]).calibration,
-    "Choice": lambda r, p: _recommend("finding").Choice(
-        _recommend("finder").Settings("ease"), r.model_, {"<i>": 0.3}
-    ),
-    "Reason": lambda r, p: _recommend("reasons").Reason(
-        "<i>", 4.0, True, 0.5, False, 3, 0.9, ("b",)
-    ),
+    "Choice": lambda r, p: recommend.Choice("ease", 200.0, {"<i>": 0.3}),
+    "Reason": lambda r, p: recommend.Reason("<i>", 4.0, True, 0.5, 3, 0.9, ("b",)),
     "Trace": lambda r, p: r.trace_,
 }
 
@@ -165,15 +163,6 @@ def _fusions() -> Any:
     none: Any = None
     more = ("<i>", "rrf", systems, {}, _loners(), none, ["1"], ["2", "3"])
     return fusion.FusionComparison(("map",), *more)
-
-
-def _recommend(module: str) -> Any:
-    return import_module(f"crucial.apps.recommend.{module}")
-
-
-def _recommendations() -> Any:
-    recommend = _recommend("recommendations")
-    return recommend.Recommendations(7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),))
 
 
 def _statistics() -> Any:

@@ -1,4 +1,4 @@
-"""Applications: fuse search results, compare items in pairs, recommend items from ratings."""
+"""Applications: fuse search results, compare items in pairs."""
 
 from __future__ import annotations
 

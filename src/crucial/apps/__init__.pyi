@@ -1,3 +1,2 @@
 from crucial.apps import fusion as fusion
 from crucial.apps import preferences as preferences
-from crucial.apps import recommend as recommend

@@ -15,7 +15,7 @@ def boost_opinions(
     first_bin: Ints,
     level_start: Ints,
     rounds: int,
-    step: tuple[float, float, float],
+    step: tuple[float, float],
     ties: tuple[float, float, float],
 ) -> tuple[Ints, Floats]:
     """Learn an ensemble of stumps with positive cumulative weights, always compiled.
@@ -26,8 +26,8 @@ def boost_opinions(
         See `crucial.kernels.compiled.opinions.boost_opinions`.
     rounds : int
         At most so many.
-    step : (float, float, float)
-        Of the step rule: rate, smoothing, snap.
+    step : (float, float)
+        Of the step rule: smoothing, snap.
     ties : (float, float, float)
         Of the tie rule: tie, slack, noise.
 
@@ -35,11 +35,10 @@ def boost_opinions(
     -------
     place : int array of shape (rounds done, 3)
         Column, number of bins below the threshold, default.
-    numbers : array of shape (rounds done, 2)
-        Weight and slope r.
+    weights : array of shape (rounds done,)
     """
     from crucial.kernels.compiled.opinions import boost_opinions as compiled
 
-    place, numbers = np.zeros((rounds, 3), np.int64), np.zeros((rounds, 2))
-    done = compiled(row, bin_start, first_bin, level_start, *step, *ties, place, numbers)
-    return place[:done], numbers[:done]
+    place, weights = np.zeros((rounds, 3), np.int64), np.zeros(rounds)
+    done = compiled(row, bin_start, first_bin, level_start, *step, *ties, place, weights)
+    return place[:done], weights[:done]

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from crucial import RankBoost, RankingForest, RankOver, TreeRank, inspection, make_bipartite
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
-from crucial.studies.treerank import PUBLISHED, areas, find_sets
+from review import TREE_AREAS, areas, find_sets
 
 RANKERS = [TreeRank, RankingForest, RankOver]
 
@@ -259,7 +259,7 @@ def test_importances_are_gains() -> None:
 def test_areas_of_the_authors_package_are_reached() -> None:
     for data in find_sets(Path(os.environ["CRUCIAL_TREERANK_DATA"])):
         found = areas(data)
-        for name, published in PUBLISHED.get(data.name, {}).items():
+        for name, published in TREE_AREAS.get(data.name, {}).items():
             assert found[name][0] >= published, (data.name, name)
 
 

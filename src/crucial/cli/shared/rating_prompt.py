@@ -11,7 +11,7 @@ from crucial.data.words import to_number
 from crucial.model.text import printable
 
 if TYPE_CHECKING:
-    from crucial.apps.recommend import Recommender
+    from crucial.recommend import Recommender
 
 __all__ = ["ask_ratings"]
 

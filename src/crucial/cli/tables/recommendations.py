@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crucial.apps.recommend import Pick, Recommendations, Recommender
-from crucial.apps.recommend.reasons import listed
 from crucial.cli.shared.terminal import console, number_column, table
 from crucial.data.formats.cells import sheet_cell
 from crucial.model.text import printable
+from crucial.recommend import Pick, Recommendations, Recommender, listed
 
 __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
 

@@ -14,15 +14,10 @@ from crucial.cli.shared.terminal import counted, note
 from crucial.progress import progress_bar
 
 if TYPE_CHECKING:
-    from crucial.apps.recommend import Recommender
     from crucial.data.ratings import Ratings
-    from crucial.model.additive import AdditiveRanker
+    from crucial.recommend import Recommender
 
 __all__ = ["RecommendOptions", "recommend_command"]
-
-# The methods that name viewers as reasons, and those that have a model.
-_WITH_REASONS = ("auto", "ease", "items", "viewers", "rankboost", "hybrid", "vsim")
-_WITH_MODEL = ("auto", "rankboost", "hybrid")
 
 
 @dataclass(frozen=True)
@@ -38,30 +33,24 @@ class RecommendOptions(JobsOptions):
         "Recommend to yourself: file of your ratings, lines of item and rating; --rate adds to it."
     )
     top: int = option("Number of items to recommend.", low=1, default=20)
-    reasons: int | None = option(
-        "Reasons per item, for the methods auto, ease, items, viewers, rankboost, hybrid and "
-        "vsim. "
-        "[default: 1 in the terminal]",
-        low=0,
-    )
+    reasons: int | None = option("Reasons per item. [default: 1 in the terminal]", low=0)
     titles: File | None = option("Titles of the items.")
-    method: Literal[
-        "auto", "ease", "items", "viewers", "rankboost", "hybrid", "vsim", "pearson",
-        "pearson-constrained", "neighbour", "neighbour-shared", "neighbours", "regression",
-        "regression-normalised", "popularity", "mean",
-    ] = option("How to learn.", default="auto")  # fmt: skip
+    method: Literal["auto", "ease", "popularity", "rankboost"] = option(
+        "How to find or order items.", default="auto"
+    )
+    penalty: float | None = option(
+        "ease: penalty of the weights between items. [default: 200]", metavar="NUMBER"
+    )
     rounds: int | None = option(
-        "Rounds of boosting. [default: 200 for auto, else 40 plus one per ten other users]", low=1
+        "rankboost: rounds of boosting. [default: 40 plus one per ten other users]", low=1
     )
     max_viewers: int = option(
-        "Learn from the N other users who share the most rated items with the user; auto, ease and "
-        "items learn from all.",
+        "rankboost: learn from the N other users who share the most rated items with the user; "
+        "other methods: name N at most in reasons.",
         low=1,
         default=2000,
     )
-    min_raters: int = option(
-        "Recommend only items that at least N of them rated.", low=0, default=5
-    )
+    min_raters: int = option("Recommend only items that at least N users rated.", low=0, default=5)
     columns: str | None = option(
         "Columns of user, item and rating: three names separated by commas.", metavar="NAMES"
     )
@@ -71,13 +60,7 @@ class RecommendOptions(JobsOptions):
     output: File | None = option(
         "Write a table of user, position, item, score and title; - is standard output.", "-o"
     )
-    model: File | None = option(
-        "Also write the model: that of all users for the method auto, the user's for rankboost and "
-        "hybrid."
-    )
-    reuse: File | None = option(
-        "Use what --model wrote for the method auto: nothing is chosen again."
-    )
+    model: File | None = option("rankboost: also write the user's model.")
 
 
 @verb("recommend", RecommendOptions)
@@ -98,49 +81,41 @@ def recommend_command(options: RecommendOptions) -> None:
 
     \b
     Methods:
-      auto        ease, items or popularity, then rankboost over the best 100 by these scores and
-                  the nearest users; chosen on ratings that are held out
-      ease        least squares of every item on all others (Steck 2019)
-      items       the items nearest to those you rated
-      viewers     vsim for a user with fewer than 50 ratings, else rankboost
-      rankboost   weights the other users to reproduce the order of your ratings; they abstain on
-                  what they did not rate (Freund et al. 2003)
-      hybrid      rankboost with the score of vsim as an additional feature
-      vsim        weights the other users by the cosine between their ratings and yours
-      neighbour, neighbours             the nearest user, or the 20 nearest
-      regression, regression-normalised least squares on the other users' ratings
-      popularity, mean                  what most of the users who share an item with you rated, or
-                                        what they rated furthest above their means
+      auto        ease, or popularity where ease finds no more; chosen, with the penalty of ease,
+                  on ratings that are held out
+      ease        finds items: least squares of every item on all others (Steck 2019)
+      popularity  what most users rated
+      rankboost   orders items: weights the other users to reproduce the order of your ratings;
+                  they abstain on what they did not rate (Freund et al. 2003)
+    Of equal scores, to eight digits, items with more raters come first, then the smaller id.
     """
     _check(options)
-    sources = (options.ratings, options.titles, options.mine, options.reuse)
+    sources = (options.ratings, options.titles, options.mine)
     check_targets((options.output, options.model), *sources)
     if options.rate and options.mine is not None:
         check_target(options.mine, options.ratings, options.titles)
     ratings, titles, own = _read(options)
     # (scikit-learn and the kernels are imported only now: a bad file is refused at once)
-    from crucial.apps.recommend import Recommender
     from crucial.cli.tables.recommendations import HEADER, print_recommendations, tsv_lines
+    from crucial.recommend import Recommender
 
     recommender = Recommender(
         ratings,
         options.method,
+        **({} if options.penalty is None else {"penalty": options.penalty}),
         rounds=options.rounds,
         max_viewers=options.max_viewers,
         min_raters=options.min_raters,
         titles=titles,
-        model=_saved_model(options.reuse),
     )
     if options.rate:
         from crucial.cli.shared.rating_prompt import ask_ratings
 
         own = ask_ratings(recommender, own, options.mine, options.questions)
-    _choose(recommender)
+    if recommender.choice is not None:
+        note(str(recommender.choice))
     if options.everybody:
         _recommend_all(recommender, options.output or "-", options)
-        if options.model is not None:
-            recommender.model.save(options.model)
-            note(f"wrote {options.model}")
         return
     if options.user is not None:
         found = recommender.recommend(options.user, options.top)
@@ -149,8 +124,7 @@ def recommend_command(options: RecommendOptions) -> None:
     if options.output is not None:
         write_text(options.output, HEADER + "".join(tsv_lines(found)))
     elif found.picks:
-        reasons = int(options.method in _WITH_REASONS)
-        reasons = reasons if options.reasons is None else options.reasons
+        reasons = 1 if options.reasons is None else options.reasons
         print_recommendations(recommender, found, reasons)
     else:
         note(found.problem or "nothing to recommend")
@@ -168,16 +142,12 @@ def _check(options: RecommendOptions) -> None:
         )
     if options.everybody and options.output is None:
         raise click.UsageError("--all needs -o FILE.")
-    if options.everybody and options.model is not None and options.method != "auto":
-        raise click.UsageError("--model is for one user; leave out --all.")
-    if options.model is not None and options.method not in _WITH_MODEL:
-        raise click.UsageError(f"--model is for the methods {', '.join(_WITH_MODEL)}.")
-    if options.reuse is not None and options.method != "auto":
-        raise click.UsageError("--reuse is for --method auto.")
-    if options.reuse is not None and options.model is not None:
-        raise click.UsageError("choose --reuse to read a model or --model to write one.")
-    if options.reasons and options.method not in _WITH_REASONS:
-        raise click.UsageError(f"--reasons are for the methods {', '.join(_WITH_REASONS)}.")
+    if options.model is not None and (options.everybody or options.method != "rankboost"):
+        raise click.UsageError("--model is for --method rankboost and one user.")
+    if options.penalty is not None and options.method != "ease":
+        raise click.UsageError("--penalty is for --method ease.")
+    if options.rounds is not None and options.method != "rankboost":
+        raise click.UsageError("--rounds is for --method rankboost.")
     if options.reasons and options.output is not None:
         raise click.UsageError("--reasons are for the terminal; leave out -o.")
     if options.columns is not None and len(options.columns.split(",")) != 3:
@@ -199,34 +169,6 @@ def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str,
     if options.user is not None:
         ratings.place_of_user(options.user)
     return ratings, titles, own
-
-
-def _saved_model(path: str | None) -> AdditiveRanker | None:
-    """Read the model of --reuse, and refuse one that no recommender wrote."""
-    if path is None:
-        return None
-    from crucial.apps.recommend.finder import settings_of
-    from crucial.errors import DataError
-    from crucial.model.additive import AdditiveRanker
-    from crucial.model.file import load_model
-
-    model = load_model(path)
-    try:
-        settings_of(model)
-    except DataError as error:
-        raise error.in_file(path) from None
-    assert isinstance(model, AdditiveRanker)
-    return model
-
-
-def _choose(recommender: Recommender) -> None:
-    """Learn what all users share, with a progress bar, and report what was chosen."""
-    from crucial.apps.recommend.finding import STEPS
-
-    with progress_bar("choosing", STEPS) as show:
-        recommender.fit(show)
-    if recommender.choice is not None:
-        note(str(recommender.choice))
 
 
 def _recommend_all(recommender: Recommender, output: str, options: RecommendOptions) -> None:

@@ -67,18 +67,18 @@ def _step(r, smoothing, snap):
 
 
 @kernel
-def _worth(r, total, rate, smoothing, snap):
+def _worth(r, total, smoothing, snap):
     """Return ``|r|`` if the summed weight stays positive after such a step, else 0."""
     if r > 0.0:
         return r
-    if total > 0.0 and total + rate * _step(r, smoothing, snap) > 0.0:
+    if total > 0.0 and total + _step(r, smoothing, snap) > 0.0:
         return -r
     return 0.0
 
 
 @kernel
 def boost_opinions(
-    row, bin_start, first_bin, level_start, rate, smoothing, snap, tie, slack, noise, place, numbers
+    row, bin_start, first_bin, level_start, smoothing, snap, tie, slack, noise, place, weights
 ):
     """Learn an ensemble of stumps with positive cumulative weights; return its rounds.
 
@@ -92,14 +92,14 @@ def boost_opinions(
         Bins of column f: ``first_bin[f]:first_bin[f + 1]``, lowest value first.
     level_start : int array
         Rows of each label, lowest first.
-    rate, smoothing, snap : float
+    smoothing, snap : float
         Of the step rule.
     tie, slack, noise : float
         Of the tie rule: a stump worth ``best * (1 - tie) - slack`` or more ties with the best.
     place : int array of shape (rounds, 3)
         OUT: column, number of bins below the threshold, default.
-    numbers : float array of shape (rounds, 2)
-        OUT: weight and slope r.
+    weights : float array of shape (rounds,)
+        OUT.
     """
     n_rows = level_start[-1]
     n_columns = len(first_bin) - 1
@@ -131,7 +131,7 @@ def boost_opinions(
                         slope[at + k, 1] = slope[at + k, 0] - above  # (potentials sum to 0)
                     if offered:
                         worth[at + k, default] = _worth(
-                            slope[at + k, default], total[at + k, default], rate, smoothing, snap
+                            slope[at + k, default], total[at + k, default], smoothing, snap
                         )
                         best = max(best, worth[at + k, default])
         if not best > noise:
@@ -150,8 +150,7 @@ def boost_opinions(
                 break
         if found < 0:  # (only numbers that are not finite come here)
             return done
-        r = slope[found, found_default]
-        alpha = rate * _step(r, smoothing, snap)
+        alpha = _step(slope[found, found_default], smoothing, snap)
         if alpha == 0.0:
             return done
         f = 0
@@ -168,5 +167,5 @@ def boost_opinions(
             for e in range(bin_start[first_bin[f]], cut):
                 scores[row[e]] -= alpha
         place[done, 0], place[done, 1], place[done, 2] = f, k, found_default
-        numbers[done, 0], numbers[done, 1] = alpha, r
+        weights[done] = alpha
     return len(place)

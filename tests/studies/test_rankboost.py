@@ -1,16 +1,17 @@
-"""Table 1 of Freund et al. (2003): counted by hand, and printed."""
+"""Table 1 of Freund et al. (2003), counted by hand and printed; learning curves of fusions."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from crucial import Qrels, RankBoost, Run
+from crucial import Qrels, RankBoost, Run, load_digits_search, write_qrels, write_run
 from crucial.data.dealing import deal_at_random
-from crucial.errors import DataError
-from crucial.studies.meta_search import CUTOFFS, compare_engines, main
+from crucial.errors import DataError, ParameterError
+from rankboost import CUTOFFS, compare_engines, learning_curve
 
 N_QUERIES, N_DOCS, DEPTH = 24, 45, 30
 QUERIES = [f"q{q:02}" for q in range(N_QUERIES)]
@@ -101,9 +102,7 @@ def test_rankboost_is_measured_on_queries_that_it_did_not_learn_from() -> None:
     assert table.rows["RankBoost"][-1] == pytest.approx(np.mean(ranks))
 
 
-def test_the_table_is_printed_from_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_is_printed_from_files(study: Any, tmp_path: Path) -> None:
     paths = []
     for name, run in ENGINES.items():
         path = tmp_path / f"{name}.run"
@@ -113,8 +112,7 @@ def test_the_table_is_printed_from_files(
     qrels = tmp_path / "qrels.txt"
     rows = zip(QRELS.qid.tolist(), QRELS.doc.tolist(), QRELS.relevance.tolist())
     qrels.write_text("".join(f"{q} 0 {d} {int(r)}\n" for q, d, r in rows))
-    assert main([*paths, "--qrels", str(qrels), "--rounds", "5"]) == 0
-    shown = capsys.readouterr().out
+    shown = study("rankboost", "meta-search", *paths, "--qrels", qrels, "--rounds", 5).stdout
     assert f"{N_QUERIES} queries with a relevant document; 1 others have none" in shown
     lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
     ranks = ranks_of(ENGINES["good"])
@@ -125,8 +123,9 @@ def test_the_table_is_printed_from_files(
     assert (
         "ML: RankBoost            102     144     173     184     194     202       4.38" in shown
     )
-    assert main([paths[0], str(tmp_path / "none.run"), "--qrels", str(qrels)]) == 2
-    assert "none.run" in capsys.readouterr().err
+    none = study("rankboost", "meta-search", paths[0], tmp_path / "none.run", "--qrels", qrels)
+    assert none.exit_code == 2
+    assert "none.run" in none.stderr
 
 
 def test_what_cannot_be_compared() -> None:
@@ -134,3 +133,61 @@ def test_what_cannot_be_compared() -> None:
         compare_engines({"good": ENGINES["good"]}, QRELS)
     with pytest.raises(DataError, match="4 folds need as many queries with a relevant document"):
         compare_engines(ENGINES, QRELS, relevant=2)
+
+
+# -- learning curves of fusions -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def search():
+    problem = load_digits_search(n_queries=24, top=20)
+    runs = []
+    for column, name in enumerate(problem.feature_names[:4]):
+        rows = np.flatnonzero(~np.isnan(problem.X[:, column]))
+        runs.append(Run(problem.qid[rows], problem.item[rows], problem.X[rows, column], name))
+    return runs, Qrels(problem.qid, problem.item, problem.y)
+
+
+@pytest.fixture(scope="module")
+def points(search):
+    runs, qrels = search
+    return learning_curve(runs, qrels, sizes=(4, 14, 99), n_runs=4, depth=20, splits=2)
+
+
+def test_points(points) -> None:
+    assert [one.n_queries for one in points] == [4, 14]  # 99 are more than there are
+    few, more = points
+    assert few.share.tolist() == [0.0, 0.0]  # four queries support nothing
+    np.testing.assert_array_equal(few.learned, few.rrf)
+    np.testing.assert_array_equal(few.rrf, more.rrf)  # the same held-out queries
+    np.testing.assert_allclose(few.largest, 1 / 4)
+    supported = more.share > 0
+    assert supported.any()
+    assert (more.gain[supported] > 0).all()
+    np.testing.assert_array_equal(more.gain[~supported], 0.0)
+
+
+def test_the_command_prints_and_draws(study, search, tmp_path) -> None:
+    runs, qrels = search
+    for run in runs:
+        write_run(tmp_path / f"{run.tag}.run", run)
+    write_qrels(tmp_path / "qrels.txt", qrels)
+    figure = tmp_path / "curve.svg"
+    words = (*sorted(tmp_path.glob("*.run")), "--qrels", tmp_path / "qrels.txt", "--sizes", 4)
+    said = study("rankboost", "fusion-curve", *words, "--splits", 2, "--figure", figure).stdout
+    lines = said.splitlines()
+    assert lines[0] == "map on held-out queries, mean over 2 splits; gains are over rrf(60)"
+    assert lines[2].split()[:1] == ["4"]
+    assert "0/2/0" in lines[2]
+    assert figure.read_text().count("<svg") == 1
+
+
+def test_what_cannot_be_is_refused(study, search, tmp_path) -> None:
+    runs, qrels = search
+    with pytest.raises(DataError, match="too few judged queries"):
+        learning_curve(runs, qrels, sizes=(99,), splits=2)
+    with pytest.raises(ParameterError, match="'splits' parameter of fusion_curve"):
+        learning_curve(runs, qrels, splits=1)
+    done = study("rankboost", "fusion-curve", "a.run", "--qrels", tmp_path / "none")
+    assert done.exit_code == 2
+    assert "no such file" in done.stderr

@@ -1,5 +1,8 @@
-"""All rankers on one data set: forms of feedback, LETOR's measures, tables, a run that resumes."""
+"""The studies of losses, of ranking trees, and of all rankers on one data set."""
 
+from __future__ import annotations
+
+import gzip
 import re
 
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import review
 from crucial import (
     AdaBoostRanker,
     FeatureRank,
@@ -18,21 +22,160 @@ from crucial import (
 )
 from crucial.data.dataset import Dataset
 from crucial.data.formats.svmlight import write_svmlight
-from crucial.errors import CrucialError, FileError
+from crucial.errors import CrucialError, DataError, FileError, ParameterError
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.lab.experiment_result import load_experiment
 from crucial.lab.given_folds import read_folds
-from crucial.studies import all_rankers
-from crucial.studies.all_rankers import (
+from naive import losses
+from review import (
+    ALLOCATIONS,
     LANDMARKS,
-    PUBLISHED,
+    LETOR_PUBLISHED,
+    Adapted,
+    AdaptedInRounds,
+    Entry,
+    Form,
+    adapt,
+    areas,
+    by_fold,
+    draw,
     entries,
+    find_form,
+    find_sets,
     letor_map,
     letor_ndcg,
-    main,
+    listed_hard_loss,
+    run_losses,
+    run_rankers,
+    tables,
+    time_losses,
+    verdict,
     write_tables,
 )
-from crucial.studies.forms import Adapted, AdaptedInRounds, Form, adapt, find_form
+
+# -- losses -------------------------------------------------------------------------------------
+
+
+def test_section_31_the_signal_has_twice_the_variance_of_the_noise():
+    X, y = draw(25, 50, 10, np.random.default_rng(0))
+    assert X.shape == (50, 25)
+    again = np.random.default_rng(0)
+    again.normal(size=(50, 25))
+    b = np.r_[again.normal(size=10), np.zeros(15)]
+    assert np.var(X @ b) / np.var(y - X @ b) == pytest.approx(2.0)
+
+
+@pytest.mark.slow
+def test_section_31_simulation_of_the_smallest_tables():
+    """Means of 5 draws, as the specification gives them; their standard deviation is about .02."""
+    cells = run_losses(*ALLOCATIONS[0])
+    found = {(one.loss, one.choice, one.expit): one for one in cells}
+
+    def mean(*key):
+        return found[key].hard.mean()
+
+    expected = {
+        ("L2", "updated", False): 0.16,
+        ("L2", "updated", True): 0.16,
+        ("Hinge", "simple", False): 0.49,
+        ("Hinge", "simple", True): 0.27,
+        ("Hinge", "updated", False): 0.14,
+        ("Hinge", "updated", True): 0.24,
+        ("piecewise .1", "simple", False): 0.18,
+        ("piecewise .5", "simple", False): 0.19,
+        ("piecewise .9", "simple", False): 0.21,
+        ("piecewise .1", "simple", True): 0.26,
+        ("piecewise .5", "simple", True): 0.32,
+        ("piecewise .9", "simple", True): 0.33,
+        ("Exp", "updated", True): 0.27,
+    }
+    for key, value in expected.items():
+        # (other draws than those of the specification: their means differ by some .04)
+        assert mean(*key) == pytest.approx(value, abs=0.08), key
+    raw = found["Exp", "updated", False]
+    assert raw.diverged > 0 or raw.hard.mean() > 0.3
+    assert mean("Hinge", "updated", False) < mean("L2", "updated", False)
+    assert mean("L2", "updated", False) < mean("Hinge", "simple", False) - 0.1
+    assert "selection rule, not by its loss" in verdict(cells)
+
+
+def test_the_table_and_its_words(study):
+    words = ("--draws", 1, "--rounds", 2, "--allocations", 1)
+    said = study("review", "component-boosting", *words).stdout
+    assert len(said.splitlines()) == 3 + 12 + 1 + 2
+    assert "never finishes since the gradients diverge" in said
+    assert "HingeBoost" in said
+    with pytest.raises(ParameterError, match="'draws' parameter of component_boosting"):
+        run_losses(4, 12, 2, draws=0)
+
+
+def test_the_listed_loss_is_the_definition():
+    random = np.random.default_rng(0)
+    y, s = random.integers(0, 4, 30).astype(float), random.integers(0, 5, 30).astype(float)
+    assert listed_hard_loss(y, s, block=7) == pytest.approx(losses.hard_loss(y, s, 0.5, "all"))
+
+
+def test_one_table_of_times():
+    found = time_losses(50, 3)
+    assert (found.n_rows, found.n_columns) == (50, 3)
+    assert found.listed > 0
+    assert list(found.localised) == [5, 25]
+    assert time_losses(50, 3, listed=False).listed is None
+    with pytest.raises(ParameterError, match="'n_rows' parameter of loss_times"):
+        time_losses(1, 3)
+
+
+def test_the_command_prints_a_line_per_table(study):
+    words = ("--rows", "20,40", "--columns", "2,3", "--list-up-to", 20)
+    lines = study("review", "loss-times", *words).stdout.splitlines()
+    assert len(lines) == 2 + 4
+    assert lines[2].split()[:2] == ["20", "2"]
+    assert sum("left out" in line for line in lines) == 2
+    assert "'n_rows'" in study("review", "loss-times", "--rows", 1).stderr
+
+
+# -- ranking trees ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_classes(tmp_path):
+    random = np.random.default_rng(0)
+    for part, n in (("learn", 120), ("test", 80)):
+        X = random.normal(size=(n, 2)).round(3)
+        y = (X[:, 0] + random.normal(size=n) > 0).astype(int)
+        lines = ["V1,V2,label", *(f"{a},{b},{c}" for (a, b), c in zip(X, y))]
+        text = "\n".join(lines) + "\n"
+        if part == "learn":
+            (tmp_path / f"Toy.{part}.csv").write_text(text)
+        else:
+            (tmp_path / f"Toy.{part}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "Toy.roc.csv").write_text("fpr,tpr\n0,0\n0.5,0.9\n1,1\n")
+    return tmp_path
+
+
+def test_sets_are_found_and_learned(two_classes) -> None:
+    (data,) = find_sets(two_classes)
+    assert (data.name, len(data.learn[1]), len(data.test[1])) == ("Toy", 120, 80)
+    assert data.best == pytest.approx(0.7)
+    found = areas(data)
+    assert set(found) == {"TreeRank", "RankingForest", "RankOver"}
+    assert all(area > 0.6 for area, _ in found.values())
+
+
+def test_the_command_prints_one_line_per_ranker(study, two_classes) -> None:
+    lines = study("review", "treerank", two_classes).stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[1].split()[:2] == ["Toy", "TreeRank"]
+
+
+def test_missing_files_are_named(study, two_classes, tmp_path) -> None:
+    with pytest.raises(DataError, match=r"has no file that ends in .learn.csv"):
+        find_sets(tmp_path / "nowhere")
+    (two_classes / "Toy.test.csv.gz").unlink()
+    done = study("review", "treerank", two_classes)
+    assert done.exit_code == 2
+    assert "has no Toy.test.csv" in done.stderr
+
 
 # -- LETOR's script ---------------------------------------------------------------------------
 
@@ -155,15 +298,16 @@ def folder(tmp_path):
     return place
 
 
-ONLY = ["--only", "rankboost", "adaboost", "listmle", "--rounds", "4", "--jobs", "1"]
+ROUNDS = ("--rounds", 4, "--jobs", 1)
+ONLY = ("--only", "rankboost,adaboost,listmle", *ROUNDS)
 
 
-def test_tables_by_fold_beside_the_published_ones(folder, tmp_path, capsys):
+def test_tables_by_fold_beside_the_published_ones(study, folder, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Above.\n<!-- all_rankers: begin -->\nold\n<!-- all_rankers: end -->\nBelow.\n")
     cells = tmp_path / "cells"
-    assert main([str(folder), *ONLY, "--folder", str(cells), "--write", str(page)]) == 0
-    said = capsys.readouterr().out
+    words = ("--folder", cells, "--write", page)
+    said = study("review", "all-rankers", folder, *ONLY, *words).stdout
     assert "Not in the tables" not in said
     text = page.read_text()
     assert text.startswith("Above.\n<!-- all_rankers: begin -->\n**MAP**")
@@ -177,7 +321,7 @@ def test_tables_by_fold_beside_the_published_ones(folder, tmp_path, capsys):
         ("listmle", "queries, grades"),
     ):
         assert text.count(f"| {name} | {form} | ") == 2
-    for name, value in PUBLISHED.items():
+    for name, value in LETOR_PUBLISHED.items():
         assert f"| {name}, published |" in text
         assert f" {value:.4f} " in text
     # Queries without a relevant document are skipped here, and 0 in LETOR's script.
@@ -195,18 +339,17 @@ def test_tables_by_fold_beside_the_published_ones(folder, tmp_path, capsys):
     assert values == sorted(values, reverse=True)
 
 
-def test_a_run_that_was_ended_continues(folder, tmp_path, capsys, monkeypatch):
-    cells = str(tmp_path / "cells")
-    assert main([str(folder), *ONLY[:2], *ONLY[4:], "--folder", cells]) == 0
-    before = capsys.readouterr().out
+def test_a_run_that_was_ended_continues(study, folder, tmp_path, monkeypatch):
+    cells = tmp_path / "cells"
+    words = ("review", "all-rankers", folder, *ROUNDS, "--folder", cells, "--only")
+    before = study(*words, "rankboost").stdout
     fitted = []
-    fit = all_rankers.Adapted.fit
+    fit = review.Adapted.fit
     monkeypatch.setattr(
-        all_rankers.Adapted, "fit", lambda self, *a: fitted.append(self.ranker) or fit(self, *a)
+        review.Adapted, "fit", lambda self, *a: fitted.append(self.ranker) or fit(self, *a)
     )
-    monkeypatch.setattr(all_rankers, "find_form", lambda ranker: Form(True, True))
-    assert main([str(folder), "--only", "rankboost", "listmle", *ONLY[4:], "--folder", cells]) == 0
-    after = capsys.readouterr().out
+    monkeypatch.setattr(review, "find_form", lambda ranker: Form(True, True))
+    after = study(*words, "rankboost,listmle").stdout
     assert {type(one).__name__ for one in fitted} == {"ListMLE"}
     row = next(line for line in before.splitlines() if line.startswith("| rankboost"))
     assert row in after
@@ -216,7 +359,7 @@ def test_a_run_that_was_ended_continues(folder, tmp_path, capsys, monkeypatch):
 def test_values_are_those_of_a_fit_by_hand(folder):
     task = read_folds(folder)
     (one,) = entries(["rankboost"], 5)
-    found = all_rankers.run(task, [one])
+    found = run_rankers(task, [one])
     parts = task.parts(task.splits[1])
     best, value = -1.0, None
     for balance in ("pairs", "queries"):
@@ -229,28 +372,27 @@ def test_values_are_those_of_a_fit_by_hand(folder):
                 best = now
                 test = ranker.truncate(stage).predict(parts.test.X)
                 value = evaluate(parts.test.y, test, parts.test.qid, measures="map")["map"]
-    assert all_rankers.by_fold(found, "map")["rankboost"][1] == pytest.approx(value)
+    assert by_fold(found, "map")["rankboost"][1] == pytest.approx(value)
 
 
 def test_what_fails_is_listed(folder, monkeypatch):
     task = read_folds(folder)
     whole = entries(["rankboost", "listmle"], 3)
-    refused = all_rankers.Entry("sundays", "only on\n  Sundays.", None, {})
+    refused = Entry("sundays", "only on\n  Sundays.", None, {})
     monkeypatch.setattr(ListMLE, "fit", lambda *a, **b: 1 / 0)
     rankers = [*whole, refused]
-    lines = "\n".join(all_rankers.tables(all_rankers.run(task, rankers), rankers))
+    lines = "\n".join(tables(run_rankers(task, rankers), rankers))
     assert "- sundays: only on Sundays." in lines
     assert "- listmle: ZeroDivisionError: division by zero" in lines
     assert "| listmle |" not in lines
 
 
-def test_folds_and_marks_are_checked(folder, tmp_path, capsys):
-    assert main([str(folder), "--folds", "7", *ONLY]) == 2
-    assert "unknown fold '7'" in capsys.readouterr().err
-    assert main([str(folder), "--only", "rankbost"]) == 2
-    assert "did you mean 'rankboost'" in capsys.readouterr().err
-    assert main([str(folder), "--folds", "2", *ONLY]) == 0
-    assert "| ranker | learns from | Fold2 | mean |" in capsys.readouterr().out
+def test_folds_and_marks_are_checked(study, folder, tmp_path):
+    words = ("review", "all-rankers", folder)
+    assert "unknown fold '7'" in study(*words, "--folds", 7, *ONLY).stderr
+    assert "did you mean 'rankboost'" in study(*words, "--only", "rankbost").stderr
+    said = study(*words, "--folds", 2, *ONLY).stdout
+    assert "| ranker | learns from | Fold2 | mean |" in said
     page = tmp_path / "page.md"
     page.write_text("nothing")
     with pytest.raises(FileError, match=r"page\.md: the page needs the lines <!-- all_rankers"):

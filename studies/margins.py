@@ -1,30 +1,20 @@
-"""Figure 2 of Rudin & Schapire (2009): how far a step of smooth margin ranking gets.
-
-``python -m crucial.studies.smooth_progress --plot FILE`` prints and draws
-``B(r, g, d0) = (Gamma - g) / (r - g)`` with ``Gamma = -ln tau / alpha``, where r is the edge of the
-weak ranker, g the smooth margin before the step and d0 the weight of the pairs that it ties. Their
-lemma 20 says that it is above 1/2 where ``d0 < 2/3 (1 - r)(1 - r^2)``: a step closes at least half
-of the gap between g and r, per unit of weight.
-"""
+"""Margins: Rudin & Schapire (2009)."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
+from common import new_figure, save_figure, studies, write
 from crucial.boosting.smooth_margin import smooth_step
 from crucial.parameters import between, check
-from crucial.studies.common import Write, new_parser, run_study, write
-from crucial.studies.drawing import new_figure, save_figure
 from crucial.types import Floats, PathLike
 
-__all__ = ["draw", "main", "progress_share", "surface"]
+app = studies(__doc__)
 
 
 def progress_share(r: float, g: float, tied: float) -> float:
@@ -63,7 +53,7 @@ def surface(tied: float = 0.01, points: int = 60) -> tuple[Floats, Floats, Float
     return r, g, np.array(values)
 
 
-def print_table(tied: float, write: Write = write) -> None:
+def print_table(tied: float) -> None:
     """Print B for some r, and g from 0 to nearly r, with its smallest value on a fine grid."""
     shares = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
     write(f"B(r, g, d0) with d0 = {tied:g}; above 1/2 by lemma 20, towards it as g nears r")
@@ -90,21 +80,22 @@ def draw(path: PathLike, tied: float = 0.01) -> Path:
     return save_figure(figure, path)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figure as a table and draw it."""
-    parser = new_parser("smooth_progress", "Figure 2 of Rudin & Schapire (2009), a surface.")
-    parser.add_argument("--tied", type=float, default=0.01, help="d0, the weight of tied pairs")
-    parser.add_argument("--plot", help="file to draw the surface to; needs matplotlib")
-    return run_study(_study, parser, arguments)
+@app.command("smooth-progress")
+@click.option("--tied", type=float, default=0.01, help="d0, the weight of tied pairs")
+@click.option("--plot", help="file to draw the surface to; needs matplotlib")
+def smooth_progress_command(tied: float, plot: str | None) -> None:
+    """Smooth margin ranking, how far a step gets: figure 2.
 
-
-def _study(options: argparse.Namespace) -> None:
-    """Print and draw the figure."""
-    check("smooth_progress", "tied", options.tied, between(0.0, 2 / 3, high_open=True))
-    print_table(options.tied, write)
-    if options.plot:
-        write(f"drawn: {draw(options.plot, options.tied)}")
+    Prints and draws B(r, g, d0) = (Gamma - g) / (r - g) with Gamma = -ln tau / alpha, where r is
+    the edge of the weak ranker, g the smooth margin before the step and d0 the weight of the pairs
+    that it ties. Lemma 20 says that it is above 1/2 where d0 < 2/3 (1 - r)(1 - r^2): a step closes
+    at least half of the gap between g and r, per unit of weight.
+    """
+    check("smooth_progress", "tied", tied, between(0.0, 2 / 3, high_open=True))
+    print_table(tied)
+    if plot:
+        write(f"drawn: {draw(plot, tied)}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    app()

@@ -1,4 +1,4 @@
-"""The study of strictly ordered lists: what it reads, what it learns from, what it prints."""
+"""The studies of strictly ordered lists, and of a feature that ranks along a curve."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+import feature_rank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.tasks import Split
-from crucial.studies import strict_order
-from crucial.studies.strict_lists import (
-    SUBSTITUTES,
-    diabetes_lists,
-    digit_lists,
-    heights,
-    read_lists,
-    read_strict_folds,
-)
-from crucial.studies.strict_order import (
+from feature_rank import (
     MEASURES,
     PUBLISHED,
     PUBLISHED_NDCG,
+    SUBSTITUTES,
     Graded,
-    main,
+    diabetes_lists,
+    digit_lists,
+    heights,
     rankers,
+    read_lists,
+    read_strict_folds,
 )
+
+PNG = b"\x89PNG"
 
 LETOR = """\
 1008 qid:10 1:0.5 2:0.1 46:0.25 #docid = GX057-59-4044939 inc = 1 prob = 0.698286
@@ -144,13 +143,11 @@ def test_a_strict_order_is_cut_into_grades() -> None:
         Graded(keeper).fit(np.zeros((3, 1)), [1, 1, 2], qid=[0, 0, 0])
 
 
-def test_all_systems_run_and_stand_beside_the_paper(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_systems_run_and_stand_beside_the_paper(study: Any, tmp_path: Path) -> None:
     folder = folds(tmp_path / "lists")
-    options = ["--rounds", "5", "--intervals", "4", "--relevant", "3", "--jobs", "1"]
-    assert main([str(folder), *options, "--report", str(tmp_path / "page.html")]) == 0
-    said = capsys.readouterr().out
+    options = ("--rounds", 5, "--intervals", 4, "--relevant", 3, "--jobs", 1)
+    page = tmp_path / "page.html"
+    said = study("feature_rank", "strict-order", folder, *options, "--report", page).stdout
     assert "failed" not in said
     assert "A substitute" not in said
     table_1, table_2 = said[said.index("Table 1") :].split("Table 2")
@@ -164,39 +161,84 @@ def test_all_systems_run_and_stand_beside_the_paper(
         assert " ".join(f"[{v:.3f}]" for v in PUBLISHED_NDCG[name]) in table_2
     assert "RankBoost" in table_1
     assert "RankCosine centred" in table_2
-    assert (tmp_path / "page.html").stat().st_size > 10_000
+    assert page.stat().st_size > 10_000
 
 
 def test_a_substitute_says_that_it_is_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        strict_order, "find_spec", lambda name: None if name == "clarabel" else object()
+        feature_rank, "find_spec", lambda name: None if name == "clarabel" else object()
     )
-    only = ["--substitute", "diabetes", "--only", "ListMLE", "FeatureRank", "--jobs", "1"]
-    assert main([*only, "--folder", str(tmp_path / "cells")]) == 0
-    said = capsys.readouterr().out
+    only = ("--substitute", "diabetes", "--only", "ListMLE,FeatureRank", "--jobs", 1)
+    words = ("feature_rank", "strict-order", *only, "--folder", tmp_path / "cells")
+    said = study(*words).stdout
     assert "A substitute for the paper's data" in said
     assert "442 patients" in said
     assert "SVM-map is left out: clarabel is not installed." in said
-    assert main([*only, "--folder", str(tmp_path / "cells")]) == 0
-    repeated = capsys.readouterr().out
+    repeated = study(*words).stdout
     assert repeated[repeated.index("Table 1") :] == said[said.index("Table 1") :]
 
 
-def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(study: Any, tmp_path: Path) -> None:
     for arguments, wanted in (
         ([str(tmp_path / "nothing")], "nothing"),
         (["--substitute", "digit"], "did you mean 'digits'"),
         (["--substitute", "diabetes", "--only", "ListMLS"], "did you mean 'ListMLE'"),
     ):
-        assert main(arguments) == 2
-        said = capsys.readouterr()
-        assert said.err.count("\n") == 1
-        assert wanted in said.err
+        done = study("feature_rank", "strict-order", *arguments)
+        assert done.exit_code == 2
+        assert done.stderr.count("\n") == 1
+        assert wanted in done.stderr
 
 
 def test_measures_and_systems_are_the_papers() -> None:
     assert set(PUBLISHED) == set(PUBLISHED_NDCG) <= set(rankers())
     assert len(MEASURES) == 12
     assert all(len(one) == 10 for one in PUBLISHED_NDCG.values())
+
+
+# -- figures 8 and 9 ----------------------------------------------------------------------------
+
+
+def test_figure_9_centres_and_orders():
+    x = feature_rank.sample(900)
+    assert feature_rank.centres(x) == pytest.approx((-3.5, 1.5, 0.5))
+    found = feature_rank.distances(x)
+    truth = feature_rank.curve(x)
+    # Linear orders by listing the pairs; falling and rising are complements.
+    falling = np.mean([a > b for i, a in enumerate(truth) for b in truth[i + 1 :] if a != b])
+    assert found["linear, falling (4 first)"] == pytest.approx(falling, abs=1e-3)
+    assert found["linear, rising (-5 first)"] == pytest.approx(
+        1 - found["linear, falling (4 first)"]
+    )
+    # Theorem 1: no less correct than a line.
+    assert found["quasi-KNN, centres as means"] < found["linear, falling (4 first)"]
+    assert found["quasi-KNN, the paper's centres"] < found["linear, falling (4 first)"]
+
+
+def test_figure_9_ranks_by_the_nearest_centre():
+    x = feature_rank.sample(90)
+    own = np.array(feature_rank.centres(x))
+    nearest = np.abs(x[:, None] - own).argmin(axis=1)
+    direction = np.sign([own[1] - own[0], own[1] - own[0], own[2] - own[1]])
+    expected = np.lexsort((x * direction[nearest], nearest))
+    ranks = feature_rank.QuasiKNN(0, tuple(own.tolist())).ranks(x[:, None])
+    np.testing.assert_array_equal(np.argsort(ranks, kind="stable"), expected)
+
+
+def test_figure_9_is_printed_and_drawn(study, tmp_path):
+    path = tmp_path / "figure.png"
+    said = study("feature_rank", "quasi-knn", "--plot", path, "--points", 450).stdout
+    assert re.search(r"^3 +below -1 +-5 to -2 +33% +-3\.50 +-2\.50$", said, re.M)
+    assert path.read_bytes()[:4] == PNG
+    assert study("feature_rank", "quasi-knn", "--points", 3).exit_code == 2
+
+
+def test_figure_8_is_drawn_beside_its_table(study, tmp_path):
+    path = tmp_path / "figure_8.png"
+    options = ("--substitute", "diabetes", "--rounds", 3, "--jobs", 1, "--plot", path)
+    said = study("feature_rank", "strict-order", *options, "--only", "DiffRank,RankBoost").stdout
+    assert "Table 2: NDCG at k" in said
+    assert f"drawn: {path}" in said
+    assert path.read_bytes()[:4] == PNG

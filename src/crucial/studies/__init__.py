@@ -1,1 +1,0 @@
-"""The papers' experiments, each a module that prints its table."""

@@ -1,0 +1,638 @@
+"""Films: Freund, Iyer, Schapire & Singer (2003, section 6.2), on MovieLens or other ratings.
+
+RATINGS is u.data, ml-100k.inter, ratings.csv or any table that crucial.read_ratings takes;
+scripts/movielens.py fetches one. (The paper's EachMovie data are no longer given out.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from common import list_option, new_figure, save_figure, studies, write
+from crucial.data.formats.ratings import read_ratings
+from crucial.data.ratings import Ratings
+from crucial.errors import DataError
+from crucial.kernels.threads import count_threads, run_all
+from crucial.measures.evaluation import evaluate
+from crucial.recommend import (
+    BoostedOrder,
+    DistinctValues,
+    Opinions,
+    Recommender,
+    Target,
+    best_items,
+    hold_out,
+    lower_levels,
+    ndcg,
+)
+from crucial.types import Bools, Floats, Ints
+
+app = studies(__doc__)
+
+# -- the rankers of section 6.2.3: each returns scores of all films for a target user --------
+
+# Sums smaller than this share of their terms are rounding errors.
+_ROUNDING = 1e-13
+
+
+def rankboost(target: Target) -> Floats:
+    """RankBoost over the viewers' ratings."""
+    return BoostedOrder.learn(target).scores
+
+
+def _without_rounding(sums: Floats, sizes: Floats) -> Floats:
+    """Return sums with 0 for those that are rounding errors of terms of these summed sizes."""
+    return np.where(np.abs(sums) <= _ROUNDING * sizes, 0.0, sums)
+
+
+def _deviations(opinions: Opinions) -> Floats:
+    """Return how far every opinion is from the mean of its column; a rounding error is 0."""
+    mean = opinions.mean[opinions.column]
+    return _without_rounding(opinions.value - mean, np.abs(mean))
+
+
+def vsim(target: Target) -> Floats:
+    """VSIM: viewers' deviations from their means, weighted by the cosine with the user.
+
+    Breese, Heckerman & Kadie (1998). The cosine is of the vectors of ratings, with 0 for a film
+    that was not rated: the product runs over films that both rated, the lengths over all films of
+    each. (The user's own length is a factor of every weight, and cancels.)
+    """
+    club, rated = target.club, target.rated
+    terms = rated.value * target.labels[rated.row]
+    product = _without_rounding(rated.sums(terms), rated.sums(np.abs(terms)))
+    length = np.sqrt(club.sums(club.value * club.value))
+    near = np.divide(product, length, out=np.zeros_like(product), where=length > 0.0)
+    added = near[club.column] * _deviations(club) / (np.abs(near).sum() or 1.0)
+    return target.labels.mean() + club.row_sums(added)
+
+
+def regression(target: Target, normalise: bool = False) -> Floats:
+    """Least squares: the user's ratings as a linear combination of the viewers'.
+
+    The shortest of all weight vectors with the least squares; no intercept. A film that a viewer
+    did not rate counts as the viewer's mean. With ``normalise`` the ratings of every viewer, and of
+    the user, are first scaled to mean 0 and standard deviation 1 (section 6.2.6).
+    """
+    club, rated, labels = target.club, target.rated, target.labels
+    filled, scale = club.mean, np.ones(club.n_columns)
+    if normalise:
+        scale = np.where(club.spread > 0.0, 1.0 / np.maximum(club.spread, 1e-300), 0.0)
+        filled = np.zeros(club.n_columns)
+        labels = (labels - labels.mean()) / (labels.std() or 1.0)
+    apart = _deviations(club) * scale[club.column]
+    every = Opinions(club.n_rows, club.start, club.row, apart + filled[club.column])
+    table = np.tile(filled, (rated.n_rows, 1))
+    own = every.take_rows(target.films)
+    table[own.row, own.column] = own.value
+    # One thread: for tables of this size, more threads wait longer than they work.
+    with threadpool_limits(1):
+        weight = np.linalg.lstsq(table, labels, rcond=None)[0]
+    return float(weight @ filled) + club.row_sums(weight[club.column] * apart)
+
+
+def nearest(target: Target, k: int = 1) -> Floats:
+    """Return the mean rating of the k viewers whose order is nearest to the user's.
+
+    Of equally near viewers the first are chosen.
+
+    The distance is the ranking loss over the user's pairs, ties counting half (equation 21). The
+    score of films that a viewer did not rate, ``q_def``, is chosen to minimise this loss.
+    """
+    loss, default = nearest_defaults(target)
+    near = np.argsort(np.round(loss, 12), kind="stable")[:k]  # (rounding orders no equal ones)
+    own, filled = target.club.take_columns(near), default[near]
+    return filled.mean() + own.row_sums(own.value - filled[own.column]) / len(near)
+
+
+def nearest_defaults(target: Target) -> tuple[Floats, Floats]:
+    """Return the ranking loss of every viewer with the best ``q_def``, and that default.
+
+    It is one of the ratings that occur in the club; of several equally good ones, one near the
+    viewer's mean; for a viewer who rated all films of the user, the mean itself. All counts are
+    whole or quarters: equal losses are equal to the bit.
+    """
+    rated, labels, club = target.rated, target.labels, target.club
+    values, n_columns = rated.distinct, rated.n_columns
+    counts = values.level_counts(rated, labels)
+    levels = np.unique(labels, return_counts=True)[1].astype(np.float64)
+    missing = levels - values.by_column(counts)
+    lower = lower_levels(counts)
+    # Pairs in which both are rated, and both are not.
+    wrong = ((values.before(counts) + counts / 2) * lower).sum(axis=1)
+    known = values.by_column(wrong) + (missing * lower_levels(missing)).sum(axis=1) / 2
+    # A rated film against one that is not: wrong if the default is above, or below.
+    absent = missing[values.column]
+    if_above = (counts * lower_levels(absent)).sum(axis=1)
+    if_below = (absent * lower).sum(axis=1)
+    # Places for the default: below every value, then above all of each viewer.
+    under = np.concatenate((values.before(if_above), values.by_column(if_above)))
+    over = np.concatenate((values.before(if_below), values.by_column(if_below)))
+    column = np.concatenate((values.column, np.arange(n_columns)))
+    loss = known[column] + under + values.by_column(if_below)[column] - over
+    scale = np.unique(club.value) if len(club.value) else np.zeros(1)
+    # (at one of the viewer's own values, the mean of the losses on both sides)
+    losses = np.mean([loss[places] for places in _places_of(scale, values)], axis=0)
+    away = np.abs(scale - club.mean[:, None])
+    best = np.lexsort((np.broadcast_to(scale, away.shape), away, losses), axis=1)[:, 0]
+    n_pairs = float((levels * lower_levels(levels)).sum())
+    default = np.where(missing.sum(axis=1) > 0, scale[best], club.mean)
+    return losses[np.arange(n_columns), best] / max(n_pairs, 1.0), default
+
+
+def _places_of(scale: Floats, values: DistinctValues) -> list[Ints]:
+    """Return the places just below and just above each value of the scale, columns x values.
+
+    Both are the same unless the value is one of the viewer's.
+    """
+    column = np.arange(len(values.first) - 1)[:, None]
+    keys = values.column * len(scale) + np.searchsorted(scale, values.value)
+    wanted = column * len(scale) + np.arange(len(scale))
+    found = []
+    for side in ("left", "right"):
+        at = np.searchsorted(keys, wanted, side)
+        # The place after a viewer's last value is numbered after all values.
+        found.append(np.where(at < values.first[column + 1], at, len(values.value) + column))
+    return found
+
+
+def popularity(target: Target) -> Floats:
+    """Return the number of viewers who rated a film."""
+    return target.club.row_count.astype(np.float64)
+
+
+def mean(target: Target) -> Floats:
+    """Return how far above their means viewers rate a film; five ratings at the mean are added."""
+    return target.club.row_sums(_deviations(target.club)) / (target.club.row_count + 5.0)
+
+
+METHODS: dict[str, Callable[[Target], Floats]] = {
+    "rankboost": rankboost,
+    "vsim": vsim,
+    "neighbour": nearest,
+    "neighbours": partial(nearest, k=20),
+    "regression": regression,
+    "regression-normalised": partial(regression, normalise=True),
+    "mean": mean,
+    "popularity": popularity,
+}
+
+#: Chance, and a peer of another package.
+RANDOM, FACTORS = "random", "implicit"
+
+# -- figures 5 to 7 ------------------------------------------------------------------------
+
+MEASURES = ("disagreement", "prot", "ap", "coverage")
+SIZES = (100, 200, 500, 750, 1000, 2000)
+DENSITIES = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 10**9))
+# Groups of fewer users are left out.
+_FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The films of one target user to learn from and to rank, and the user's ratings."""
+
+    user: int
+    train: Ints
+    train_labels: Floats
+    test: Ints
+    test_labels: Floats
+
+
+@dataclass
+class Point:
+    """One place on the horizontal axis of a figure.
+
+    Attributes
+    ----------
+    label : str
+        Value of what is varied.
+    x : float
+        The same as a number.
+    n_targets : list of int
+        Number of users per split.
+    values : dict
+        By ranker: the four measures per split.
+    """
+
+    label: str
+    x: float
+    n_targets: list[int] = field(default_factory=list)
+    values: dict[str, list[list[float]]] = field(default_factory=dict)
+
+    def mean(self, ranker: str, measure: str) -> float:
+        """Return the mean over the splits."""
+        found = np.array(self.values[ranker])[:, MEASURES.index(measure)]
+        return float(found.mean())
+
+
+class Study:
+    """The experiments on one table of ratings.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    methods : sequence of str
+        Rankers, of `METHODS`.
+    most_targets, most_features : int
+        Largest numbers of users; the paper has 2000 of each in figure 5, 1000 in the others.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    def __init__(
+        self,
+        ratings: Ratings,
+        methods: Sequence[str] = tuple(METHODS),
+        most_targets: int = 1000,
+        most_features: int = 2000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.ratings, self.methods = ratings, tuple(methods)
+        self.most_targets, self.most_features = most_targets, most_features
+        self.threads = count_threads(n_jobs)
+        self.opinions = Opinions.from_ratings(ratings)
+        self.count = self.opinions.count
+        self.with_factors = find_spec("implicit") is not None
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """Names of all rankers that are measured."""
+        return (*self.methods, *([FACTORS] * self.with_factors), RANDOM)
+
+    def number_of_features(self, splits: int, seed: int) -> list[Point]:
+        """Return figure 5: the first 100, 200, ... of a random set of viewers."""
+        points: dict[int, Point] = {}
+        for split, users in self._shuffled(splits, seed, 5):
+            targets, pool = self._cut(users)
+            for size in [one for one in SIZES if one <= len(pool)] or [len(pool)]:
+                point = points.setdefault(size, Point(str(size), size))
+                self.measure(point, pool[:size], targets, [seed, split])
+        return list(points.values())
+
+    def feature_density(self, splits: int, seed: int) -> list[Point]:
+        """Return figure 6: viewers who rated few films, or many."""
+        points: dict[str, Point] = {}
+        for split, users in self._shuffled(splits, seed, 6):
+            targets, pool = self._cut(users)
+            for label, viewers in self._by_density(pool, 1000):
+                density = float(self.count[viewers].mean())
+                point = points.setdefault(label, Point(label, density))
+                self.measure(point, viewers, targets, [seed, split])
+        return list(points.values())
+
+    def feedback_density(self, splits: int, seed: int) -> list[Point]:
+        """Return figure 7: target users who rated few films, or many."""
+        points: dict[str, Point] = {}
+        for split, users in self._shuffled(splits, seed, 7):
+            features = users[: min(1000, self.most_features, len(users) // 2)]
+            for label, targets in self._by_density(users[len(features) :], self.most_targets):
+                point = points.setdefault(label, Point(label, float(self.count[targets].mean())))
+                self.measure(point, features, targets, [seed, split])
+        return list(points.values())
+
+    def _shuffled(self, splits: int, seed: int, figure: int) -> Iterator[tuple[int, Ints]]:
+        """Yield the number of every split, and all users in random order."""
+        for split in range(splits):
+            random = np.random.default_rng([seed, figure, split])
+            yield split, random.permutation(len(self.count))
+
+    def _by_density(self, users: Ints, most: int) -> Iterator[tuple[str, Ints]]:
+        """Yield users by how many films they rated, without groups that are too small."""
+        for low, high in DENSITIES:
+            group = users[(self.count[users] >= low) & (self.count[users] <= high)][:most]
+            if len(group) >= _FEWEST:
+                yield f"{low}-{high}" if high < 10**9 else f">{low - 1}", group
+
+    def _cut(self, users: Ints) -> tuple[Ints, Ints]:
+        """Targets and viewers, disjoint."""
+        n_targets = min(self.most_targets, max(1, 2 * len(users) // 5))
+        return users[:n_targets], users[n_targets:][: self.most_features]
+
+    def halves(self, targets: Ints, seed: list[int]) -> list[Halves]:
+        """Halve the films of every target; users without preferences in either are left out."""
+        out = []
+        for user in targets.tolist():
+            rows, labels = self.opinions.of_column(user)
+            order = np.random.default_rng([*seed, user]).permutation(len(rows))
+            first, second = order[: len(order) // 2], order[len(order) // 2 :]
+            if min(len(np.unique(labels[first])), len(np.unique(labels[second]))) > 1:
+                out.append(Halves(user, rows[first], labels[first], rows[second], labels[second]))
+        return out
+
+    def measure(self, point: Point, features: Ints, targets: Ints, seed: list[int]) -> None:
+        """Learn and rank for every target, and add the four measures to the point."""
+        halves = self.halves(targets, seed)
+        if not halves:
+            raise DataError("no target user has two different ratings in both halves.")
+        features = np.sort(features)
+        club = self.opinions.take_columns(features)
+        tasks = [partial(self._scores, club, features, one) for one in halves]
+        scores: dict[str, list[Floats]] = {name: [] for name in self.rankers}
+        for found in run_all(self.threads, tasks):
+            for name, one in found.items():
+                scores[name].append(one)
+        if self.with_factors:
+            scores[FACTORS] = factor_scores(club, halves)
+        labels = np.concatenate([one.test_labels for one in halves])
+        qid = np.repeat(np.arange(len(halves)), [len(one.test) for one in halves])
+        point.n_targets.append(len(halves))
+        for name, parts in scores.items():
+            judged = evaluate(labels, np.concatenate(parts), qid, measures=MEASURES)
+            point.values.setdefault(name, []).append([judged[one] for one in MEASURES])
+
+    def _scores(self, club: Opinions, features: Ints, user: Halves) -> dict[str, Floats]:
+        """Return the scores of a user's test films by every ranker."""
+        rated = club.take_rows(user.train)
+        viewers = self.ratings.users[features]
+        target = Target(club, user.train, user.train_labels, viewers, rated)
+        out = {RANDOM: np.zeros(len(user.test))}  # (measures are expectations over ties)
+        for method in self.methods:
+            out[method] = METHODS[method](target)[user.test]
+        return out
+
+
+#: Figure, what is varied, and the experiment.
+FIGURES: dict[int, tuple[str, Callable[[Study, int, int], list[Point]]]] = {
+    5: ("number of features", Study.number_of_features),
+    6: ("feature density", Study.feature_density),
+    7: ("feedback density", Study.feedback_density),
+}
+
+
+def run(study: Study, figure: int, splits: int = 1, seed: int = 0) -> list[Point]:
+    """Return the points of a figure."""
+    return FIGURES[figure][1](study, splits, seed)
+
+
+def factor_scores(club: Opinions, users: Sequence[Halves]) -> list[Floats]:
+    """Return the scores of every target's test films by alternating least squares (64 factors).
+
+    One factorisation of all viewers' ratings and the targets' training halves; a rating is the
+    confidence that the film is liked, as in the package.
+    """
+    from scipy.sparse import csr_matrix
+
+    rows = [club.column, *(np.full(len(f.train), club.n_columns + k) for k, f in enumerate(users))]
+    columns = [club.row, *(one.train for one in users)]
+    values = [club.value, *(one.train_labels for one in users)]
+    shape = (club.n_columns + len(users), club.n_rows)
+    cells = (np.concatenate(rows), np.concatenate(columns))
+    matrix = csr_matrix((np.concatenate(values).astype(np.float32), cells), shape)
+    als: Any = import_module("implicit.als")
+    with threadpool_limits(1, "blas"):
+        model = als.AlternatingLeastSquares(factors=64, random_state=0, num_threads=1)
+        model.fit(matrix, show_progress=False)
+    of_users, of_items = np.asarray(model.user_factors), np.asarray(model.item_factors)
+    return [
+        (of_items[one.test] @ of_users[club.n_columns + k]).astype(np.float64)
+        for k, one in enumerate(users)
+    ]
+
+
+def write_table(title: str, points: Sequence[Point], rankers: Sequence[str]) -> None:
+    """Write one block per measure, one line per ranker and one column per point."""
+    write(f"\n{title}")
+    users = "  ".join(f"{p.label}: {sum(p.n_targets) / len(p.n_targets):.0f}" for p in points)
+    write(f"target users per split: {users}")
+    width = max(map(len, rankers)) + 2
+    for measure in MEASURES:
+        write(f"{measure:{width}}" + "".join(f"{point.label:>10}" for point in points))
+        best = []
+        for point in points:
+            values = [point.mean(name, measure) for name in rankers]
+            best.append(min(values) if measure == "disagreement" else max(values))
+        for name in rankers:
+            cells = []
+            for point, top in zip(points, best):
+                value = point.mean(name, measure)
+                cells.append(f"{value:.3f}{'*' if value == top else ' '}".rjust(10))
+            write(f"  {name:{width - 2}}" + "".join(cells))
+
+
+def draw(
+    title: str,
+    varied: str,
+    points: Sequence[Point],
+    rankers: Sequence[str],
+    folder: str,
+) -> Path:
+    """Draw four panels with one line per ranker as a PNG in the folder; return its path."""
+    figure, panels = new_figure(2, 2, (10, 7))
+    for panel, measure in zip(panels, MEASURES):
+        for name in rankers:
+            values = [point.mean(name, measure) for point in points]
+            dashed = "--" if name == "random" else "-"
+            panel.plot([point.x for point in points], values, dashed, marker="o", label=name)
+        panel.set_title(measure)
+        panel.set_xlabel(varied)
+    figure.suptitle(title)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center")
+    name = title.split(":")[0].lower().replace(" ", "_")
+    return save_figure(figure, Path(folder) / f"{name}.png")
+
+
+@app.command("figures")
+@click.argument("ratings")
+@list_option("--figures", (5, 6, 7), choices=(5, 6, 7))
+@list_option("--methods", tuple(METHODS), kind=str, choices=tuple(METHODS))
+@click.option("--targets", type=int, default=1000, help="users to rank for, at most")
+@click.option("--features", type=int, default=2000, help="viewers to learn from, at most")
+@click.option("--splits", type=int, default=1, help="the paper has 5 and 6")
+@click.option("--seed", type=int, default=0)
+@click.option("--plots", help="folder for the figures; needs matplotlib")
+@click.option("--jobs", type=int)
+def figures_command(
+    ratings: str,
+    figures: Sequence[int],
+    methods: Sequence[str],
+    targets: int,
+    features: int,
+    splits: int,
+    seed: int,
+    plots: str | None,
+    jobs: int | None,
+) -> None:
+    """Order films that users have seen: figures 5 to 7.
+
+    Half of the films of each target user are learned from, half are ranked. Three experiments vary
+    the number of viewers that are features (figure 5), how many films these rated (figure 6), and
+    how many the target user rated (figure 7). All rankers use the same halves.
+    """
+    table = read_ratings(ratings)
+    study = Study(table, methods, targets, features, jobs)
+    write(f"{table!r}; {', '.join(MEASURES)}; on EachMovie, chance has .5, .45, .41")
+    for figure in figures:
+        began = time.perf_counter()
+        points = run(study, figure, splits, seed)
+        title = f"Figure {figure}: {FIGURES[figure][0]}"
+        if not points:
+            write(f"\n{title}: no group has {_FEWEST} users")
+            continue
+        write_table(title, points, study.rankers)
+        write(f"({time.perf_counter() - began:.0f} s)")
+        if plots is not None:
+            path = draw(title, FIGURES[figure][0], points, study.rankers, plots)
+            write(f"drawn: {path}")
+
+
+# -- the top-N table --------------------------------------------------------------------------
+
+#: The methods of `Recommender`, and some of those above.
+TOP_N_METHODS = ("auto", "ease", "popularity", *(m for m in METHODS if m != "popularity"))
+TOP_N_DEFAULT = ("auto", "ease", "popularity", "mean", "vsim", "rankboost")
+TOP_N_MEASURES = ("ndcg@10", "recall@10", "ndcg@10 liked", "recall@10 liked")
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class TopN:
+    """How well one method finds hidden films.
+
+    Attributes
+    ----------
+    values : dict from measure to array
+        One value per user; NaN where nothing was hidden.
+    fit_seconds, user_milliseconds : float
+        Processor time of fitting, and per user of recommending.
+    """
+
+    values: dict[str, Floats]
+    fit_seconds: float
+    user_milliseconds: float
+
+
+def measure_top_n(
+    ratings: Ratings, train: Opinions, test: Opinions, users: Ints, method: str
+) -> TopN:
+    """Learn from one part of the ratings, and look for the other.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        All of them.
+    train, test : Opinions
+        The two parts, see `crucial.recommend.hold_out`.
+    users : int array
+        Columns of the users to recommend to.
+    method : str
+        One of `TOP_N_METHODS`.
+    """
+    known = Ratings.from_columns(
+        ratings.users[train.column].tolist(), ratings.items[train.row].tolist(), train.value
+    )
+    best = np.full((len(users), _TOP), -1)
+    began = fitted = time.process_time()
+    if method in METHODS and method != "popularity":
+        for row, user in enumerate(users.tolist()):
+            items = _best_by_viewers(ratings, train, user, METHODS[method])
+            best[row, : len(items)] = items
+    else:
+        recommender = Recommender(known, method, min_raters=0).fit()
+        fitted = time.process_time()
+        lists = recommender.recommend_all(_TOP, users=ratings.users[users].tolist(), n_jobs=1)
+        for row, found in enumerate(lists):
+            best[row, : len(found.picks)] = [ratings.place_of_item(one.item) for one in found.picks]
+    seconds = time.process_time() - fitted
+    values = {}
+    liked = test.value >= np.median(ratings.rating)
+    for name, kept in (("", np.ones(len(liked), bool)), (" liked", liked)):
+        gains = _gains(test, kept)[users].toarray()
+        values[f"ndcg@10{name}"] = ndcg(best, gains)
+        values[f"recall@10{name}"] = recall(best, gains)
+    return TopN(values, fitted - began, 1e3 * seconds / len(users))
+
+
+def _best_by_viewers(
+    ratings: Ratings, train: Opinions, user: int, ranker: Callable[[Target], Floats]
+) -> Ints:
+    """Return the best unseen films of a user by a ranker that learns from all other users."""
+    viewers = np.delete(np.arange(train.n_columns), user)
+    films, labels = train.of_column(user)
+    if ranker is not mean and len(np.unique(labels)) < 2:
+        return films[:0]  # (no preference to learn from)
+    club = train.take_columns(viewers)
+    target = Target(club, films, labels, ratings.users[viewers], club.take_rows(films))
+    scores = ranker(target)
+    scores[films] = np.nan
+    return best_items(scores, club.row_count, _TOP)[0]
+
+
+def _gains(test: Opinions, kept: Bools) -> Any:
+    """Return 1 for hidden films that count, users x films."""
+    from scipy.sparse import csr_array
+
+    cells = (test.column[kept], test.row[kept])
+    return csr_array((np.ones(int(kept.sum())), cells), (test.n_columns, test.n_rows))
+
+
+def recall(best: Ints, gains: Floats) -> Floats:
+    """Return the share of hidden items among the best, of those that could be there."""
+    taken = np.take_along_axis(gains, np.maximum(best, 0), axis=1)
+    hits = (np.where(best >= 0, taken, 0.0) > 0.0).sum(axis=1)
+    possible = np.minimum((gains > 0.0).sum(axis=1), best.shape[1])
+    return np.asarray(np.divide(hits, possible, np.full(len(best), np.nan), where=possible > 0))
+
+
+def print_top_n(found: dict[str, list[TopN]]) -> None:
+    """Print the mean of every measure over users and splits, and the times."""
+    width = max(map(len, found)) + 2
+    heads = (*TOP_N_MEASURES, "fit s", "user ms")
+    write("".join([" " * width, *(f"{head:>17}" for head in heads)]))
+    for method, splits in found.items():
+        cells = [
+            f"{np.nanmean(np.concatenate([one.values[name] for one in splits])):17.4f}"
+            for name in TOP_N_MEASURES
+        ]
+        cells.append(f"{np.mean([one.fit_seconds for one in splits]):17.2f}")
+        cells.append(f"{np.mean([one.user_milliseconds for one in splits]):17.2f}")
+        write("".join([f"{method:{width}}", *cells]))
+
+
+@app.command("top-n")
+@click.argument("ratings")
+@list_option("--methods", TOP_N_DEFAULT, kind=str, choices=TOP_N_METHODS)
+@click.option("--users", type=int, help="recommend to so many users, drawn at random")
+@click.option("--splits", type=int, default=3)
+@click.option("--seed", type=int, default=0)
+def top_n_command(
+    ratings: str, methods: Sequence[str], users: int | None, splits: int, seed: int
+) -> None:
+    """Find unseen films: the top-N protocol.
+
+    A fifth of the ratings of every user is hidden, and every method names ten films per user out of
+    all that are left. NDCG@10 and recall@10 count hidden films, and once more those alone that the
+    user rated at least as high as the median of all ratings. All methods use the same splits.
+    """
+    table = read_ratings(ratings)
+    found: dict[str, list[TopN]] = {method: [] for method in methods}
+    for split in range(splits):
+        train, test, some = hold_out(Opinions.from_ratings(table), seed + split)
+        if not len(some):
+            raise DataError("no user has two ratings: nothing can be hidden.")
+        if users is not None:
+            some = np.sort(np.random.default_rng(seed + split).permutation(some)[:users])
+        for method in methods:
+            found[method].append(measure_top_n(table, train, test, some, method))
+    write(
+        f"{table!r}; {splits} splits; a fifth hidden; {len(some)} users per split; "
+        f"liked: at least {np.median(table.rating):g}"
+    )
+    print_top_n(found)
+
+
+if __name__ == "__main__":
+    app()

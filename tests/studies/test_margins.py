@@ -1,0 +1,62 @@
+"""The study of smooth margins: figure 2 of Rudin & Schapire (2009)."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import margins
+from margins import progress_share
+
+
+def by_root(r, g, tied):
+    """B from its definitions, with the step of equation 11 found numerically."""
+    right, wrong = (1 + r - tied) / 2, (1 - r - tied) / 2
+
+    def tau(alpha):
+        return right * math.exp(-alpha) + wrong * math.exp(alpha) + tied
+
+    def slope(alpha):
+        return -right * math.exp(-alpha) + wrong * math.exp(alpha)
+
+    alpha = brentq(lambda a: g * tau(a) + slope(a), 1e-12, 20, xtol=1e-14)
+    return (-math.log(tau(alpha)) / alpha - g) / (r - g)
+
+
+@pytest.mark.parametrize("r", [0.1, 0.45, 0.8])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("tied", [0.0, 0.01, 0.04])
+def test_progress_from_its_definitions(r, share, tied):
+    assert progress_share(r, share * r, tied) == pytest.approx(
+        by_root(r, share * r, tied), abs=1e-7
+    )
+
+
+def test_lemma_20_holds_on_the_surface():
+    r, g, values = margins.surface(0.01, 80)
+    there = ~np.isnan(values)
+    assert np.all(values[there] > 0.5)
+    assert np.all(values[there] < 1.0)
+    inside = (g[None, :] < r[:, None]) & (2 / 3 * (1 - r) * (1 - r * r) > 0.01)[:, None]
+    np.testing.assert_array_equal(there, inside)
+    # Towards 1/2 as g nears r (lemma 23).
+    assert progress_share(0.5, 0.4999, 0.01) == pytest.approx(0.5, abs=1e-4)
+
+
+def test_without_ties_at_the_start_it_is_a_ratio_of_logarithms():
+    for r in (0.2, 0.5, 0.9):
+        assert progress_share(r, 0.0, 0.0) == pytest.approx(
+            -0.5 * math.log(1 - r * r) / math.atanh(r) / r
+        )
+
+
+def test_the_surface_is_printed_and_drawn(study, tmp_path):
+    path = tmp_path / "figure.png"
+    said = study("margins", "smooth-progress", "--plot", path).stdout
+    assert "0.523867" in said  # r = .5, g = 0
+    assert f"{by_root(0.5, 0.0, 0.01):.6f}" == "0.523867"
+    assert float(re.search(r"smallest ([\d.]+)", said)[1]) >= 0.5
+    assert path.read_bytes()[:4] == b"\x89PNG"
+    assert study("margins", "smooth-progress", "--tied", 0.9).exit_code == 2
