@@ -28,7 +28,8 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     balance: str
     positive: bool
     rounds: int
-    share: float = 1.0
+    # (no literal: files omit the share that nobody set, which is this very object, and only that)
+    share: float = float("1")
 
 
 class Trial(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
