@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, LabelFeedback
@@ -60,26 +59,6 @@ def test_rounds(table, rate, default_rank, on_perfect):
             np.testing.assert_allclose(found.trace_.column(column), expected, rtol=1e-8, atol=1e-11)
         if len(naive.rounds) < ROUNDS:
             assert found.trace_.stopped == naive.stopped
-
-
-@holds_for(two_classes, rates, st.data(), quick=25, full=400)
-def test_the_order_of_rows(table, rate, data):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    for path in PATHS:
-        with using(path):
-            one, two = (fitted(t, learning_rate=rate) for t in (table, table.take(order)))
-        assert_same_model(one, two)
-
-
-@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=400)
-def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, data):
-    counts = data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    weighted = table.changed(weight=np.array(counts, float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    for path in PATHS:
-        with using(path):
-            assert_same_model(fitted(weighted, max_bins=3), fitted(repeated, max_bins=3))
 
 
 @holds_for(two_classes, quick=25, full=400)

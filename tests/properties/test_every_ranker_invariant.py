@@ -1,7 +1,7 @@
 """Every ranker of the registry learns the same from the same data in another form.
 
-The quick run looks at one data set of each kind, the slow one at 1,000 for each ranker, each in all
-its other forms; the slow one also at trees and losses that are not what a ranker has by default.
+This is the one place for it: defaults, trees, losses and other settings of rankers. Each data set
+is learned from in all its other forms.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.types import Floats
+from naive.paths import PATHS, using
+from naive.rankers import WITHOUT_QUERIES
+from naive.sweep import holds_for
 
-# Compares all rows with all, and refuses queries.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 FEW: dict[str, dict[str, Any]] = {
     "gradient": {"min_rows": 3},  # (20, the default, would leave one split in so few rows)
     "ranknet": {"max_iter": 5},
@@ -52,7 +50,22 @@ VARIANTS: dict[str, dict[str, Any]] = {
         for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
     },
     "gradient symmetric trees": {"symmetric": True},
+    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge")},
+    **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
+    "ranknet adam": {"solver": "adam"},
     "rankboost largest_drop": {"choice": "largest_drop"},
+    "rankboost exact": {"choice": "steepest_positive", "step": "exact"},
+    "rankboost cumulative": {"step": "exact", "positive_weights": "cumulative"},
+    "rankboost balanced": {"balance": "queries", "gain": "exp", "max_bins": 3},
+    "rankboost abstentions": {"default_rank": 0, "learning_rate": 1.0},
+    "rankboost feature": {"weak": "feature", "step": "numeric"},
+    "adaboost smooth": {"step": "smooth", "max_bins": 3},
+    "logistic balanced": {"balance": "queries", "gain": "exp"},
+    "pnorm-push pairs": {"p": 16, "balance": "pairs"},
+    "rankboost-plus optimal": {"search": "optimal"},
+    "rankboost-plus balanced": {"gain": "linear", "balance": "queries", "static_after": 2},
+    "ranking-svm poly": {"kernel": "poly"},
+    "smooth-margin line": {"step": "line_search"},
     "ranking-svm rbf": {"kernel": "rbf"},
     "rankrls rbf": {"kernel": "rbf"},
 }
@@ -137,12 +150,27 @@ def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     return replace(again, weight=np.ones(len(again.y))), data
 
 
+def absent_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    wrong = Rows(random.permuted(data.X), 1.0 - data.y, data.qid, np.zeros(len(data.y)))
+    both = [
+        np.concatenate((old, new)) for old, new in zip(vars(data).values(), vars(wrong).values())
+    ]
+    return Rows(*both), data
+
+
+def sparse_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    other = replace(data, X=sp.csr_array(data.X))
+    return other, other
+
+
 INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]] = {
     "rows": shuffled_rows,
     "queries": renamed_queries,
     "columns": shuffled_columns,
     "monotone": stretched_features,
     "weights": repeated_rows,
+    "weight 0": absent_rows,
+    "sparse": sparse_rows,
 }
 # Who cannot promise what, and why.
 OF_VALUES = {
@@ -156,6 +184,8 @@ EXCUSED = {
     **{("monotone", name): "looks at distances between values" for name in OF_NEIGHBOURS},
     **{("columns", name): "takes features in the order of columns" for name in OF_NEIGHBOURS},
     **{("columns", name): "draws column by column" for name in OF_DRAWS},
+    **{("sparse", name): "iterates over sparse rows" for name in ("rankrls", "rankrls rbf")},
+    ("monotone", "rankboost feature"): "adds up values of features",
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
     **{("queries", name): "has no queries" for name in WITHOUT_QUERIES},
     **{
@@ -205,19 +235,11 @@ def compare(name: str, kind: str, first: Rows, seed: int, known: dict[bytes, Flo
     np.testing.assert_allclose(found / span, expected / span, atol=1e-6, err_msg=kind)
 
 
-@pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[0] in RANKERS])
-@settings(max_examples=1)
-@given(data=rows(), seed=st.integers(0, 100))
-def test_another_form(name: str, kind: str, data: Rows, seed: int) -> None:
-    check(name, [kind], data, seed)
-
-
-@pytest.mark.slow
+@holds_for(rows(), st.integers(0, 100), st.sampled_from(PATHS), quick=3, full=1000)
 @pytest.mark.parametrize("name", [*sorted(RANKERS), *VARIANTS])
-@settings(max_examples=1000)
-@given(data=rows(), seed=st.integers(0, 100))
-def test_another_form_at_length(name: str, data: Rows, seed: int) -> None:
-    check(name, [kind for one, kind in CASES if one == name], data, seed)
+def test_another_form(name: str, data: Rows, seed: int, path: str) -> None:
+    with using(path):
+        check(name, [kind for one, kind in CASES if one == name], data, seed)
 
 
 @pytest.mark.slow

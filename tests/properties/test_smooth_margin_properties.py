@@ -11,7 +11,7 @@ from crucial import LabelFeedback, PairFeedback, RankBoost, SmoothMarginRanker, 
 from crucial.data.groups import Groups
 from crucial.errors import NotSeparableWarning
 from naive.pairs import from_labels, from_list
-from naive.paths import PATHS, quiet, using
+from naive.paths import quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables
 
@@ -157,28 +157,6 @@ def assert_same(one, two):
     np.testing.assert_allclose(
         one.trace_.column("smooth_margin"), two.trace_.column("smooth_margin"), atol=1e-8
     )
-
-
-@holds_for(separable(), ways, st.data(), **REACH)
-def test_the_order_of_rows_and_the_names_of_queries(table, way, data):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    names = data.draw(st.permutations(["b", "a", "zz"]))
-    moved = table.take(order)
-    moved = moved.changed(qid=np.array([names[q] for q in moved.qid]))
-    for path in PATHS:
-        with using(path):
-            assert_same(fitted(table, way, 8), fitted(moved, way, 8))
-
-
-@holds_for(separable(), ways, st.data(), **REACH)
-def test_a_weight_of_2_is_a_row_twice(table, way, data):
-    counts = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    )
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.changed(weight=None).take(np.repeat(np.arange(table.n_rows), counts))
-    assert_same(fitted(weighted, way, 8), fitted(repeated, way, 8))
 
 
 @holds_for(separable(), ways, **REACH)

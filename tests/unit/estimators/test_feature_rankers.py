@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
@@ -64,26 +63,6 @@ def test_without_queries_it_refuses_to_predict_and_says_why(ranker, tmp_path):
     # Trained without queries, all rows that come are one.
     alone = ranker().fit(X[:15], y[:15])
     assert alone.predict(X[:5]).tolist() == alone.predict(X[:5], qid=[7] * 5).tolist()
-
-
-@pytest.mark.parametrize("ranker", ALL)
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"n_intervals": 1}, r"'n_intervals' parameter of \w+ must be an int in \[2, 65535\]"),
-        ({"n_intervals": 2.0}, r"'n_intervals' parameter of \w+ must be an int"),
-        ({"n_intervals": 16}, r"'n_intervals' parameter of \w+ must be at most 15, the number of"),
-        ({"centre": "median"}, r"'centre' parameter of \w+ must be one of 'mean'"),
-        ({"order": "worst"}, r"'order' parameter of \w+ must be one of 'given'"),
-        ({"cycles": 0}, r"'cycles' parameter of \w+ must be an int in \[1, 1000000\]"),
-        ({"n_jobs": 0}, r"'n_jobs' parameter of \w+ must be a nonzero int"),
-        ({"verbose": -1}, r"'verbose' parameter"),
-    ],
-)
-def test_parameters_that_cannot_be(ranker, parameters, words):
-    X, y, qid = problem()
-    with pytest.raises(ParameterError, match=words):
-        ranker(**parameters).fit(X, y, qid=qid)
 
 
 @pytest.mark.parametrize("prec", [0, -1, 0.0, 1.5, "ten", True])
@@ -188,19 +167,6 @@ def test_an_eval_set_decides_the_steps_to_keep(ranker):
     ):
         with pytest.raises(DataError, match=words):
             ranker().fit(X, y, qid=qid, **wrong)
-
-
-@pytest.mark.parametrize("ranker", ALL)
-def test_sparse_rows_and_threads_do_not_matter(ranker):
-    X, y, qid = problem()
-    X[X < 0.2] = 0.0
-    dense = ranker(n_jobs=1).fit(X, y, qid=qid)
-    sparse = ranker(n_jobs=3).fit(csr_array(X), y, qid=qid)
-    assert sparse.model_.weights == dense.model_.weights
-    found = sparse.predict(csr_array(X), qid=qid)
-    assert found.tobytes() == dense.predict(X, qid=qid).tobytes()
-    single = ranker().fit(X.astype(np.float32), y, qid=qid)
-    assert np.mean(np.abs(single.predict(X.astype(np.float32), qid=qid) - found)) < 1e-6
 
 
 @pytest.mark.parametrize("ranker", ALL)

@@ -174,31 +174,6 @@ def test_lambda_raises_its_measure(measure):
         assert last == pytest.approx((1.0 - value) / (1.0 - start), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"loss": "hinge"}, "'loss'"),
-        ({"weak": "forest"}, "'weak'"),
-        ({"max_leaves": 1}, "'max_leaves'"),
-        ({"k": 0}, "'k'"),
-        ({"truncation": 0}, "'truncation'"),
-        ({"sigmoid": 0.0}, "'sigmoid'"),
-        ({"measure": "err"}, "'measure'"),
-        ({"decay": 0.0}, "'decay'"),
-        ({"permutations": 0}, "'permutations'"),
-        ({"interactions": 3}, "'interactions'"),
-        ({"l2": -1.0}, "'l2'"),
-        ({"subsample_rows": 0.0}, "'subsample_rows'"),
-        ({"max_features": 1.5}, "'max_features'"),
-        ({"max_bins": 256}, "'max_bins'"),
-        ({"weak": "stump", "max_leaves": 4}, "trees of 2 leaves, and max_leaves is 4. Set weak="),
-    ],
-)
-def test_wrong_parameters_are_refused(bad, message):
-    with pytest.raises(ParameterError, match=message):
-        fitted(**bad)
-
-
 def test_more_rows_per_leaf_than_there_are_make_no_tree():
     with pytest.warns(UserWarning, match="no round could be made"):
         ranker = fitted(min_rows=10_000)
@@ -222,3 +197,8 @@ def test_weights_that_are_no_numbers_of_rows(ranker):
     X = np.arange(100.0)[:, None] % 7
     with pytest.warns(NoProgressWarning, match=r"weights of the rows add up to 1, and two leaves"):
         ranker.fit(X, X[:, 0] > 3, sample_weight=np.full(100, 0.01))
+
+
+def test_stumps_are_trees_of_two_leaves():
+    with pytest.raises(ParameterError, match="trees of 2 leaves, and max_leaves is 4"):
+        fitted(weak="stump", max_leaves=4)

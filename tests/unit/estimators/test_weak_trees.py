@@ -198,30 +198,6 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
 
 
-def test_a_weight_of_two_is_a_row_twice() -> None:
-    counts = np.random.default_rng(2).integers(0, 3, N)
-    for kind in (RankBoost, PNormPush):
-        how = {"n_estimators": 5, "weak": "tree", "min_rows": 5}
-        one = kind(**how).fit(X, Y, qid=QID, sample_weight=counts)
-        two = kind(**how).fit(X.repeat(counts, axis=0), Y.repeat(counts), qid=QID.repeat(counts))
-        np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("kind", OF_QUERIES)
-def test_order_of_rows_and_queries_and_rising_transforms_change_nothing(kind: Any) -> None:
-    how = {"n_estimators": 3, "weak": "tree", "min_rows": 5}
-    order = np.random.default_rng(1).permutation(N)
-    names = np.array([f"q{(q * 7) % 12}" for q in QID])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        one = kind(**how).fit(X, Y, qid=QID)
-        moved = kind(**how).fit(X[order], Y[order], qid=names[order])
-        bent = np.column_stack((np.exp(X[:, 0]), X[:, 1] ** 3, 5.0 * X[:, 2], X[:, 3]))
-        other = kind(**how).fit(bent, Y, qid=QID)
-    np.testing.assert_allclose(moved.predict(X), one.predict(X), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(other.predict(bent), one.predict(X), rtol=1e-12)
-
-
 def test_an_eval_set_chooses_the_round_and_staged_scores_agree() -> None:
     how = {"early_stopping_rounds": 5, "stopping_tolerance": 0.0, "eval_metric": "ndcg@5"}
     ranker = RankBoost(60, 0.5, weak="tree", **how)
