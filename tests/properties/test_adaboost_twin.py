@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, LabelFeedback
@@ -68,23 +67,6 @@ def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
     assert one.model_.weights == moved.model_.weights
     live = ones(table) > 0
     np.testing.assert_array_equal(one.predict(table.X[live]), moved.predict(np.exp(table.X[live])))
-
-
-@holds_for(two_classes, quick=15, full=500)
-def test_sparse_input_threads_and_warm_starts_change_nothing(table):
-    table = table.changed(X=np.nan_to_num(table.X))
-    whole = fitted(table)
-    for other in (
-        fitted(table.changed(X=sp.csr_array(table.X))),
-        fitted(table, n_jobs=2),
-    ):
-        assert other.model_.rankers == whole.model_.rankers
-        assert other.model_.weights == whole.model_.weights
-    part = AdaBoostRanker(4, 1.0, max_bins=None, warm_start=True)
-    with quiet():
-        part.fit(table.X, table.y, sample_weight=table.weight)
-        part.set_params(n_estimators=ROUNDS).fit(table.X, table.y, sample_weight=table.weight)
-    assert part.model_.weights == whole.model_.weights
 
 
 @pytest.mark.kernels

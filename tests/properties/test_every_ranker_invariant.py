@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from crucial import Groups, load_model
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.types import Floats
 from naive.paths import PATHS, using
@@ -52,6 +53,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "gradient symmetric trees": {"symmetric": True},
     **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge")},
     **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
+    **{
+        f"{name} tree": {"splitter": "tree", "min_rows": 4}
+        for name in ("crank", "treerank", "treerank-aggregation", "treerank-tournament")
+    },
     "ranknet adam": {"solver": "adam"},
     "rankboost largest_drop": {"choice": "largest_drop"},
     "rankboost exact": {"choice": "steepest_positive", "step": "exact"},
@@ -108,8 +113,8 @@ def rows(draw: st.DrawFn) -> Rows:
     return Rows(X, y, qid.astype(float), random.integers(1, 4, n).astype(float))
 
 
-def fitted(name: str, data: Rows, **more: Any) -> Any:
-    ranker = ranker_class(own(name))()
+def fitted(name: str, data: Rows, ranker: Any = None, **more: Any) -> Any:
+    ranker = ranker_class(own(name))() if ranker is None else ranker
     settings = {"n_estimators": 6} if "n_estimators" in ranker.get_params() else {}
     ranker.set_params(**(settings | FEW.get(own(name), {}) | VARIANTS.get(name, {}) | more))
     queries = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
@@ -240,6 +245,33 @@ def compare(name: str, kind: str, first: Rows, seed: int, known: dict[bytes, Flo
 def test_another_form(name: str, data: Rows, seed: int, path: str) -> None:
     with using(path):
         check(name, [kind for one, kind in CASES if one == name], data, seed)
+
+
+@pytest.mark.parametrize("name", [*sorted(RANKERS), *VARIANTS])
+def test_files_threads_and_warm_starts_keep_every_bit(name: str, tmp_path: Any) -> None:
+    random = np.random.default_rng(5)
+    X = random.normal(size=(90, 4))
+    y = (X[:, 0] + random.normal(size=90) > 0.3).astype(float)
+    data = Rows(X, y, random.integers(0, 3, 90).astype(float), random.integers(1, 4, 90) * 1.0)
+    known = ranker_class(own(name))().get_params()
+    drawn = {"subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
+    if "trees" not in name and own(name) != "gradient":
+        drawn = {}
+    drawn = {key: value for key, value in drawn.items() if key in known}
+    with using("compiled"):
+        one, three = (fitted(name, data, n_jobs=jobs, **drawn) for jobs in (1, 3))
+        expected = scores(name, one, data).tobytes()
+        assert three.model_ == one.model_
+        assert scores(name, three, data).tobytes() == expected
+        one.save(tmp_path / "m.json")
+        groups = Groups.from_qid(None if own(name) in WITHOUT_QUERIES else data.qid, 90)
+        assert load_model(tmp_path / "m.json").predict(X, groups).tobytes() == expected
+        if "warm_start" in known:
+            short = fitted(name, data, n_estimators=2, warm_start=True, **drawn)
+            grown = fitted(name, data, ranker=short, n_estimators=6)
+            assert scores(name, grown, data).tobytes() == expected
+            losses = (ranker.trace_.column("log_loss").tobytes() for ranker in (one, grown))
+            assert next(losses) == next(losses)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from crucial import LabelFeedback, PairFeedback, RankBoost, SmoothMarginRanker, 
 from crucial.data.groups import Groups
 from crucial.errors import NotSeparableWarning
 from naive.pairs import from_labels, from_list
-from naive.paths import quiet, using
+from naive.paths import quiet
 from naive.sweep import holds_for
 from naive.tables import tables
 
@@ -157,34 +157,6 @@ def assert_same(one, two):
     np.testing.assert_allclose(
         one.trace_.column("smooth_margin"), two.trace_.column("smooth_margin"), atol=1e-8
     )
-
-
-@holds_for(separable(), ways, **REACH)
-def test_a_continued_run_is_a_longer_one(table, way):
-    long = fitted(table, way, 20)
-    with quiet():
-        short = table.fit(SmoothMarginRanker(6, n_jobs=1, warm_start=True, **way))
-        for rounds in (7, 13, 20):
-            if len(short.trace_) < rounds - 1:
-                break  # (nothing was left to do)
-            table.fit(short.set_params(n_estimators=rounds))
-    assert short.ensemble_.rankers == long.ensemble_.rankers[: len(short.trace_)]
-    assert short.ensemble_.weights == long.ensemble_.weights[: len(short.trace_)]
-    if len(short.trace_) == len(long.trace_):
-        assert short.separable_round_ == long.separable_round_
-        for name in ("smooth_margin", "margin"):
-            same = short.trace_.column(name).tobytes() == long.trace_.column(name).tobytes()
-            assert same
-
-
-@holds_for(tables(), ways, **REACH)
-def test_every_number_of_threads(table, way):
-    with using("compiled"):
-        one, three = (
-            quietly(table, SmoothMarginRanker(8, n_jobs=n_jobs, **way)) for n_jobs in (1, 3)
-        )
-    assert one.ensemble_.weights == three.ensemble_.weights
-    assert one.trace_.to_dict().keys() == three.trace_.to_dict().keys()
 
 
 def quietly(table, ranker):

@@ -121,13 +121,6 @@ def test_a_file_gives_the_same_scores(name: str, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_threads_change_nothing(name: str) -> None:
-    one, two = fitted(name, n_jobs=1), fitted(name, n_jobs=2)
-    assert scores(one, name) == scores(two, name)
-    assert one.model_ == two.model_
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_names_of_features_stay_with_the_model(name: str, tmp_path: Any) -> None:
     frame = pd.DataFrame(DATA.X, columns=["bm25", "clicks", "age", "length"])
     with warnings.catch_warnings():

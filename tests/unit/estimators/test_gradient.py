@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate, load_model
+from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from naive.paths import PATHS, using
 
@@ -34,22 +34,6 @@ def test_every_loss_learns_what_no_sum_of_features_can(loss):
     assert losses[-1] < losses[0] < 1.0
     assert max(len(one.values) for one in tree.model_.rankers) == 8
     assert {len(one.values) for one in stump.model_.rankers} == {2}
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_files_threads_and_warm_starts_keep_every_bit(loss, tmp_path):
-    how = {"loss": loss, "subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
-    whole = fitted(n_estimators=8, n_jobs=1, **how)
-    expected = whole.predict(X).tobytes()
-    with using("compiled"):
-        one, three = (fitted(n_estimators=8, n_jobs=jobs, **how) for jobs in (1, 3))
-        assert one.predict(X).tobytes() == three.predict(X).tobytes()
-    whole.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").predict(X).tobytes() == expected
-    grown = fitted(n_estimators=3, warm_start=True, **how)
-    grown.set_params(n_estimators=8).fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
-    assert grown.predict(X).tobytes() == expected
-    assert fitted(n_estimators=8, random_state=1, **how).predict(X).tobytes() != expected
 
 
 @pytest.mark.parametrize("path", PATHS)

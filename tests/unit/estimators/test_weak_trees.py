@@ -21,13 +21,11 @@ from crucial import (
     RankBoostPlus,
     SmoothMarginRanker,
     inspection,
-    load_model,
 )
 from crucial.errors import ParameterError
 from crucial.model.tree import Tree
 from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.push import PNormLoss
-from naive.paths import using
 
 RANDOM = np.random.default_rng(0)
 N = 360
@@ -71,29 +69,6 @@ def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
     assert all(isinstance(one, Tree) for one in tree.model_.rankers)
     losses = tree.trace_.column("log_loss")
     assert (np.diff(losses, prepend=0.0) < 1e-9).all()
-
-
-@pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
-def test_files_threads_and_warm_starts_keep_every_bit(kind: Any, tmp_path: Any) -> None:
-    how = {"subsample_rows": 0.8, "max_features": 0.6}
-    if kind is not SmoothMarginRanker:
-        how["subsample"] = 0.7
-    whole = fitted(kind, n_estimators=6, n_jobs=1, **how)
-    expected = whole.predict(X).tobytes()
-    whole.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").predict(X).tobytes() == expected
-    grown = fitted(kind, n_estimators=2, warm_start=True, **how).set_params(n_estimators=6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            grown.fit(X[TRAIN], TWO[TRAIN])
-        else:
-            grown.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
-    assert grown.predict(X).tobytes() == expected
-    assert grown.trace_.column("log_loss").tobytes() == whole.trace_.column("log_loss").tobytes()
-    with using("compiled"):
-        one, three = (fitted(kind, n_estimators=3, n_jobs=jobs, **how) for jobs in (1, 3))
-    assert one.predict(X).tobytes() == three.predict(X).tobytes()
 
 
 @pytest.mark.parametrize(
