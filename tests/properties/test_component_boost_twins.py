@@ -35,11 +35,7 @@ def logit(table, **more):
 
 @pytest.mark.kernels
 @holds_for(
-    two_classes,
-    st.sampled_from([1.0, 0.3]),
-    st.sampled_from(["learned", 0, 1]),
-    quick=40,
-    full=800,
+    two_classes, st.sampled_from([1.0, 0.3]), st.sampled_from(["learned", 0, 1]), quick=40, full=800
 )
 def test_logitboost_rounds(table, rate, default_rank):
     naive = NaiveLogitBoost(table.X, 2 * table.y - 1, ones(table), rate, 4.0, default_rank)

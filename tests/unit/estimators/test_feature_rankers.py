@@ -9,13 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
-from crucial.errors import (
-    DataError,
-    DataWarning,
-    NoProgressWarning,
-    NotRankedError,
-    ParameterError,
-)
+from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
 from crucial.estimators.registry import ranker_class
 
 ALL = [FeatureRank, BLFeatureRank, DiffRank]

@@ -102,9 +102,7 @@ def test_equal_labels_are_not_compared() -> None:
     assert gradient[0] < 0
 
 
-@given(
-    st.lists(st.lists(st.floats(-800, 800), min_size=1, max_size=9), min_size=1, max_size=6),
-)
+@given(st.lists(st.lists(st.floats(-800, 800), min_size=1, max_size=9), min_size=1, max_size=6))
 def test_running_sums_begin_anew(runs: list[list[float]]) -> None:
     first = np.concatenate(([0], np.cumsum([len(one) for one in runs])[:-1])).astype(np.int64)
     found = running_log_sums(np.concatenate(runs), first)
