@@ -89,6 +89,7 @@ class Rows:
     y: Floats
     qid: Floats
     weight: Floats
+    without: int | None = None  # (a query of weight 0)
 
     def taken(self, rows: Any) -> Rows:
         return Rows(self.X[rows], self.y[rows], self.qid[rows], self.weight[rows])
@@ -117,7 +118,9 @@ def fitted(name: str, data: Rows, ranker: Any = None, **more: Any) -> Any:
     ranker = ranker_class(own(name))() if ranker is None else ranker
     settings = {"n_estimators": 6} if "n_estimators" in ranker.get_params() else {}
     ranker.set_params(**(settings | FEW.get(own(name), {}) | VARIANTS.get(name, {}) | more))
-    queries = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
+    queries: dict[str, Any] = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
+    if data.without is not None:
+        queries["query_weight"] = (data.qid != data.without) * 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return ranker.fit(data.X, data.y, sample_weight=data.weight, **queries)
@@ -155,12 +158,30 @@ def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     return replace(again, weight=np.ones(len(again.y))), data
 
 
+def longer(data: Rows, X: Floats, y: Any, qid: Any, weight: Any) -> Rows:
+    """Return the rows and some more."""
+    first, more = (data.X, data.y, data.qid, data.weight), (X, y, qid, weight)
+    return Rows(*map(np.concatenate, zip(first, more, strict=True)))
+
+
 def absent_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
-    wrong = Rows(random.permuted(data.X), 1.0 - data.y, data.qid, np.zeros(len(data.y)))
-    both = [
-        np.concatenate((old, new)) for old, new in zip(vars(data).values(), vars(wrong).values())
-    ]
-    return Rows(*both), data
+    wrong = random.permuted(data.X)
+    return longer(data, wrong, 1.0 - data.y, data.qid, np.zeros(len(data.y))), data
+
+
+def absent_query(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    ones = np.ones(len(data.y))
+    other = longer(data, random.permuted(data.X), 1.0 - data.y, 99.0 * ones, ones)
+    return replace(other, without=99), data
+
+
+def lone_row(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    return longer(data, 2.0 * data.X[:1], [1.0], [99.0], [1.0]), data
+
+
+def columns_in_memory(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    other = replace(data, X=np.asfortranarray(data.X))
+    return other, other
 
 
 def sparse_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
@@ -176,6 +197,9 @@ INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]]
     "weights": repeated_rows,
     "weight 0": absent_rows,
     "sparse": sparse_rows,
+    "query weight 0": absent_query,
+    "lone row": lone_row,
+    "memory": columns_in_memory,
 }
 # Who cannot promise what, and why.
 OF_VALUES = {
@@ -192,7 +216,11 @@ EXCUSED = {
     **{("sparse", name): "iterates over sparse rows" for name in ("rankrls", "rankrls rbf")},
     ("monotone", "rankboost feature"): "adds up values of features",
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
-    **{("queries", name): "has no queries" for name in WITHOUT_QUERIES},
+    **{
+        (kind, name): "has no queries"
+        for kind in ("queries", "query weight 0", "lone row")
+        for name in WITHOUT_QUERIES
+    },
     **{
         (kind, f"gradient {loss}"): "draws row by row"
         for kind in ("rows", "queries", "weights")

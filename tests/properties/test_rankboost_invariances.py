@@ -69,21 +69,6 @@ def test_columns_given_twice_change_nothing(table, way):
 
 
 @holds_for(tables(), ways, **REACH)
-def test_rows_without_a_pair_change_nothing(table, way):
-    """One more query of one row, and one whose labels are all equal."""
-    more = 4
-    longer = table.changed(
-        X=np.concatenate((table.X, np.full((more, table.X.shape[1]), 77.0))),
-        y=np.concatenate((table.y, [5.0, 1.0, 1.0, 1.0])),
-        qid=np.concatenate((table.qid, [50, 60, 60, 60])),
-        weight=None if table.weight is None else np.concatenate((table.weight, np.ones(more))),
-    )
-    model, again = fitted(table, way), fitted(longer, way)
-    assert_same_model(again, model)
-    assert again.model_.training["skipped_queries"] >= 2
-
-
-@holds_for(tables(), ways, **REACH)
 def test_numpy_and_compiled_kernels(table, way):
     with using("plain"):
         model = fitted(table, way)
@@ -94,42 +79,6 @@ def test_numpy_and_compiled_kernels(table, way):
 # -- threads ------------------------------------------------------------------------------
 
 LETOR = make_letor(n_queries=25, docs_per_query=50, n_features=50, seed=3)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    "way",
-    [
-        {"choice": "steepest", "step": "bound"},
-        {"choice": "steepest_positive", "step": "exact", "gain": "exp"},
-        {"choice": "largest_drop", "step": "exact"},
-        {"choice": "steepest", "step": "bound", "balance": "queries", "subsample": 0.5},
-        {"choice": "largest_drop", "step": "exact", "subsample": 0.5},
-        {"choice": "steepest", "step": "exact", "max_bins": None},
-        {"choice": "steepest", "step": "numeric", "weak": "feature"},
-        {"choice": "steepest", "step": "bound", "early_stopping_rounds": 5},
-        {"choice": "largest_drop", "step": "exact", "positive_weights": "cumulative"},
-    ],
-    ids=lambda way: "-".join(str(value) for value in way.values()),
-)
-def test_the_same_bytes_for_any_number_of_threads(way, seed):
-    X, y, qid = LETOR.X, LETOR.y, LETOR.qid
-    with using("compiled"), quiet():
-        models = [
-            RankBoost(12, n_jobs=n_jobs, random_state=seed, record_risks=True, **way).fit(
-                X, y, qid=qid
-            )
-            for n_jobs in (1, 2, 3, 4, 7)
-        ]
-    first = models[0]
-    for other in models[1:]:
-        assert other.ensemble_.rankers == first.ensemble_.rankers
-        assert np.array(other.ensemble_.weights).tobytes() == (
-            np.array(first.ensemble_.weights).tobytes()
-        )
-        for name in ("r", "z", "log_loss", "r1", "r2"):
-            assert other.trace_.column(name).tobytes() == first.trace_.column(name).tobytes()
-        assert other.predict(X).tobytes() == first.predict(X).tobytes()
 
 
 # -- what need not be scanned -------------------------------------------------------------

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from crucial import (
@@ -53,7 +52,6 @@ BAD_FITS = [
         r"Row 0 is 'bad'.*Map names",
     ),
     ("a missing label", {"y": [0, 1, None, 2]}, DataError, r"row 2|Row 2"),
-    ("complex labels", {"y": [0, 1, 2, 1j]}, DataError, "Complex data not supported"),
     ("labels of three axes", {"y": np.zeros((4, 2, 2))}, DataError, r"shape \(4, 2, 2\)"),
     (
         "a judge without preferences",
@@ -138,16 +136,7 @@ BAD_FITS = [
         r"look like group sizes.*np\.repeat\(np\.arange\(len\(sizes\)\), sizes\)",
     ),
     ("qid of two columns", {"qid": np.zeros((4, 2))}, DataError, r"shape \(4, 2\)"),
-    ("complex qid", {"qid": [1j, 1j, 2, 2]}, DataError, "must not be complex"),
     # features
-    ("infinite value", {"X": with_value(inf)}, DataError, "row 2, column 1 is inf"),
-    ("infinite value, sparse", {"X": sp.csr_array(with_value(-inf))}, DataError, "row 2, column 1"),
-    (
-        "infinite value, named",
-        {"X": pd.DataFrame(with_value(inf), columns=["a", "b"])},
-        DataError,
-        "row 2, column 'b' is inf",
-    ),
     (
         "words as values",
         {"X": X.astype(object).astype(str) + "x"},
@@ -179,7 +168,6 @@ BAD_FITS = [
         "the values of 'days' cannot be read as numbers",
     ),
     ("dates as values", {"X": X.astype("M8[D]")}, DataTypeError, "datetime64"),
-    ("complex values", {"X": X * 1j}, DataError, "Complex data not supported"),
     ("no rows", {"X": X[:0], "y": []}, DataError, r"0 sample\(s\)"),
     ("no columns", {"X": X[:, :0]}, DataError, r"0 feature\(s\)"),
     ("one dimension", {"X": X[:, 0]}, DataError, "Expected 2D array, got 1D array"),
@@ -198,12 +186,6 @@ BAD_FITS = [
     ("NaN weight", {"sample_weight": [1, 1, nan, 1]}, DataError, "finite and not negative. Row 2"),
     ("infinite weight", {"sample_weight": [1, 1, 1, inf]}, DataError, "finite .* Row 3 is inf"),
     ("all weights 0", {"sample_weight": [0, 0, 0, 0]}, DataError, "All of the 4 are zero"),
-    (
-        "words as weights",
-        {"sample_weight": list("abcd")},
-        DataError,
-        "sample_weight must be numbers",
-    ),
     ("too few weights", {"sample_weight": [1, 1]}, DataError, r"\(2,\), expected \(4,\)"),
     ("weights of two columns", {"sample_weight": np.ones((4, 2))}, DataError, "must be 1D"),
     (
@@ -260,15 +242,7 @@ BAD_FITS = [
         DataError,
         "eval_qid was given without qid",
     ),
-    (
-        "eval set too narrow",
-        {"eval_set": (X[:, :1], Y)},
-        DataError,
-        "X has 1 features, but RankBoost",
-    ),
-    ("eval labels missing", {"eval_set": (X, Y[:2])}, DataError, "X has 4 rows, y has 2"),
     ("eval set says nothing", {"eval_set": (X, [1, 1, 1, 1])}, DataError, "auc has no value on it"),
-    ("infinite eval value", {"eval_set": (with_value(inf), Y)}, DataError, "row 2, column 1"),
 ]
 
 
@@ -500,20 +474,6 @@ class TestPredict:
             self.named.predict(X)
         with pytest.warns(UserWarning, match="RankBoost was fitted without feature names"):
             self.model.predict(pd.DataFrame(X, columns=["a", "b"]))
-
-    @pytest.mark.parametrize(
-        ("table", "error", "match"),
-        [
-            (with_value(inf), DataError, "row 2, column 1 is inf"),
-            (sp.csr_array(with_value(inf)), DataError, "row 2, column 1 is inf"),
-            (X[:0], DataError, r"0 sample\(s\)"),
-            (X[0], DataError, "Expected 2D array"),
-            (X.astype(str).astype(object) + "?", DataTypeError, "row 0, column 0"),
-        ],
-    )
-    def test_bad_tables(self, table, error, match):
-        with pytest.raises(error, match=match):
-            self.model.predict(table)
 
     def test_scoring_without_the_queries(self):
         with pytest.raises(NotRankedError, match="score needs qid"):

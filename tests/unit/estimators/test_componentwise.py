@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -234,19 +232,3 @@ def test_what_they_refuse_and_what_to_use_instead() -> None:
     for ranker in (LogitBoost(), ComponentwiseBoost(), ComponentwiseBoost(loss="hinge")):
         with pytest.raises(DataError, match="For explicit pairs use RankBoost"):
             ranker.fit_pairs(X, [(0, 1), (2, 3)])
-
-
-@pytest.mark.parametrize(
-    ("loss", "queries"),
-    [*product(["l2", "l1", "exp", "hinge"], [1, 10]), ("binomial", 1)],  # (whose rows are one list)
-)
-def test_the_order_in_memory_makes_no_difference(loss, queries, tmp_path):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(1200, 7))
-    y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
-    files = []
-    for number, table in enumerate((X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2])):
-        ranker = ComponentwiseBoost(10, loss=loss).fit(table, y, qid=np.arange(len(X)) % queries)
-        ranker.save(tmp_path / f"{number}.json")
-        files.append((tmp_path / f"{number}.json").read_bytes())
-    assert files[0] == files[1] == files[2]

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
 from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
@@ -172,23 +171,6 @@ def test_rows_without_a_value_rank_at_the_middle(ranker):
     both = np.vstack([X[:6, :1], unknown])
     scores = fitted.predict(both, qid=[0] * 11)
     assert np.sum(scores[:6] > scores[6]) == np.sum(scores[:6] < scores[6]) == 3
-
-
-@pytest.mark.parametrize("ranker", ALL)
-def test_a_query_of_weight_0_is_none(ranker):
-    X, y, qid = problem(n_queries=4)
-    fewer = qid < 3
-    weighted = ranker().fit(X, y, qid=qid, query_weight={0: 1, 1: 1, 2: 1, 3: 0})
-    without = ranker().fit(X[fewer], y[fewer], qid=qid[fewer])
-    np.testing.assert_allclose(weighted.model_.weights, without.model_.weights)
-    heavy = ranker(balance="queries") if ranker is DiffRank else ranker()
-    twice = clone(heavy).fit(X, y, qid=qid, query_weight={0: 3, 1: 1, 2: 1, 3: 1})
-    rows = np.concatenate([np.flatnonzero(qid == 0)] * 2 + [np.arange(len(y))])
-    names = np.concatenate([np.repeat([10, 11], 15), qid])
-    if ranker is not DiffRank:  # (centres pool rows: one query three times is three queries)
-        return
-    repeated = clone(heavy).fit(X[rows], y[rows], qid=names)
-    assert len(repeated.trace_) == len(twice.trace_)
 
 
 def test_diff_rank_is_rankboosts_loop_with_other_weak_rankers():

@@ -83,12 +83,8 @@ def test_the_gap_is_proven() -> None:
     assert ranker.objective_ - best <= ranker.gap_
 
 
-def test_weights_and_query_weights() -> None:
+def test_query_weights() -> None:
     X, y, qid = problem(queries=4)
-    counts = np.random.default_rng(2).integers(0, 3, len(y))
-    one = InfinitePush().fit(X, y, qid=qid, sample_weight=counts)
-    two = InfinitePush().fit(X.repeat(counts, axis=0), y.repeat(counts), qid=qid.repeat(counts))
-    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-6, atol=1e-9)
     factor = {0: 1.0, 1: 3.0, 2: 0.0, 3: 0.5}
     ranker = InfinitePush(0.01, tol=1e-6).fit(X, y, qid=qid, query_weight=factor)
     keep = qid != 2
@@ -97,12 +93,9 @@ def test_weights_and_query_weights() -> None:
     assert ranker.objective_ == pytest.approx(value + 0.005 * ramps(ranker)[1])
 
 
-def test_sparse_input_and_the_units_of_features_change_nothing() -> None:
+def test_the_units_of_features_change_nothing() -> None:
     X, y, qid = problem(n=60, queries=3)
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.4, 0.0, X)
     dense = InfinitePush(tol=1e-6).fit(X, y, qid=qid)
-    sparse = InfinitePush(tol=1e-6).fit(sp.csr_array(X), y, qid=qid)
-    np.testing.assert_allclose(sparse.predict(X), dense.predict(X), atol=1e-5)
     moved = X * [1e6, 1e-3, -2.0] + [5.0, 0.0, 1.0]
     other = InfinitePush(tol=1e-6).fit(moved, y, qid=qid).predict(moved)
     difference = other - dense.predict(X)

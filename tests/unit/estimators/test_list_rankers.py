@@ -64,26 +64,6 @@ def test_abstentions_count_as_the_mean(ranker: Any) -> None:
 
 
 @every
-def test_a_query_weight_of_0_leaves_a_query_out(ranker: Any) -> None:
-    weights = {q: float(q != 3) for q in range(8)}
-    one = ranker.fit(X, ORDER, qid=QID, query_weight=weights).predict(X)
-    kept = QID != 3
-    two = ranker.fit(X[kept], ORDER[kept], qid=QID[kept]).predict(X)
-    np.testing.assert_allclose(one, two, atol=1e-6)
-    heavy = {q: 1.0 + 9.0 * (q == 3) for q in range(8)}
-    assert np.ptp(ranker.fit(X, ORDER, qid=QID, query_weight=heavy).predict(X) - one) > 1e-3
-
-
-@every
-def test_a_query_of_one_row_is_left_out(ranker: Any) -> None:
-    before = ranker.fit(X, ORDER, qid=QID).predict(X)
-    more = np.vstack([X, X[:1]])
-    ranker.fit(more, np.append(ORDER, 99.0), qid=np.append(QID, 77))
-    np.testing.assert_allclose(ranker.predict(X), before, atol=1e-9)
-    assert ranker.model_.training["queries"] == 8
-
-
-@every
 def test_constant_features_tell_nothing(ranker: Any) -> None:
     with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
         ranker.fit(np.ones((N, 2)), ORDER, qid=QID)

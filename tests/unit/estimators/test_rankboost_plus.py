@@ -209,15 +209,6 @@ def test_features_that_order_nothing_leave_all_scores_at_0():
     assert ranker.basis_ == ()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("search", ["efficient", "optimal"])
-@pytest.mark.parametrize("table", [np.ones((80, 2)), np.full((80, 1), np.nan)])
-def test_constant_features_are_no_candidates(table, search):
-    ranker = RankBoostPlus(5, search=search).fit(table, Y)
-    assert ranker.model_.n_rounds == 0
-    assert ranker.trace_.stopped == "no weak ranker helps"
-
-
 # -- as scikit-learn wants it, for other parameters ---------------------------------------
 
 

@@ -112,11 +112,9 @@ def _norm(ranker, X):
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=named)
-def test_sparse_input_and_units_change_nothing(ranker):
+def test_units_change_nothing(ranker):
     X, y, qid = problem()
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, 0.0, X)
     dense = ranker.fit(X, y, qid=qid).predict(X)
-    np.testing.assert_allclose(ranker.fit(sp.csr_array(X), y, qid=qid).predict(X), dense, atol=1e-3)
     moved = X * np.geomspace(1e-3, 1e5, X.shape[1]) + 7.0
     other = ranker.fit(moved, y, qid=qid).predict(moved)
     np.testing.assert_allclose(other, dense, atol=2e-3)
