@@ -28,11 +28,6 @@ def fitted(table, **more):
         return ranker.fit(table.X, table.y, sample_weight=table.weight)
 
 
-def assert_same_model(one, two):
-    assert list(one.model_.rankers) == list(two.model_.rankers)
-    np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.kernels
 @holds_for(
     two_classes,

@@ -147,23 +147,6 @@ def test_a_line_search_goes_where_g_is_largest(table, weak):
         assert g(other) <= g(alpha) + 1e-12
 
 
-# -- invariances --------------------------------------------------------------------------
-
-
-def assert_same(one, two):
-    assert one.ensemble_.rankers == two.ensemble_.rankers
-    np.testing.assert_allclose(one.ensemble_.weights, two.ensemble_.weights, rtol=1e-7, atol=1e-12)
-    assert one.separable_round_ == two.separable_round_
-    np.testing.assert_allclose(
-        one.trace_.column("smooth_margin"), two.trace_.column("smooth_margin"), atol=1e-8
-    )
-
-
-def quietly(table, ranker):
-    with quiet():
-        return table.fit(ranker)
-
-
 # -- the lightest pair, and the extreme margins -------------------------------------------
 
 

@@ -29,7 +29,7 @@ class _OwnLoss(PartedState):
         """Return whether a weight of that sign misorders any pair that counts, however light."""
         ranker = cast(RankerOutput, output).ranker
         lost, won = self.parts.total("sums_along", "turn_sums", False, ranker).values
-        return (lost if sign > 0.0 else won) > 0.0
+        return bool((lost if sign > 0.0 else won) > 0.0)
 
 
 class PartedLogistic(_OwnLoss):

@@ -35,12 +35,6 @@ QID = np.array([7, 7, 8, 8])
 nan, inf = np.nan, np.inf
 
 
-def with_value(value, row=2, column=1):
-    changed = X.copy()
-    changed[row, column] = value
-    return changed
-
-
 BAD_FITS = [
     # labels
     ("NaN label", {"y": [0, 1, nan, 2]}, DataError, r"Input y contains NaN .* row 2 is nan"),
