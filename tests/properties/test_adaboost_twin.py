@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, LabelFeedback
@@ -28,11 +26,6 @@ def fitted(table, **more):
     ranker = AdaBoostRanker(ROUNDS, **settings)
     with quiet():
         return ranker.fit(table.X, table.y, sample_weight=table.weight)
-
-
-def assert_same_model(one, two):
-    assert list(one.model_.rankers) == list(two.model_.rankers)
-    np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.kernels
@@ -62,26 +55,6 @@ def test_rounds(table, rate, default_rank, on_perfect):
             assert found.trace_.stopped == naive.stopped
 
 
-@holds_for(two_classes, rates, st.data(), quick=25, full=400)
-def test_the_order_of_rows(table, rate, data):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    for path in PATHS:
-        with using(path):
-            one, two = (fitted(t, learning_rate=rate) for t in (table, table.take(order)))
-        assert_same_model(one, two)
-
-
-@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=400)
-def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, data):
-    counts = data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    weighted = table.changed(weight=np.array(counts, float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    for path in PATHS:
-        with using(path):
-            assert_same_model(fitted(weighted, max_bins=3), fitted(repeated, max_bins=3))
-
-
 @holds_for(two_classes, quick=25, full=400)
 def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
     one = fitted(table)
@@ -89,23 +62,6 @@ def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
     assert one.model_.weights == moved.model_.weights
     live = ones(table) > 0
     np.testing.assert_array_equal(one.predict(table.X[live]), moved.predict(np.exp(table.X[live])))
-
-
-@holds_for(two_classes, quick=15, full=500)
-def test_sparse_input_threads_and_warm_starts_change_nothing(table):
-    table = table.changed(X=np.nan_to_num(table.X))
-    whole = fitted(table)
-    for other in (
-        fitted(table.changed(X=sp.csr_array(table.X))),
-        fitted(table, n_jobs=2),
-    ):
-        assert other.model_.rankers == whole.model_.rankers
-        assert other.model_.weights == whole.model_.weights
-    part = AdaBoostRanker(4, 1.0, max_bins=None, warm_start=True)
-    with quiet():
-        part.fit(table.X, table.y, sample_weight=table.weight)
-        part.set_params(n_estimators=ROUNDS).fit(table.X, table.y, sample_weight=table.weight)
-    assert part.model_.weights == whole.model_.weights
 
 
 @pytest.mark.kernels

@@ -80,16 +80,6 @@ def test_the_smooth_margin_never_falls_and_stays_below_the_margin(table, step):
         assert minimum >= margin[-1] - 1e-9
 
 
-@holds_for(tables(max_queries=1, labels=(0, 1), weighted=False), st.data(), quick=25, full=400)
-def test_weight_2_is_a_row_twice(table, data):
-    counts = data.draw(st.lists(st.integers(1, 3), min_size=table.n_rows, max_size=table.n_rows))
-    weighted = table.changed(weight=np.array(counts, float))
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    one, two = fitted(weighted, step="smooth"), fitted(repeated, step="smooth")
-    assert list(one.model_.rankers) == list(two.model_.rankers)
-    np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-8, atol=1e-10)
-
-
 @holds_for(two_classes, quick=40, full=400)
 def test_class_margins_are_those_of_a_sum_over_rows(table):
     with quiet():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import ComponentwiseBoost, LogitBoost
@@ -36,11 +35,7 @@ def logit(table, **more):
 
 @pytest.mark.kernels
 @holds_for(
-    two_classes,
-    st.sampled_from([1.0, 0.3]),
-    st.sampled_from(["learned", 0, 1]),
-    quick=40,
-    full=800,
+    two_classes, st.sampled_from([1.0, 0.3]), st.sampled_from(["learned", 0, 1]), quick=40, full=800
 )
 def test_logitboost_rounds(table, rate, default_rank):
     naive = NaiveLogitBoost(table.X, 2 * table.y - 1, ones(table), rate, 4.0, default_rank)
@@ -90,27 +85,6 @@ def test_componentwise_binomial_rounds(table):
         found = table.fit(ComponentwiseBoost(ROUNDS, loss="binomial"))
     assert [one.ranker.feature for one in found.trace_] == [j for j, _ in naive.rounds]
     np.testing.assert_allclose(found.trace_.column("risk"), naive.risks, rtol=1e-8)
-
-
-@holds_for(
-    tables(weighted=False, labels=(0.0, 1.0, 1.5)),
-    st.sampled_from([*LOSSES]),
-    st.data(),
-    quick=40,
-    full=400,
-)
-def test_weight_2_is_a_row_twice_and_the_order_of_rows_is_free(table, loss, data):
-    n = table.n_rows
-    counts = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    order = np.array(data.draw(st.permutations(range(n))))
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    with quiet():
-        one = weighted.fit(ComponentwiseBoost(ROUNDS, loss=loss))
-        two = table.take(np.repeat(np.arange(n), counts)).fit(ComponentwiseBoost(ROUNDS, loss=loss))
-        three = weighted.take(order).fit(ComponentwiseBoost(ROUNDS, loss=loss))
-    for other in (two, three):
-        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-8, atol=1e-10)
 
 
 @holds_for(

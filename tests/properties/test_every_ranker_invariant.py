@@ -1,7 +1,7 @@
 """Every ranker of the registry learns the same from the same data in another form.
 
-The quick run looks at one data set of each kind, the slow one at 1,000 for each ranker, each in all
-its other forms; the slow one also at trees and losses that are not what a ranker has by default.
+This is the one place for it: defaults, trees, losses and other settings of rankers. Each data set
+is learned from in all its other forms.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from crucial import Groups, load_model
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.types import Floats
+from naive.paths import PATHS, using
+from naive.rankers import WITHOUT_QUERIES
+from naive.sweep import holds_for
 
-# Compares all rows with all, and refuses queries.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 FEW: dict[str, dict[str, Any]] = {
     "gradient": {"min_rows": 3},  # (20, the default, would leave one split in so few rows)
     "ranknet": {"max_iter": 5},
@@ -52,7 +51,26 @@ VARIANTS: dict[str, dict[str, Any]] = {
         for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
     },
     "gradient symmetric trees": {"symmetric": True},
+    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge")},
+    **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
+    **{
+        f"{name} tree": {"splitter": "tree", "min_rows": 4}
+        for name in ("crank", "treerank", "treerank-aggregation", "treerank-tournament")
+    },
+    "ranknet adam": {"solver": "adam"},
     "rankboost largest_drop": {"choice": "largest_drop"},
+    "rankboost exact": {"choice": "steepest_positive", "step": "exact"},
+    "rankboost cumulative": {"step": "exact", "positive_weights": "cumulative"},
+    "rankboost balanced": {"balance": "queries", "gain": "exp", "max_bins": 3},
+    "rankboost abstentions": {"default_rank": 0, "learning_rate": 1.0},
+    "rankboost feature": {"weak": "feature", "step": "numeric"},
+    "adaboost smooth": {"step": "smooth", "max_bins": 3},
+    "logistic balanced": {"balance": "queries", "gain": "exp"},
+    "pnorm-push pairs": {"p": 16, "balance": "pairs"},
+    "rankboost-plus optimal": {"search": "optimal"},
+    "rankboost-plus balanced": {"gain": "linear", "balance": "queries", "static_after": 2},
+    "ranking-svm poly": {"kernel": "poly"},
+    "smooth-margin line": {"step": "line_search"},
     "ranking-svm rbf": {"kernel": "rbf"},
     "rankrls rbf": {"kernel": "rbf"},
 }
@@ -71,6 +89,7 @@ class Rows:
     y: Floats
     qid: Floats
     weight: Floats
+    without: int | None = None  # (a query of weight 0)
 
     def taken(self, rows: Any) -> Rows:
         return Rows(self.X[rows], self.y[rows], self.qid[rows], self.weight[rows])
@@ -95,11 +114,13 @@ def rows(draw: st.DrawFn) -> Rows:
     return Rows(X, y, qid.astype(float), random.integers(1, 4, n).astype(float))
 
 
-def fitted(name: str, data: Rows, **more: Any) -> Any:
-    ranker = ranker_class(own(name))()
+def fitted(name: str, data: Rows, ranker: Any = None, **more: Any) -> Any:
+    ranker = ranker_class(own(name))() if ranker is None else ranker
     settings = {"n_estimators": 6} if "n_estimators" in ranker.get_params() else {}
     ranker.set_params(**(settings | FEW.get(own(name), {}) | VARIANTS.get(name, {}) | more))
-    queries = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
+    queries: dict[str, Any] = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
+    if data.without is not None:
+        queries["query_weight"] = (data.qid != data.without) * 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return ranker.fit(data.X, data.y, sample_weight=data.weight, **queries)
@@ -137,12 +158,48 @@ def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     return replace(again, weight=np.ones(len(again.y))), data
 
 
+def longer(data: Rows, X: Floats, y: Any, qid: Any, weight: Any) -> Rows:
+    """Return the rows and some more."""
+    first, more = (data.X, data.y, data.qid, data.weight), (X, y, qid, weight)
+    return Rows(*map(np.concatenate, zip(first, more, strict=True)))
+
+
+def absent_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    wrong = random.permuted(data.X)
+    return longer(data, wrong, 1.0 - data.y, data.qid, np.zeros(len(data.y))), data
+
+
+def absent_query(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    ones = np.ones(len(data.y))
+    other = longer(data, random.permuted(data.X), 1.0 - data.y, 99.0 * ones, ones)
+    return replace(other, without=99), data
+
+
+def lone_row(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    return longer(data, 2.0 * data.X[:1], [1.0], [99.0], [1.0]), data
+
+
+def columns_in_memory(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    other = replace(data, X=np.asfortranarray(data.X))
+    return other, other
+
+
+def sparse_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    other = replace(data, X=sp.csr_array(data.X))
+    return other, other
+
+
 INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]] = {
     "rows": shuffled_rows,
     "queries": renamed_queries,
     "columns": shuffled_columns,
     "monotone": stretched_features,
     "weights": repeated_rows,
+    "weight 0": absent_rows,
+    "sparse": sparse_rows,
+    "query weight 0": absent_query,
+    "lone row": lone_row,
+    "memory": columns_in_memory,
 }
 # Who cannot promise what, and why.
 OF_VALUES = {
@@ -156,8 +213,14 @@ EXCUSED = {
     **{("monotone", name): "looks at distances between values" for name in OF_NEIGHBOURS},
     **{("columns", name): "takes features in the order of columns" for name in OF_NEIGHBOURS},
     **{("columns", name): "draws column by column" for name in OF_DRAWS},
+    **{("sparse", name): "iterates over sparse rows" for name in ("rankrls", "rankrls rbf")},
+    ("monotone", "rankboost feature"): "adds up values of features",
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
-    **{("queries", name): "has no queries" for name in WITHOUT_QUERIES},
+    **{
+        (kind, name): "has no queries"
+        for kind in ("queries", "query weight 0", "lone row")
+        for name in WITHOUT_QUERIES
+    },
     **{
         (kind, f"gradient {loss}"): "draws row by row"
         for kind in ("rows", "queries", "weights")
@@ -205,19 +268,38 @@ def compare(name: str, kind: str, first: Rows, seed: int, known: dict[bytes, Flo
     np.testing.assert_allclose(found / span, expected / span, atol=1e-6, err_msg=kind)
 
 
-@pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[0] in RANKERS])
-@settings(max_examples=1)
-@given(data=rows(), seed=st.integers(0, 100))
-def test_another_form(name: str, kind: str, data: Rows, seed: int) -> None:
-    check(name, [kind], data, seed)
-
-
-@pytest.mark.slow
+@holds_for(rows(), st.integers(0, 100), st.sampled_from(PATHS), quick=3, full=1000)
 @pytest.mark.parametrize("name", [*sorted(RANKERS), *VARIANTS])
-@settings(max_examples=1000)
-@given(data=rows(), seed=st.integers(0, 100))
-def test_another_form_at_length(name: str, data: Rows, seed: int) -> None:
-    check(name, [kind for one, kind in CASES if one == name], data, seed)
+def test_another_form(name: str, data: Rows, seed: int, path: str) -> None:
+    with using(path):
+        check(name, [kind for one, kind in CASES if one == name], data, seed)
+
+
+@pytest.mark.parametrize("name", [*sorted(RANKERS), *VARIANTS])
+def test_files_threads_and_warm_starts_keep_every_bit(name: str, tmp_path: Any) -> None:
+    random = np.random.default_rng(5)
+    X = random.normal(size=(90, 4))
+    y = (X[:, 0] + random.normal(size=90) > 0.3).astype(float)
+    data = Rows(X, y, random.integers(0, 3, 90).astype(float), random.integers(1, 4, 90) * 1.0)
+    known = ranker_class(own(name))().get_params()
+    drawn = {"subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
+    if "trees" not in name and own(name) != "gradient":
+        drawn = {}
+    drawn = {key: value for key, value in drawn.items() if key in known}
+    with using("compiled"):
+        one, three = (fitted(name, data, n_jobs=jobs, **drawn) for jobs in (1, 3))
+        expected = scores(name, one, data).tobytes()
+        assert three.model_ == one.model_
+        assert scores(name, three, data).tobytes() == expected
+        one.save(tmp_path / "m.json")
+        groups = Groups.from_qid(None if own(name) in WITHOUT_QUERIES else data.qid, 90)
+        assert load_model(tmp_path / "m.json").predict(X, groups).tobytes() == expected
+        if "warm_start" in known:
+            short = fitted(name, data, n_estimators=2, warm_start=True, **drawn)
+            grown = fitted(name, data, ranker=short, n_estimators=6)
+            assert scores(name, grown, data).tobytes() == expected
+            losses = (ranker.trace_.column("log_loss").tobytes() for ranker in (one, grown))
+            assert next(losses) == next(losses)
 
 
 @pytest.mark.slow

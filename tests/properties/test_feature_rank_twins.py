@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -179,32 +178,6 @@ def test_means_do_not_depend_on_the_order_of_many_rows():
         assert one == other == pytest.approx(0.1, rel=1e-15)
         weighted = centres_of(values[order], codes[order], 2, weight[order])
         assert weighted[0] == pytest.approx(0.1, rel=1e-15)
-
-
-@given(problem=problems(), seed=st.integers(0, 99), kind=st.sampled_from(CENTRES))
-def test_a_weight_of_two_is_a_row_twice(problem, seed, kind):
-    X, y, qid, k = problem
-    weight = np.random.default_rng(seed).integers(0, 4, len(y))
-    assume(weight.any())
-    rows = naive.expand(weight)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for ranker in (FeatureRank, BLFeatureRank, DiffRank):
-            try:
-                twice = ranker(k, centre=kind).fit(X[rows], y[rows], qid=qid[rows])
-            except ValueError as error:
-                with pytest.raises(type(error), match=r"No comparable pair|n_intervals"):
-                    ranker(k, centre=kind).fit(X, y, qid=qid, sample_weight=weight)
-                continue
-            weighted = ranker(k, centre=kind).fit(X, y, qid=qid, sample_weight=weight)
-            found = weighted.predict(X, qid=qid)
-            centres = [one.centres for one in weighted.model_.rankers]
-            expected = [one.centres for one in twice.model_.rankers]
-            assert np.allclose(np.array(centres, float), np.array(expected, float), equal_nan=True)
-            np.testing.assert_allclose(
-                weighted.trace_.column("alpha"), twice.trace_.column("alpha"), atol=1e-9
-            )
-            assert found.shape == y.shape
 
 
 @given(problem=problems(), kind=st.sampled_from(CENTRES), seed=st.integers(0, 99))

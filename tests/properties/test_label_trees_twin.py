@@ -145,27 +145,6 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@settings(max_examples=12)
-@given(seeds, st.integers(20, 60), st.sampled_from(["stump", "tree"]))
-def test_invariances(name, seed, n, splitter) -> None:
-    X, y, weight = problem(seed, n, 3, 4)
-    random = np.random.default_rng(seed)
-    more = {"splitter": splitter, "min_rows": 4, "max_bins": None}
-    make = MAKERS[name]
-    found = fit(make(**more), X, y, sample_weight=weight).predict(X)
-    order = random.permutation(n)
-    moved = fit(make(**more), X[order], y[order], sample_weight=weight[order])
-    assert moved.predict(X).tolist() == found.tolist()
-    twice = weight.astype(int)
-    again = fit(make(**more), X.repeat(twice, axis=0), y.repeat(twice))
-    assert again.predict(X).tolist() == found.tolist()
-    if name not in ("tournament", "crank"):  # (whose thresholds are among the rows they saw)
-        return
-    risen = fit(make(**more), np.exp(X) + X**3, np.exp(y), sample_weight=weight)
-    assert risen.predict(np.exp(X) + X**3).tolist() == found.tolist()
-
-
 @given(seeds, st.integers(6, 25))
 def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
     X, y, weight = problem(seed, n, 2, 2)

@@ -136,18 +136,3 @@ def test_the_loss_never_rises(table, step):
     with quiet():
         made = table.fit(LogisticRanker(10, 1.0, step=step, n_jobs=1))
     assert (made.trace_.column("z") <= 1 + 1e-12).all()
-
-
-@holds_for(tables(weighted=False), st.data(), quick=12, full=500)
-def test_weight_2_is_a_row_twice(table, data):
-    counts = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    )
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    for path in PATHS:
-        with using(path), quiet():
-            one, two = (t.fit(LogisticRanker(8, n_jobs=1)) for t in (weighted, repeated))
-        assert one.model_.rankers == two.model_.rankers
-        np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-8, atol=1e-10)

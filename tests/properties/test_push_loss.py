@@ -201,23 +201,6 @@ def test_every_round_gains_what_the_bound_promises(table, p, step):
         assert math.log(one.z) <= promised + 1e-9
 
 
-@holds_for(tables(weighted=False), powers, st.data(), quick=12, full=500)
-def test_weight_2_is_a_row_twice(table, p, data):
-    counts = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    )
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    for balance in ("pairs", "queries"):
-        with quiet():
-            one, two = (
-                t.fit(PNormPush(p, 8, balance=balance, n_jobs=1)) for t in (weighted, repeated)
-            )
-        assert one.model_.rankers == two.model_.rankers
-        np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-8, atol=1e-10)
-
-
 @pytest.mark.parametrize("p", [0.5, 0, -1, math.nan, None, "4", True])
 def test_a_p_that_is_none(p):
     with pytest.raises(ParameterError, match=r"'p' .* must be a number in \[1, 100\]"):

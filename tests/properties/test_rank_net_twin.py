@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import LabelFeedback, RankNet
+from crucial import LabelFeedback
 from crucial.data.groups import Groups
 from crucial.nets.network import Inputs, Network
 from crucial.nets.pair_loss import Shuffled
-from naive.paths import PATHS, quiet, using
+from naive.paths import PATHS, using
 from naive.rank_net import net_score, pair_loss
 from naive.sweep import holds_for
 from naive.tables import tables
@@ -73,20 +73,3 @@ def test_the_net_and_its_gradient(hidden, n_columns, seed, sparse):
             network.gradient(theta + h * unit, inputs, squares)[0] for h in (1e-5, -1e-5)
         )
         assert gradient[k] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-7)
-
-
-@holds_for(tables(max_rows=20), st.data(), st.sampled_from(["lbfgs", "adam"]), quick=10, full=100)
-def test_the_order_of_rows_and_repeated_rows(table, data, solver):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    counts = np.array(
-        data.draw(st.lists(st.integers(1, 3), min_size=len(order), max_size=len(order)))
-    )
-    settings = {"solver": solver, "max_iter": 15}
-    with quiet():
-        whole = table.changed(weight=counts.astype(float))
-        one = whole.fit(RankNet((3,), **settings))
-        two = whole.take(order).fit(RankNet((3,), **settings))
-        repeated = table.changed(weight=None).take(np.repeat(np.arange(table.n_rows), counts))
-        three = repeated.fit(RankNet((3,), **settings))
-    assert one.predict(table.X).tobytes() == two.predict(table.X).tobytes()
-    assert one.predict(table.X).tobytes() == three.predict(table.X).tobytes()

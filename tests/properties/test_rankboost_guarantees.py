@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, RankBoost, evaluate
@@ -158,47 +157,6 @@ def test_constraints_by_name_and_by_number():
 
 
 # -- rounds -------------------------------------------------------------------------------
-
-
-@holds_for(tables(), ways, **REACH)
-def test_staged_scores_are_those_of_the_truncated_model(table, way):
-    model = fitted(table, way)
-    stages = list(model.staged_predict(table.X))
-    assert len(stages) == len(model.trace_)
-    for n, scores in enumerate(stages, 1):
-        assert scores.tobytes() == model.truncate(n).predict(table.X).tobytes()
-    if stages:
-        assert stages[-1].tobytes() == model.predict(table.X).tobytes()
-
-
-@holds_for(
-    tables(),
-    ways,
-    st.sampled_from(["stump", "stump", "feature"]),
-    st.sampled_from([1.0, 1.0, 0.5]),
-    st.sampled_from([None, "cumulative"]),
-    quick=25,
-    full=2_000,
-)
-def test_warm_start_continues_to_the_same_bytes(table, way, weak, subsample, positive):
-    if weak == "feature":
-        way = {**way, "choice": "steepest", "step": "numeric"}
-    more = {"weak": weak, "subsample": subsample, "positive_weights": positive}
-    for path in PATHS:
-        with using(path):
-            whole = fitted(table, way, 12, **more)
-            parts = RankBoost(4, n_jobs=1, warm_start=True, **way, **more)
-            with quiet():
-                table.fit(parts)
-                table.fit(parts.set_params(n_estimators=9))
-                table.fit(parts.set_params(n_estimators=12))
-        assert parts.ensemble_.rankers == whole.ensemble_.rankers
-        assert np.array(parts.ensemble_.weights).tobytes() == (
-            np.array(whole.ensemble_.weights).tobytes()
-        )
-        assert parts.trace_.column("log_loss").tobytes() == (
-            whole.trace_.column("log_loss").tobytes()
-        )
 
 
 class TestWarmStart:
@@ -377,22 +335,6 @@ class TestSubsample:
         alone.fit(X[qid == 5], y[qid == 5], qid=qid[qid == 5])
         assert model.model_.rankers == alone.model_.rankers
         assert model.model_.weights == pytest.approx(alone.model_.weights)
-
-
-@holds_for(tables(max_queries=2), st.data(), **REACH)
-def test_query_weight_0_is_a_query_left_out(table, data):
-    out = int(data.draw(st.sampled_from(sorted(set(table.qid.tolist())))))
-    rows = np.flatnonzero(table.qid != out)
-    rest = table.take(rows)
-    assume(len(rest.pairs()) > 0)
-    way = {"choice": "largest_drop", "step": "exact", "max_bins": 3}
-    factors = {q: float(q != out) for q in set(table.qid.tolist())}
-    with quiet():
-        model = table.fit(RankBoost(6, 1.0, **way), query_weight=factors)
-        array = table.fit(RankBoost(6, 1.0, **way), query_weight=(table.qid != out) * 1.0)
-        alone = rest.fit(RankBoost(6, 1.0, **way))
-    assert model.model_.rankers == alone.model_.rankers == array.model_.rankers
-    assert model.model_.weights == pytest.approx(alone.model_.weights)
 
 
 def test_the_trace_tells_what_happened():

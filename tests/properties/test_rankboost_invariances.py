@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Instances, LabelFeedback, RankBoost, make_letor
@@ -14,7 +12,7 @@ from crucial.feedback.base import smoothing_of
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.weak.base import Constraints, TrainingRows
 from crucial.weak.stumps import StumpLearner
-from naive.paths import PATHS, quiet, using
+from naive.paths import quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables
 
@@ -43,53 +41,6 @@ def assert_same_model(one, two, rename=lambda ranker: ranker):
     np.testing.assert_allclose(one.model_.weights, two.model_.weights, rtol=1e-9, atol=1e-12)
 
 
-@holds_for(tables(), ways, st.data(), **REACH)
-def test_the_order_of_rows(table, way, data):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    for path in PATHS:
-        with using(path):
-            assert_same_model(fitted(table, way), fitted(table.take(order), way))
-
-
-@holds_for(tables(), ways, st.data(), **REACH)
-def test_the_names_of_queries(table, way, data):
-    names = data.draw(st.permutations(["b", "a", "zz", "Q"]))
-    renamed = table.changed(qid=np.array([names[q] for q in table.qid]))
-    assert_same_model(fitted(table, way), fitted(renamed, way))
-
-
-@holds_for(tables(weighted=False), ways, st.integers(0, 999), st.data(), **REACH)
-def test_the_order_of_columns(table, way, seed, data):
-    """With weights of no pattern, only stumps that say the same of every pair are equal.
-
-    Then it does not matter which of the equals comes first: the rounds are the same.
-    """
-    random = np.random.default_rng(seed)
-    table = table.changed(weight=random.uniform(0.5, 2.0, table.n_rows))
-    order = np.array(data.draw(st.permutations(range(table.X.shape[1]))))
-    model, moved = (fitted(one, way) for one in (table, table.changed(X=table.X[:, order])))
-    np.testing.assert_allclose(
-        model.trace_.column("log_loss"), moved.trace_.column("log_loss"), rtol=1e-9, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        np.abs(model.model_.weights), np.abs(moved.model_.weights), rtol=1e-9, atol=1e-12
-    )
-
-
-@holds_for(tables(), ways, **REACH)
-def test_rising_transforms_of_features(table, way):
-    """The same rows are told apart, by other thresholds."""
-    model = fitted(table, way)
-    for transform in (lambda x: 5 * x - 3, np.exp, lambda x: (x + 0.1) ** 3):
-        moved = fitted(table.changed(X=transform(table.X)), way)
-        assert moved.model_.weights == model.model_.weights
-        # A row without a pair may lie between the values that a threshold parts.
-        rows = sorted({*table.pairs().lo, *table.pairs().hi})
-        np.testing.assert_array_equal(
-            moved.predict(transform(table.X[rows])), model.predict(table.X[rows])
-        )
-
-
 @holds_for(tables(), ways, st.sampled_from([-7.0, 0.5, 100.0]), **REACH)
 def test_shifted_and_stretched_labels(table, way, shift):
     """Only the order of labels counts, and gains by their differences."""
@@ -98,23 +49,6 @@ def test_shifted_and_stretched_labels(table, way, shift):
     assert_same_model(fitted(table.changed(y=np.exp(table.y)), way), model)
     linear = fitted(table, way, gain="linear")
     assert_same_model(fitted(table.changed(y=table.y + shift), way, gain="linear"), linear)
-
-
-@holds_for(tables(weighted=False), ways, st.data(), **REACH)
-def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, way, data):
-    counts = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    )
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.take(np.repeat(np.arange(table.n_rows), counts))
-    for path in PATHS:
-        with using(path):
-            for max_bins in (255, 2):
-                assert_same_model(
-                    fitted(weighted, way, max_bins=max_bins),
-                    fitted(repeated, way, max_bins=max_bins),
-                )
 
 
 @holds_for(tables(), ways, st.sampled_from([2.0, 1e-3, 1e150, 1e-150]), **REACH)
@@ -135,30 +69,6 @@ def test_columns_given_twice_change_nothing(table, way):
 
 
 @holds_for(tables(), ways, **REACH)
-def test_rows_without_a_pair_change_nothing(table, way):
-    """One more query of one row, and one whose labels are all equal."""
-    more = 4
-    longer = table.changed(
-        X=np.concatenate((table.X, np.full((more, table.X.shape[1]), 77.0))),
-        y=np.concatenate((table.y, [5.0, 1.0, 1.0, 1.0])),
-        qid=np.concatenate((table.qid, [50, 60, 60, 60])),
-        weight=None if table.weight is None else np.concatenate((table.weight, np.ones(more))),
-    )
-    model, again = fitted(table, way), fitted(longer, way)
-    assert_same_model(again, model)
-    assert again.model_.training["skipped_queries"] >= 2
-
-
-@holds_for(tables(missing=False), ways, **REACH)
-def test_sparse_and_dense_input(table, way):
-    model = fitted(table, way)
-    for form in (sp.csr_array, sp.csc_matrix):
-        sparse = fitted(table.changed(X=form(table.X)), way)
-        assert sparse.model_.rankers == model.model_.rankers
-        assert sparse.model_.weights == model.model_.weights
-
-
-@holds_for(tables(), ways, **REACH)
 def test_numpy_and_compiled_kernels(table, way):
     with using("plain"):
         model = fitted(table, way)
@@ -169,42 +79,6 @@ def test_numpy_and_compiled_kernels(table, way):
 # -- threads ------------------------------------------------------------------------------
 
 LETOR = make_letor(n_queries=25, docs_per_query=50, n_features=50, seed=3)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    "way",
-    [
-        {"choice": "steepest", "step": "bound"},
-        {"choice": "steepest_positive", "step": "exact", "gain": "exp"},
-        {"choice": "largest_drop", "step": "exact"},
-        {"choice": "steepest", "step": "bound", "balance": "queries", "subsample": 0.5},
-        {"choice": "largest_drop", "step": "exact", "subsample": 0.5},
-        {"choice": "steepest", "step": "exact", "max_bins": None},
-        {"choice": "steepest", "step": "numeric", "weak": "feature"},
-        {"choice": "steepest", "step": "bound", "early_stopping_rounds": 5},
-        {"choice": "largest_drop", "step": "exact", "positive_weights": "cumulative"},
-    ],
-    ids=lambda way: "-".join(str(value) for value in way.values()),
-)
-def test_the_same_bytes_for_any_number_of_threads(way, seed):
-    X, y, qid = LETOR.X, LETOR.y, LETOR.qid
-    with using("compiled"), quiet():
-        models = [
-            RankBoost(12, n_jobs=n_jobs, random_state=seed, record_risks=True, **way).fit(
-                X, y, qid=qid
-            )
-            for n_jobs in (1, 2, 3, 4, 7)
-        ]
-    first = models[0]
-    for other in models[1:]:
-        assert other.ensemble_.rankers == first.ensemble_.rankers
-        assert np.array(other.ensemble_.weights).tobytes() == (
-            np.array(first.ensemble_.weights).tobytes()
-        )
-        for name in ("r", "z", "log_loss", "r1", "r2"):
-            assert other.trace_.column(name).tobytes() == first.trace_.column(name).tobytes()
-        assert other.predict(X).tobytes() == first.predict(X).tobytes()
 
 
 # -- what need not be scanned -------------------------------------------------------------

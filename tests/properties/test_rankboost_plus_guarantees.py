@@ -100,21 +100,6 @@ def test_explicit_pairs_are_what_labels_imply(table, data):
     assert explicit.model_.weights == pytest.approx(implied.model_.weights, rel=1e-6, abs=1e-9)
 
 
-@holds_for(
-    tables(max_rows=10, weighted=False), st.randoms(use_true_random=False), quick=15, full=500
-)
-def test_the_order_of_rows_and_the_number_of_threads_change_nothing(table, random):
-    order = list(range(table.n_rows))
-    random.shuffle(order)
-    with using("compiled"), quiet():
-        one = table.fit(RankBoostPlus(15, n_jobs=1))
-        same = table.fit(RankBoostPlus(15, n_jobs=3))
-        other = table.take(np.array(order)).fit(RankBoostPlus(15, n_jobs=1))
-    assert one.model_.weights == same.model_.weights
-    assert one.model_.rankers == other.model_.rankers
-    assert one.model_.weights == pytest.approx(other.model_.weights, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize("search", ["efficient", "optimal"])
 @pytest.mark.parametrize("seed", range(4))
 def test_it_reaches_the_minimum_that_a_convex_solver_finds(search, seed):

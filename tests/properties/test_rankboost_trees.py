@@ -54,23 +54,6 @@ def test_risk_is_bounded_by_the_product_of_z(table: Table, way: dict[str, Any]) 
             assert one.r1 <= one.loss * (1 + 1e-9)
 
 
-@holds_for(tables(), ways, quick=12, full=1_000)
-def test_warm_starts_stages_and_truncation_keep_every_bit(
-    table: Table, way: dict[str, Any]
-) -> None:
-    whole = fitted(table, way, 6, subsample=0.7, subsample_rows=0.8)
-    parts = RankBoost(2, n_jobs=1, weak="tree", **way, warm_start=True)
-    parts.set_params(subsample=0.7, subsample_rows=0.8)
-    with quiet():
-        table.fit(parts)
-        table.fit(parts.set_params(n_estimators=6))
-    assert parts.ensemble_.rankers == whole.ensemble_.rankers
-    for name in ("log_loss", "z", "r"):
-        assert parts.trace_.column(name).tobytes() == whole.trace_.column(name).tobytes()
-    for n, scores in enumerate(whole.staged_predict(table.X), 1):
-        assert scores.tobytes() == whole.truncate(n).predict(table.X).tobytes()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_and_z_are_those_of_listed_pairs(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -23,9 +23,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @quiet
-@given(
-    st.dictionaries(st.tuples(words, words), st.tuples(finite, words), min_size=1, max_size=8),
-)
+@given(st.dictionaries(st.tuples(words, words), st.tuples(finite, words), min_size=1, max_size=8))
 def test_runs(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("run") / "x"
     qid, doc = zip(*rows)
@@ -41,9 +39,7 @@ def test_runs(tmp_path_factory, rows):
 
 
 @quiet
-@given(
-    st.dictionaries(st.tuples(words, words), st.integers(-5, 10**8), min_size=1, max_size=8),
-)
+@given(st.dictionaries(st.tuples(words, words), st.integers(-5, 10**8), min_size=1, max_size=8))
 def test_qrels(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("qrels") / "x"
     qid, doc = zip(*rows)

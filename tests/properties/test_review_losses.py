@@ -40,64 +40,6 @@ def test_measures_agree_with_enumeration(name, rows, weighted):
             assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", [*LISTED, "weak_loss@2", "localised_loss@3(standard)"])
-@given(rows=table, seed=st.integers(0, 99))
-def test_order_of_rows_and_monotone_scores_change_nothing(name, rows, seed):
-    y, s, u = (np.array(one, float) for one in zip(*rows, strict=True))
-    mixed = np.random.default_rng(seed).permutation(len(y))
-    measure = get_measure(name)
-    first = measure.per_query(y, s, sample_weight=u)[0]
-    again = measure.per_query(y[mixed], np.exp(s)[mixed], sample_weight=u[mixed])[0]
-    scaled = measure.per_query(3 * y - 1, s, sample_weight=4 * u)[0]
-    assert again == pytest.approx(first, rel=1e-11, abs=1e-12, nan_ok=True)
-    assert scaled == pytest.approx(first, rel=1e-11, abs=1e-12, nan_ok=True)
-
-
-@pytest.mark.parametrize("name", LISTED)
-@given(rows=table, gone=st.sets(st.integers(0, 8), max_size=3))
-def test_rows_of_weight_0_count_as_absent(name, rows, gone):
-    y, s, u = (np.array(one, float) for one in zip(*rows, strict=True))
-    there = np.array([i not in gone for i in range(len(y))])
-    measure = get_measure(name)
-    found = measure.per_query(y, s, sample_weight=u * there)[0]
-    expected = np.nan
-    if there.any():
-        expected = measure.per_query(y[there], s[there], sample_weight=u[there])[0]
-    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    "name", ["hard_loss(pairs=comparable)", "vus", "iauc", "iauc(triples)", "neighbour_auc"]
-)
-@given(rows=table, twice=st.integers(0, 8))
-def test_a_row_of_weight_2_counts_as_two_rows(name, rows, twice):
-    y, s, _ = (np.array(one, float) for one in zip(*rows, strict=True))
-    twice = twice % len(y)
-    weight = np.ones(len(y))
-    weight[twice] = 2.0
-    doubled = np.append(np.arange(len(y)), twice)
-    measure = get_measure(name)
-    found = measure.per_query(y, s, sample_weight=weight)[0]
-    expected = measure.per_query(y[doubled], s[doubled])[0]
-    assert found == pytest.approx(expected, rel=1e-11, abs=1e-12, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    "name", ["hard_loss", "vus", "iauc", "iauc(triples)", "neighbour_auc", "weak_loss@2",
-             "localised_loss@2(standard=attained)", "localised_loss@2(standard)"]
-)  # fmt: skip
-@given(lists=st.lists(table, min_size=1, max_size=4))
-def test_every_query_by_itself(name, lists):
-    """Queries of different lengths and numbers of labels, their rows mixed."""
-    measure = get_measure(name)
-    expected = [measure.per_query(*np.array(one, float).T[:2])[0] for one in lists]
-    qid = np.repeat([f"q{i}" for i in range(len(lists))], [len(one) for one in lists])
-    y, s, _ = np.concatenate([np.array(one, float) for one in lists]).T
-    mixed = np.random.default_rng(len(y)).permutation(len(y))
-    found = measure.per_query(y[mixed], s[mixed], qid[mixed])
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
-
-
 @given(
     st.lists(
         st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([0.5, 1.0, 3.0])),

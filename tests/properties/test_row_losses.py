@@ -18,7 +18,7 @@ from naive import top_losses as naive
 from naive.pairs import from_list
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
-from naive.tables import Table, tables
+from naive.tables import tables
 
 EXP = {None: lambda y: y, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1.0}
 
@@ -163,60 +163,6 @@ def test_lambda_weighs_pairs_by_what_a_swap_changes(case, name):
         with using(path):
             found = by_row(*begun(loss, table, scores, weights))
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_the_order_of_rows_and_queries_does_not_matter(name):
-    noisy = name in ("xendcg", "yeti")  # (rows of the same label draw by their order)
-
-    @holds_for(problems(), st.randoms(use_true_random=False), quick=10, full=1_000)
-    def check(case, random):
-        table, scores, weights = case
-        if name in ("map", "mrr"):
-            assume(any(table.y[r].min() <= 0 < table.y[r].max() for _, r, _ in usable(table)))
-        order = np.array(random.sample(range(table.n_rows), table.n_rows))
-        if noisy:  # only queries move
-            queries = random.sample(range(3), 3)
-            order = np.argsort([queries.index(q) for q in table.qid], kind="stable")
-        one = by_row(*begun(LOSSES[name], table, scores, weights))
-        two = by_row(*begun(LOSSES[name], table.take(order), scores[order], weights))
-        np.testing.assert_allclose(two, one[:, order], rtol=1e-9, atol=1e-11)
-
-    check()
-
-
-@pytest.mark.parametrize("name", ["squares", "softmax", "softmax of gains", "own"])
-def test_a_row_of_weight_2_is_two_rows(name):
-    @holds_for(problems(weighted=False), st.integers(0, 99), quick=12, full=1_000)
-    def check(case, seed):
-        table, scores, _ = case
-        copies = np.random.default_rng(seed).integers(1, 4, table.n_rows)
-        heavy = table.changed(weight=copies.astype(float))
-        repeated = np.repeat(np.arange(table.n_rows), copies)
-        one, _ = begun(LOSSES[name], heavy, scores)
-        two, _ = begun(LOSSES[name], table.take(repeated), scores[repeated])
-        sums = [
-            np.bincount(repeated, values, table.n_rows)
-            for values in by_row(*begun(LOSSES[name], table.take(repeated), scores[repeated]))
-        ]
-        np.testing.assert_allclose(
-            by_row(*begun(LOSSES[name], heavy, scores)), sums, rtol=1e-9, atol=1e-11
-        )
-        if name != "own":  # (whose loss is the mean absolute gradient, row by row)
-            assert one.log_loss == pytest.approx(two.log_loss, abs=1e-9)
-
-    check()
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_bytes_do_not_depend_on_threads(name):
-    random = np.random.default_rng(0)
-    n = 600
-    table = Table(np.zeros((n, 1)), random.integers(0, 4, n) * 1.0, random.integers(0, 40, n))
-    scores = random.normal(size=n)
-    with using("compiled"):
-        one, two = (by_row(*begun(LOSSES[name], table, scores, threads=t)) for t in (1, 3))
-    assert one.tobytes() == two.tobytes()
 
 
 @holds_for(

@@ -11,7 +11,7 @@ from crucial import LabelFeedback, PairFeedback, RankBoost, SmoothMarginRanker, 
 from crucial.data.groups import Groups
 from crucial.errors import NotSeparableWarning
 from naive.pairs import from_labels, from_list
-from naive.paths import PATHS, quiet, using
+from naive.paths import quiet
 from naive.sweep import holds_for
 from naive.tables import tables
 
@@ -145,73 +145,6 @@ def test_a_line_search_goes_where_g_is_largest(table, weak):
     assert g(alpha) == pytest.approx(ranker.trace_[first].extras["smooth_margin"], rel=1e-9)
     for other in (0.0, 0.5 * alpha, 0.9 * alpha, 1.1 * alpha, 2.0 * alpha):
         assert g(other) <= g(alpha) + 1e-12
-
-
-# -- invariances --------------------------------------------------------------------------
-
-
-def assert_same(one, two):
-    assert one.ensemble_.rankers == two.ensemble_.rankers
-    np.testing.assert_allclose(one.ensemble_.weights, two.ensemble_.weights, rtol=1e-7, atol=1e-12)
-    assert one.separable_round_ == two.separable_round_
-    np.testing.assert_allclose(
-        one.trace_.column("smooth_margin"), two.trace_.column("smooth_margin"), atol=1e-8
-    )
-
-
-@holds_for(separable(), ways, st.data(), **REACH)
-def test_the_order_of_rows_and_the_names_of_queries(table, way, data):
-    order = np.array(data.draw(st.permutations(range(table.n_rows))))
-    names = data.draw(st.permutations(["b", "a", "zz"]))
-    moved = table.take(order)
-    moved = moved.changed(qid=np.array([names[q] for q in moved.qid]))
-    for path in PATHS:
-        with using(path):
-            assert_same(fitted(table, way, 8), fitted(moved, way, 8))
-
-
-@holds_for(separable(), ways, st.data(), **REACH)
-def test_a_weight_of_2_is_a_row_twice(table, way, data):
-    counts = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=table.n_rows, max_size=table.n_rows))
-    )
-    weighted = table.changed(weight=counts.astype(float))
-    assume(len(weighted.pairs()) > 0)
-    repeated = table.changed(weight=None).take(np.repeat(np.arange(table.n_rows), counts))
-    assert_same(fitted(weighted, way, 8), fitted(repeated, way, 8))
-
-
-@holds_for(separable(), ways, **REACH)
-def test_a_continued_run_is_a_longer_one(table, way):
-    long = fitted(table, way, 20)
-    with quiet():
-        short = table.fit(SmoothMarginRanker(6, n_jobs=1, warm_start=True, **way))
-        for rounds in (7, 13, 20):
-            if len(short.trace_) < rounds - 1:
-                break  # (nothing was left to do)
-            table.fit(short.set_params(n_estimators=rounds))
-    assert short.ensemble_.rankers == long.ensemble_.rankers[: len(short.trace_)]
-    assert short.ensemble_.weights == long.ensemble_.weights[: len(short.trace_)]
-    if len(short.trace_) == len(long.trace_):
-        assert short.separable_round_ == long.separable_round_
-        for name in ("smooth_margin", "margin"):
-            same = short.trace_.column(name).tobytes() == long.trace_.column(name).tobytes()
-            assert same
-
-
-@holds_for(tables(), ways, **REACH)
-def test_every_number_of_threads(table, way):
-    with using("compiled"):
-        one, three = (
-            quietly(table, SmoothMarginRanker(8, n_jobs=n_jobs, **way)) for n_jobs in (1, 3)
-        )
-    assert one.ensemble_.weights == three.ensemble_.weights
-    assert one.trace_.to_dict().keys() == three.trace_.to_dict().keys()
-
-
-def quietly(table, ranker):
-    with quiet():
-        return table.fit(ranker)
 
 
 # -- the lightest pair, and the extreme margins -------------------------------------------

@@ -71,8 +71,7 @@ texts = st.builds(
     st.sampled_from(["\n", "\n", "\r\n"]),
 )
 garbage = st.one_of(
-    st.binary(max_size=60),
-    st.text("0123456789.:-+eqid# \n\tnaulx", max_size=60).map(str.encode),
+    st.binary(max_size=60), st.text("0123456789.:-+eqid# \n\tnaulx", max_size=60).map(str.encode)
 ).map(lambda raw: raw.replace(b"\0", b"\1") + b"\n")
 
 
@@ -203,11 +202,7 @@ def outcome(text):
 
 @pytest.mark.kernels
 @quiet
-@given(
-    st.one_of(texts, garbage, st.binary(max_size=60)),
-    st.booleans(),
-    st.integers(1, 40),
-)
+@given(st.one_of(texts, garbage, st.binary(max_size=60)), st.booleans(), st.integers(1, 40))
 def test_where_blocks_end_makes_no_difference(text, ended, size):
     text = text if ended else text.removesuffix(b"\n")
     whole = outcome(text)

@@ -93,22 +93,6 @@ def test_the_median_of_cells_has_the_least_kendall_distance(seed, n) -> None:
     assert forest.predict(X) == pytest.approx((len(cells) - place) / len(cells))
 
 
-@given(seeds, st.integers(20, 60), st.sampled_from(["stump", "tree"]))
-def test_invariances(seed, n, splitter) -> None:
-    X, y, weight = problem(seed, n, 3)
-    random = np.random.default_rng(seed)
-    make = lambda: TreeRank(3, splitter=splitter, splitter_depth=2, min_rows=4, max_bins=None)  # noqa: E731
-    found = fit(make(), X, y, sample_weight=weight).predict(X)
-    order = random.permutation(n)
-    moved = fit(make(), X[order], y[order], sample_weight=weight[order])
-    assert moved.predict(X).tolist() == found.tolist()
-    twice = weight.astype(int)
-    again = fit(make(), X.repeat(twice, axis=0), y.repeat(twice))
-    assert again.predict(X).tolist() == found.tolist()
-    risen = fit(make(), np.exp(X) + X**3, y, sample_weight=weight)
-    assert risen.predict(np.exp(X) + X**3).tolist() == found.tolist()
-
-
 @given(seeds, st.integers(1, 3))
 def test_small_trees_are_those_of_scikit_learn(seed, depth) -> None:
     """Greedy trees by the Gini impurity, balanced; continuous values do not tie."""

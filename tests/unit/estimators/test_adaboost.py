@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer
 
 import crucial
 from crucial import AdaBoostRanker
-from crucial.errors import DataError, DataWarning, NoProgressWarning, ParameterError
+from crucial.errors import DataError, DataWarning, NoProgressWarning
 from crucial.estimators.registry import ranker_class
 from crucial.model.weak import Constant, Vote
 
@@ -51,22 +51,6 @@ def test_queries_are_refused_unless_all_rows_are_one():
 def test_pairs_are_refused():
     with pytest.raises(DataError, match=r"labels of two values alone\. For explicit pairs use"):
         AdaBoostRanker(2).fit_pairs(X, [(0, 20), (1, 30)])
-
-
-@pytest.mark.parametrize(
-    ("parameter", "words"),
-    [
-        ({"n_estimators": 0}, "'n_estimators' parameter of AdaBoostRanker"),
-        ({"learning_rate": 0.0}, "'learning_rate' parameter of AdaBoostRanker"),
-        ({"default_rank": 2}, "'default_rank' parameter of AdaBoostRanker"),
-        ({"on_perfect": "go"}, "'on_perfect' parameter of AdaBoostRanker"),
-        ({"max_bins": 1}, "'max_bins' parameter of AdaBoostRanker"),
-        ({"subsample": 0.0}, "'subsample' parameter of AdaBoostRanker"),
-    ],
-)
-def test_parameters_out_of_range(parameter, words):
-    with pytest.raises(ParameterError, match=words):
-        AdaBoostRanker(**parameter).fit(X, Y)
 
 
 def test_the_trace_tells_the_f_skew():

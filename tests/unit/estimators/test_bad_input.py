@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from crucial import (
@@ -36,12 +35,6 @@ QID = np.array([7, 7, 8, 8])
 nan, inf = np.nan, np.inf
 
 
-def with_value(value, row=2, column=1):
-    changed = X.copy()
-    changed[row, column] = value
-    return changed
-
-
 BAD_FITS = [
     # labels
     ("NaN label", {"y": [0, 1, nan, 2]}, DataError, r"Input y contains NaN .* row 2 is nan"),
@@ -53,7 +46,6 @@ BAD_FITS = [
         r"Row 0 is 'bad'.*Map names",
     ),
     ("a missing label", {"y": [0, 1, None, 2]}, DataError, r"row 2|Row 2"),
-    ("complex labels", {"y": [0, 1, 2, 1j]}, DataError, "Complex data not supported"),
     ("labels of three axes", {"y": np.zeros((4, 2, 2))}, DataError, r"shape \(4, 2, 2\)"),
     (
         "a judge without preferences",
@@ -138,16 +130,7 @@ BAD_FITS = [
         r"look like group sizes.*np\.repeat\(np\.arange\(len\(sizes\)\), sizes\)",
     ),
     ("qid of two columns", {"qid": np.zeros((4, 2))}, DataError, r"shape \(4, 2\)"),
-    ("complex qid", {"qid": [1j, 1j, 2, 2]}, DataError, "must not be complex"),
     # features
-    ("infinite value", {"X": with_value(inf)}, DataError, "row 2, column 1 is inf"),
-    ("infinite value, sparse", {"X": sp.csr_array(with_value(-inf))}, DataError, "row 2, column 1"),
-    (
-        "infinite value, named",
-        {"X": pd.DataFrame(with_value(inf), columns=["a", "b"])},
-        DataError,
-        "row 2, column 'b' is inf",
-    ),
     (
         "words as values",
         {"X": X.astype(object).astype(str) + "x"},
@@ -179,7 +162,6 @@ BAD_FITS = [
         "the values of 'days' cannot be read as numbers",
     ),
     ("dates as values", {"X": X.astype("M8[D]")}, DataTypeError, "datetime64"),
-    ("complex values", {"X": X * 1j}, DataError, "Complex data not supported"),
     ("no rows", {"X": X[:0], "y": []}, DataError, r"0 sample\(s\)"),
     ("no columns", {"X": X[:, :0]}, DataError, r"0 feature\(s\)"),
     ("one dimension", {"X": X[:, 0]}, DataError, "Expected 2D array, got 1D array"),
@@ -198,12 +180,6 @@ BAD_FITS = [
     ("NaN weight", {"sample_weight": [1, 1, nan, 1]}, DataError, "finite and not negative. Row 2"),
     ("infinite weight", {"sample_weight": [1, 1, 1, inf]}, DataError, "finite .* Row 3 is inf"),
     ("all weights 0", {"sample_weight": [0, 0, 0, 0]}, DataError, "All of the 4 are zero"),
-    (
-        "words as weights",
-        {"sample_weight": list("abcd")},
-        DataError,
-        "sample_weight must be numbers",
-    ),
     ("too few weights", {"sample_weight": [1, 1]}, DataError, r"\(2,\), expected \(4,\)"),
     ("weights of two columns", {"sample_weight": np.ones((4, 2))}, DataError, "must be 1D"),
     (
@@ -260,15 +236,7 @@ BAD_FITS = [
         DataError,
         "eval_qid was given without qid",
     ),
-    (
-        "eval set too narrow",
-        {"eval_set": (X[:, :1], Y)},
-        DataError,
-        "X has 1 features, but RankBoost",
-    ),
-    ("eval labels missing", {"eval_set": (X, Y[:2])}, DataError, "X has 4 rows, y has 2"),
     ("eval set says nothing", {"eval_set": (X, [1, 1, 1, 1])}, DataError, "auc has no value on it"),
-    ("infinite eval value", {"eval_set": (with_value(inf), Y)}, DataError, "row 2, column 1"),
 ]
 
 
@@ -375,40 +343,6 @@ def test_early_stopping_with_nothing_to_judge_by():
 
 
 BAD_PARAMETERS = [
-    ({"n_estimators": 0}, "must be an int of at least 1. Got 0"),
-    ({"n_estimators": 2.5}, "'n_estimators' parameter of RankBoost must be an int"),
-    ({"n_estimators": True}, "'n_estimators'"),
-    ({"learning_rate": 0}, r"'learning_rate' .* must be a number in \(0, 1\]. Got 0"),
-    ({"learning_rate": -0.1}, "'learning_rate'"),
-    ({"learning_rate": 1.5}, "'learning_rate'"),
-    ({"learning_rate": nan}, "'learning_rate'"),
-    ({"learning_rate": "fast"}, "'learning_rate'"),
-    ({"choice": "best"}, "'choice' .* must be one of 'steepest', 'steepest_positive'"),
-    ({"step": "newton"}, "'step' .* must be one of None, 'bound', 'exact', 'numeric'"),
-    ({"positive_weights": True}, "'positive_weights'"),
-    ({"default_rank": 2}, "'default_rank' .* must be one of 'learned', 0, 1"),
-    ({"default_rank": True}, "'default_rank'"),
-    ({"balance": "rows"}, "'balance' .* must be one of 'pairs', 'queries'"),
-    ({"gain": "quadratic"}, "'gain' .* must be None, 'linear', 'exp' or a function"),
-    ({"gain": 3}, "'gain' .* must be None, 'linear', 'exp' or a function"),
-    ({"on_perfect": "ignore"}, "'on_perfect'"),
-    ({"max_bins": 1}, r"'max_bins' .* must be an int in \[2, 65535\] or None. Got 1"),
-    ({"max_bins": 70_000}, "'max_bins'"),
-    ({"subsample": 0}, r"'subsample' .* must be a number in \(0, 1\]"),
-    ({"subsample": 1.1}, "'subsample'"),
-    ({"early_stopping_rounds": 0}, "'early_stopping_rounds' .* or None"),
-    ({"validation_fraction": 0.95}, "'validation_fraction'"),
-    ({"n_bags": 10**30}, r"'n_bags' .* must be an int in \[1, 10000\]. Got 1000"),
-    ({"contradictions": "drop"}, "'contradictions'"),
-    ({"record_risks": 1}, "'record_risks' .* must be True or False"),
-    ({"warm_start": "yes"}, "'warm_start'"),
-    ({"n_jobs": 0}, "'n_jobs' .* must be a nonzero int or None"),
-    ({"n_jobs": 1.5}, "'n_jobs'"),
-    ({"verbose": -1}, "'verbose'"),
-    (
-        {"weak": "forest"},
-        "'weak' .* must be 'stump', 'tree', 'feature', 'column' or an object with prepare, propose",
-    ),
     ({"weak": object()}, "'weak' .* prepare, propose and accept"),
     ({"weak": "feature", "step": "exact"}, "step='exact' needs weak rankers of 0 and 1"),
     (
@@ -534,20 +468,6 @@ class TestPredict:
             self.named.predict(X)
         with pytest.warns(UserWarning, match="RankBoost was fitted without feature names"):
             self.model.predict(pd.DataFrame(X, columns=["a", "b"]))
-
-    @pytest.mark.parametrize(
-        ("table", "error", "match"),
-        [
-            (with_value(inf), DataError, "row 2, column 1 is inf"),
-            (sp.csr_array(with_value(inf)), DataError, "row 2, column 1 is inf"),
-            (X[:0], DataError, r"0 sample\(s\)"),
-            (X[0], DataError, "Expected 2D array"),
-            (X.astype(str).astype(object) + "?", DataTypeError, "row 0, column 0"),
-        ],
-    )
-    def test_bad_tables(self, table, error, match):
-        with pytest.raises(error, match=match):
-            self.model.predict(table)
 
     def test_scoring_without_the_queries(self):
         with pytest.raises(NotRankedError, match="score needs qid"):

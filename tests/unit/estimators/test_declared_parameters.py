@@ -200,6 +200,13 @@ def test_a_bad_value_is_refused_in_one_form(estimator: type[Any], parameter: Par
     assert plain(caught.value.value) is bad
 
 
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if one is not RankingClassifier])
+def test_fit_looks_at_the_parameters_first(estimator: type[Any]) -> None:
+    name, bad = ("n_jobs", 0) if "n_jobs" in parameters_of(estimator) else ("verbose", "loud")
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of {estimator.__name__}"):
+        estimator(**{name: bad}).fit(X, Y)
+
+
 def _needed(estimator: type[Any], parameter: Parameter) -> dict[str, object]:
     needs = estimator is RankingClassifier and parameter.name != "ranker"
     return {"ranker": crucial.RankBoost()} if needs else {}

@@ -148,9 +148,7 @@ class TestDefaultMeasure:
 
 @pytest.mark.parametrize("kind", [RankBoost, LogitBoost, RankNet])
 @pytest.mark.parametrize(
-    "metric",
-    [np.array([1, 2]), pd.NA, [pd.NA], [np.array(["auc", "map"])], [None], 7],
-    ids=repr,
+    "metric", [np.array([1, 2]), pd.NA, [pd.NA], [np.array(["auc", "map"])], [None], 7], ids=repr
 )
 def test_what_names_no_measure_is_refused_in_words(kind: Any, metric: Any) -> None:
     with pytest.raises(ParameterError, match=r"eval_metric of \w+: a measure must be a name like"):

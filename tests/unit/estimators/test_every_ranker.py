@@ -20,20 +20,8 @@ import crucial
 from crucial import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
+from naive.rankers import WITHOUT_QUERIES
 
-# Compares all rows with all and says so: one intercept cannot balance several queries.
-WITHOUT_QUERIES = {
-    "adaboost",
-    "crank",
-    "crank-forest",
-    "logitboost",
-    "ranking-forest",
-    "rankover",
-    "tournament-forest",
-    "treerank",
-    "treerank-aggregation",
-    "treerank-tournament",
-}
 FROM_PAIRS = {
     "rankboost",
     "rankboost-plus",
@@ -85,11 +73,6 @@ def scores(ranker: Any, name: str, X: Any = DATA.X) -> bytes:
     return found
 
 
-def close(one: Any, two: Any, name: str) -> None:
-    first, second = (np.frombuffer(scores(ranker, name)) for ranker in (one, two))
-    np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-8)
-
-
 @pytest.fixture
 def routing() -> Iterator[None]:
     with sklearn.config_context(enable_metadata_routing=True):
@@ -135,35 +118,6 @@ def test_a_file_gives_the_same_scores(name: str, tmp_path: Any) -> None:
     assert {"n_jobs", "verbose", "warm_start"}.isdisjoint(parameters)
     ranker.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_threads_change_nothing(name: str) -> None:
-    one, two = fitted(name, n_jobs=1), fitted(name, n_jobs=2)
-    assert scores(one, name) == scores(two, name)
-    assert one.model_ == two.model_
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_order_of_rows_changes_nothing(name: str) -> None:
-    order = np.random.default_rng(1).permutation(len(DATA.y))
-    queries = {key: value[order] for key, value in DATA.queries(name).items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        moved = make(name).fit(DATA.X[order], DATA.y[order], **queries)
-    close(moved, fitted(name), name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_weight_of_two_is_a_row_twice(name: str) -> None:
-    counts = np.random.default_rng(2).integers(0, 3, len(DATA.y))
-    queries = DATA.queries(name)
-    twice = {key: value.repeat(counts) for key, value in queries.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        one = make(name).fit(DATA.X, DATA.y, sample_weight=counts, **queries)
-        two = make(name).fit(DATA.X.repeat(counts, axis=0), DATA.y.repeat(counts), **twice)
-    close(one, two, name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,17 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from sklearn.base import clone
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
-from crucial.errors import (
-    DataError,
-    DataWarning,
-    NoProgressWarning,
-    NotRankedError,
-    ParameterError,
-)
+from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
 from crucial.estimators.registry import ranker_class
 
 ALL = [FeatureRank, BLFeatureRank, DiffRank]
@@ -64,26 +56,6 @@ def test_without_queries_it_refuses_to_predict_and_says_why(ranker, tmp_path):
     # Trained without queries, all rows that come are one.
     alone = ranker().fit(X[:15], y[:15])
     assert alone.predict(X[:5]).tolist() == alone.predict(X[:5], qid=[7] * 5).tolist()
-
-
-@pytest.mark.parametrize("ranker", ALL)
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"n_intervals": 1}, r"'n_intervals' parameter of \w+ must be an int in \[2, 65535\]"),
-        ({"n_intervals": 2.0}, r"'n_intervals' parameter of \w+ must be an int"),
-        ({"n_intervals": 16}, r"'n_intervals' parameter of \w+ must be at most 15, the number of"),
-        ({"centre": "median"}, r"'centre' parameter of \w+ must be one of 'mean'"),
-        ({"order": "worst"}, r"'order' parameter of \w+ must be one of 'given'"),
-        ({"cycles": 0}, r"'cycles' parameter of \w+ must be an int in \[1, 1000000\]"),
-        ({"n_jobs": 0}, r"'n_jobs' parameter of \w+ must be a nonzero int"),
-        ({"verbose": -1}, r"'verbose' parameter"),
-    ],
-)
-def test_parameters_that_cannot_be(ranker, parameters, words):
-    X, y, qid = problem()
-    with pytest.raises(ParameterError, match=words):
-        ranker(**parameters).fit(X, y, qid=qid)
 
 
 @pytest.mark.parametrize("prec", [0, -1, 0.0, 1.5, "ten", True])
@@ -191,19 +163,6 @@ def test_an_eval_set_decides_the_steps_to_keep(ranker):
 
 
 @pytest.mark.parametrize("ranker", ALL)
-def test_sparse_rows_and_threads_do_not_matter(ranker):
-    X, y, qid = problem()
-    X[X < 0.2] = 0.0
-    dense = ranker(n_jobs=1).fit(X, y, qid=qid)
-    sparse = ranker(n_jobs=3).fit(csr_array(X), y, qid=qid)
-    assert sparse.model_.weights == dense.model_.weights
-    found = sparse.predict(csr_array(X), qid=qid)
-    assert found.tobytes() == dense.predict(X, qid=qid).tobytes()
-    single = ranker().fit(X.astype(np.float32), y, qid=qid)
-    assert np.mean(np.abs(single.predict(X.astype(np.float32), qid=qid) - found)) < 1e-6
-
-
-@pytest.mark.parametrize("ranker", ALL)
 def test_rows_without_a_value_rank_at_the_middle(ranker):
     X, y, qid = problem(n_queries=3)
     fitted = ranker().fit(X[:, :1], y, qid=qid)
@@ -212,23 +171,6 @@ def test_rows_without_a_value_rank_at_the_middle(ranker):
     both = np.vstack([X[:6, :1], unknown])
     scores = fitted.predict(both, qid=[0] * 11)
     assert np.sum(scores[:6] > scores[6]) == np.sum(scores[:6] < scores[6]) == 3
-
-
-@pytest.mark.parametrize("ranker", ALL)
-def test_a_query_of_weight_0_is_none(ranker):
-    X, y, qid = problem(n_queries=4)
-    fewer = qid < 3
-    weighted = ranker().fit(X, y, qid=qid, query_weight={0: 1, 1: 1, 2: 1, 3: 0})
-    without = ranker().fit(X[fewer], y[fewer], qid=qid[fewer])
-    np.testing.assert_allclose(weighted.model_.weights, without.model_.weights)
-    heavy = ranker(balance="queries") if ranker is DiffRank else ranker()
-    twice = clone(heavy).fit(X, y, qid=qid, query_weight={0: 3, 1: 1, 2: 1, 3: 1})
-    rows = np.concatenate([np.flatnonzero(qid == 0)] * 2 + [np.arange(len(y))])
-    names = np.concatenate([np.repeat([10, 11], 15), qid])
-    if ranker is not DiffRank:  # (centres pool rows: one query three times is three queries)
-        return
-    repeated = clone(heavy).fit(X[rows], y[rows], qid=names)
-    assert len(repeated.trace_) == len(twice.trace_)
 
 
 def test_diff_rank_is_rankboosts_loop_with_other_weak_rankers():

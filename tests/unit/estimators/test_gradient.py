@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate, load_model
+from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from naive.paths import PATHS, using
 
@@ -34,22 +34,6 @@ def test_every_loss_learns_what_no_sum_of_features_can(loss):
     assert losses[-1] < losses[0] < 1.0
     assert max(len(one.values) for one in tree.model_.rankers) == 8
     assert {len(one.values) for one in stump.model_.rankers} == {2}
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_files_threads_and_warm_starts_keep_every_bit(loss, tmp_path):
-    how = {"loss": loss, "subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
-    whole = fitted(n_estimators=8, n_jobs=1, **how)
-    expected = whole.predict(X).tobytes()
-    with using("compiled"):
-        one, three = (fitted(n_estimators=8, n_jobs=jobs, **how) for jobs in (1, 3))
-        assert one.predict(X).tobytes() == three.predict(X).tobytes()
-    whole.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").predict(X).tobytes() == expected
-    grown = fitted(n_estimators=3, warm_start=True, **how)
-    grown.set_params(n_estimators=8).fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
-    assert grown.predict(X).tobytes() == expected
-    assert fitted(n_estimators=8, random_state=1, **how).predict(X).tobytes() != expected
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -174,31 +158,6 @@ def test_lambda_raises_its_measure(measure):
         assert last == pytest.approx((1.0 - value) / (1.0 - start), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"loss": "hinge"}, "'loss'"),
-        ({"weak": "forest"}, "'weak'"),
-        ({"max_leaves": 1}, "'max_leaves'"),
-        ({"k": 0}, "'k'"),
-        ({"truncation": 0}, "'truncation'"),
-        ({"sigmoid": 0.0}, "'sigmoid'"),
-        ({"measure": "err"}, "'measure'"),
-        ({"decay": 0.0}, "'decay'"),
-        ({"permutations": 0}, "'permutations'"),
-        ({"interactions": 3}, "'interactions'"),
-        ({"l2": -1.0}, "'l2'"),
-        ({"subsample_rows": 0.0}, "'subsample_rows'"),
-        ({"max_features": 1.5}, "'max_features'"),
-        ({"max_bins": 256}, "'max_bins'"),
-        ({"weak": "stump", "max_leaves": 4}, "trees of 2 leaves, and max_leaves is 4. Set weak="),
-    ],
-)
-def test_wrong_parameters_are_refused(bad, message):
-    with pytest.raises(ParameterError, match=message):
-        fitted(**bad)
-
-
 def test_more_rows_per_leaf_than_there_are_make_no_tree():
     with pytest.warns(UserWarning, match="no round could be made"):
         ranker = fitted(min_rows=10_000)
@@ -222,3 +181,8 @@ def test_weights_that_are_no_numbers_of_rows(ranker):
     X = np.arange(100.0)[:, None] % 7
     with pytest.warns(NoProgressWarning, match=r"weights of the rows add up to 1, and two leaves"):
         ranker.fit(X, X[:, 0] > 3, sample_weight=np.full(100, 0.01))
+
+
+def test_stumps_are_trees_of_two_leaves():
+    with pytest.raises(ParameterError, match="trees of 2 leaves, and max_leaves is 4"):
+        fitted(weak="stump", max_leaves=4)

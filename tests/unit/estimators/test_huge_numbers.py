@@ -9,11 +9,8 @@ import scipy.sparse as sp
 from crucial.errors import CrucialError, DataError
 from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.feedback.labels import check_weights
+from naive.rankers import WITHOUT_QUERIES
 
-ONE_LIST = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 MORE = [
     *[("gradient", {"loss": loss}) for loss in ("xendcg", "lambda", "softmax", "yeti", "logistic")],
     *[("rankrls", {"kernel": kernel}) for kernel in ("rbf", "poly")],
@@ -48,7 +45,7 @@ def outcome(name, settings, X, y, weight):
     ranker = ranker_class(name)(**settings)
     if "n_estimators" in ranker.get_params():
         ranker.set_params(n_estimators=3)
-    queries = {} if name in ONE_LIST else {"qid": QID}
+    queries = {} if name in WITHOUT_QUERIES else {"qid": QID}
     try:
         ranker.fit(X, y, sample_weight=weight, **queries)
     except CrucialError as error:

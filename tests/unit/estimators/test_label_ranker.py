@@ -16,7 +16,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import cross_val_score
 
 from crucial import LabelRanker
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoProgressWarning
 
 X, Y = load_digits(return_X_y=True)
 TRAIN, TEST = slice(0, 1200), slice(1200, None)
@@ -162,22 +162,6 @@ def test_other_labels_than_those_of_fit():
     many = LabelRanker(2).fit(X, PROPERTIES[Y])
     with pytest.raises(DataError, match="a matrix of 5 columns"):
         many.score(X[:2], [[0, 1], [1, 1]])
-
-
-@pytest.mark.parametrize(
-    ("parameter", "words"),
-    [
-        ({"n_estimators": 0}, "'n_estimators' parameter of LabelRanker"),
-        ({"learning_rate": 1.5}, "'learning_rate' parameter of LabelRanker"),
-        ({"objective": "mx"}, "'objective' .* one of 'mh', 'mr', 'mr_product'"),
-        ({"predictions": "soft"}, "'predictions' .* one of 'real', 'discrete'"),
-        ({"max_bins": 1}, "'max_bins' parameter of LabelRanker"),
-        ({"n_jobs": 0}, "'n_jobs' parameter of LabelRanker must be a nonzero int"),
-    ],
-)
-def test_parameters_out_of_range(parameter, words):
-    with pytest.raises(ParameterError, match=words):
-        LabelRanker(**parameter).fit(X, Y)
 
 
 def test_rounding_makes_no_majority():

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from crucial import ListMLE, RankCosine, SVMMap, evaluate, load_model
-from crucial.errors import DataError, MissingExtraError, NoProgressWarning, ParameterError
+from crucial import ListMLE, RankCosine, SVMMap, evaluate
+from crucial.errors import DataError, MissingExtraError, NoProgressWarning
 
 RANDOM = np.random.default_rng(4)
 N = 120
@@ -45,14 +44,6 @@ def test_scale_and_origin_of_a_feature_change_nothing(ranker: Any) -> None:
     np.testing.assert_allclose(np.ptp(after - before), 0.0, atol=1e-4)
 
 
-@every
-def test_the_order_of_features_and_names_of_queries_change_nothing(ranker: Any) -> None:
-    before = ranker.fit(X, ORDER, qid=QID).predict(X)
-    names = np.array([f"query {7 - q}" for q in QID])
-    after = ranker.fit(X[:, ::-1], ORDER, qid=names).predict(X[:, ::-1])
-    np.testing.assert_allclose(after, before, atol=1e-4)
-
-
 @pytest.mark.parametrize("ranker", [ListMLE(), SVMMap(top=5)], ids=["listmle", "svm-map"])
 def test_only_the_order_of_labels_counts(ranker: Any) -> None:
     before = ranker.fit(X, ORDER, qid=QID).predict(X)
@@ -73,48 +64,11 @@ def test_abstentions_count_as_the_mean(ranker: Any) -> None:
 
 
 @every
-def test_sparse_input_is_the_same_ranker(ranker: Any) -> None:
-    table = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = ranker.fit(table, ORDER, qid=QID).predict(table)
-    sparse = ranker.fit(sp.csr_array(table), ORDER, qid=QID).predict(sp.csr_array(table))
-    np.testing.assert_allclose(np.ptp(sparse - dense), 0.0, atol=1e-4)
-
-
-@every
-def test_a_query_weight_of_0_leaves_a_query_out(ranker: Any) -> None:
-    weights = {q: float(q != 3) for q in range(8)}
-    one = ranker.fit(X, ORDER, qid=QID, query_weight=weights).predict(X)
-    kept = QID != 3
-    two = ranker.fit(X[kept], ORDER[kept], qid=QID[kept]).predict(X)
-    np.testing.assert_allclose(one, two, atol=1e-6)
-    heavy = {q: 1.0 + 9.0 * (q == 3) for q in range(8)}
-    assert np.ptp(ranker.fit(X, ORDER, qid=QID, query_weight=heavy).predict(X) - one) > 1e-3
-
-
-@every
-def test_a_query_of_one_row_is_left_out(ranker: Any) -> None:
-    before = ranker.fit(X, ORDER, qid=QID).predict(X)
-    more = np.vstack([X, X[:1]])
-    ranker.fit(more, np.append(ORDER, 99.0), qid=np.append(QID, 77))
-    np.testing.assert_allclose(ranker.predict(X), before, atol=1e-9)
-    assert ranker.model_.training["queries"] == 8
-
-
-@every
 def test_constant_features_tell_nothing(ranker: Any) -> None:
     with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
         ranker.fit(np.ones((N, 2)), ORDER, qid=QID)
     assert not ranker.predict(np.ones((3, 2))).any()
     assert not ranker.feature_importances_.any()
-
-
-@every
-def test_it_is_saved_with_what_made_it(ranker: Any, tmp_path: Any) -> None:
-    ranker.fit(X, ORDER, qid=QID).save(tmp_path / "model.json")
-    model = load_model(tmp_path / "model.json")
-    assert model.predict(X).tobytes() == ranker.predict(X).tobytes()
-    assert model.training["with_qid"] is True
-    assert "n_jobs" not in model.training["parameters"]
 
 
 def test_list_mle_says_when_it_did_not_end() -> None:
@@ -168,32 +122,6 @@ def test_svm_map_without_its_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(MissingExtraError, match=r"SVMMap needs clarabel.*crucial\[qp\]"):
         SVMMap().fit(X, ORDER > 10, qid=QID)
-
-
-@pytest.mark.parametrize(
-    ("ranker", "name"),
-    [
-        (ListMLE(0.0), "l2"),
-        (ListMLE(tol=-1.0), "tol"),
-        (ListMLE(max_iter=0), "max_iter"),
-        (ListMLE(n_jobs=0), "n_jobs"),
-        (RankCosine(0), "n_estimators"),
-        (RankCosine(centred=1), "centred"),  # type: ignore[arg-type]
-        (RankCosine(tol=float("nan")), "tol"),
-        (SVMMap(-1.0), "l2"),
-        (SVMMap(top=0), "top"),
-        (SVMMap(top=1.0), "top"),
-        (SVMMap(top=True), "top"),
-        (SVMMap(tol=0.0), "tol"),
-        (SVMMap(max_iter=1.5), "max_iter"),  # type: ignore[arg-type]
-        (SVMMap(n_jobs="2"), "n_jobs"),  # type: ignore[arg-type]
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_named(ranker: Any, name: str) -> None:
-    rule = f"The '{name}' parameter of {type(ranker).__name__} must be"
-    with pytest.raises(ParameterError, match=rule):
-        ranker.fit(X, ORDER, qid=QID)
 
 
 @every

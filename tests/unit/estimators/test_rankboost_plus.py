@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus, load_model
 from crucial.boosting.plus import pairs as plus_pairs
 from crucial.boosting.plus import search as plus_search
 from crucial.boosting.plus.pairs import list_pairs, sample_numbers
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.registry import ranker_class
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
@@ -68,16 +67,6 @@ def test_an_eval_set_says_which_round_is_best():
     assert ranker.ensemble_.n_rounds == len(ranker.trace_)
     aside = RankBoostPlus(60, early_stopping_rounds=5).fit(X, Y, qid=QID)
     assert aside.n_pairs_ < LabelFeedback(Y, ranker_groups()).n_pairs
-
-
-def test_sparse_and_dense_input_are_the_same():
-    table = np.where(RANDOM.random((80, 4)) < 0.5, RANDOM.integers(1, 4, (80, 4)), 0).astype(float)
-    for weak in ("stump", "column"):
-        used = (table > 0).astype(float) if weak == "column" else table
-        dense = RankBoostPlus(10, weak=weak).fit(used, Y)
-        sparse = RankBoostPlus(10, weak=weak).fit(sp.csr_array(used), Y)
-        assert dense.model_.rankers == sparse.model_.rankers
-        assert dense.model_.weights == sparse.model_.weights
 
 
 def test_equal_and_opposite_columns_count_once():
@@ -195,30 +184,6 @@ def test_a_static_set_beyond_memory_is_refused(monkeypatch):
     RankBoostPlus(5, static_after=0, max_static=5).fit(X, Y, qid=QID)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"search": "best"}, r"'search' .* must be one of 'efficient', 'optimal'. Got 'best'"),
-        ({"max_pairs": 0}, r"'max_pairs' .* must be an int of at least 1 or None. Got 0"),
-        ({"max_pairs": 2.5}, r"'max_pairs' .* must be an int of at least 1 or None. Got 2.5"),
-        ({"max_static": 0}, r"'max_static' .* must be an int of at least 1 or None"),
-        ({"static_after": -1}, r"'static_after' .* must be an int of at least 0 or None"),
-        ({"weak": "feature"}, r"'weak' .* must be one of 'stump', 'column'. Got 'feature'"),
-        ({"learning_rate": 0.0}, r"'learning_rate' .* must be a number in \(0, 1\]"),
-        ({"default_rank": 2}, r"'default_rank' .* must be one of 'learned', 0, 1"),
-        ({"on_perfect": "go"}, r"'on_perfect' .* must be one of 'smooth', 'stop'"),
-        ({"max_bins": 1}, r"'max_bins' .* must be an int in \[2, 65535\] or None"),
-        ({"n_estimators": 0}, r"'n_estimators' .* must be an int of at least 1"),
-        ({"balance": "rows"}, r"'balance' .* must be one of 'pairs', 'queries'"),
-        ({"n_jobs": 0}, r"'n_jobs' .* must be a nonzero int"),
-    ],
-    ids=str,
-)
-def test_parameters_outside_what_they_may_be(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        RankBoostPlus(**parameters).fit(X, Y)
-
-
 def test_columns_outside_0_and_1_are_named():
     columns = np.zeros((80, 3))
     columns[7, 2] = 0.5
@@ -244,25 +209,7 @@ def test_features_that_order_nothing_leave_all_scores_at_0():
     assert ranker.basis_ == ()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("search", ["efficient", "optimal"])
-@pytest.mark.parametrize("table", [np.ones((80, 2)), np.full((80, 1), np.nan)])
-def test_constant_features_are_no_candidates(table, search):
-    ranker = RankBoostPlus(5, search=search).fit(table, Y)
-    assert ranker.model_.n_rounds == 0
-    assert ranker.trace_.stopped == "no weak ranker helps"
-
-
 # -- as scikit-learn wants it, for other parameters ---------------------------------------
-
-
-@pytest.mark.parametrize("search", ["efficient", "optimal"])
-def test_a_weight_of_two_is_a_row_twice(search):
-    weight = np.random.default_rng(3).integers(0, 4, 80)
-    ranker = RankBoostPlus(40, search=search, gain="linear", balance="queries", static_after=20)
-    weighted = ranker.fit(X, Y, sample_weight=weight, qid=QID).predict(X)
-    repeated = ranker.fit(X.repeat(weight, axis=0), Y.repeat(weight), qid=QID.repeat(weight))
-    np.testing.assert_allclose(weighted, repeated.predict(X), rtol=1e-7)
 
 
 @pytest.mark.slow

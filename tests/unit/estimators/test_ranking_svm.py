@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import LinearSVC
 
-from crucial import KernelRanker, RankingSVM, inspection, load_model
+from crucial import KernelRanker, RankingSVM, inspection
 from crucial.errors import DataError, NotRankedError, ParameterError
 
 RANDOM = np.random.default_rng(7)
@@ -204,37 +204,6 @@ def test_units_of_features_do_not_matter_where_they_are_standardised() -> None:
         once = fitted(kernel=kernel, loss="squared_hinge").predict(X)
         again = fitted(moved, kernel=kernel, loss="squared_hinge").predict(moved)
         np.testing.assert_allclose(again, once, atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_weights_rows_and_queries(kernel: str) -> None:
-    """Row order, names of queries and weights as repetitions, with a kernel."""
-    settings = {"kernel": kernel, "loss": "squared_hinge"}
-    once = fitted(HOLES, **settings).predict(HOLES)
-    order = RANDOM.permutation(N)
-    moved = fitted(HOLES[order], GRADES[order], QID[order], **settings).predict(HOLES)
-    np.testing.assert_allclose(moved, once, atol=1e-5)
-    counts = RANDOM.integers(0, 3, N)
-    weighted = RankingSVM(0.05, tol=1e-10, **settings).fit(
-        HOLES, GRADES, qid=QID, sample_weight=counts
-    )
-    twice = fitted(
-        HOLES.repeat(counts, axis=0), GRADES.repeat(counts), QID.repeat(counts), **settings
-    )
-    np.testing.assert_allclose(weighted.predict(HOLES), twice.predict(HOLES), atol=2e-3)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
-def test_files_threads_and_pickles(kernel: str, tmp_path: Any) -> None:
-    rows = X @ X.T if kernel == "precomputed" else HOLES
-    ranker = fitted(rows, kernel=kernel, n_jobs=1)
-    ranker.save(tmp_path / "m.json")
-    model = load_model(tmp_path / "m.json")
-    assert model == ranker.model_ == fitted(rows, kernel=kernel, n_jobs=2).model_
-    assert model.predict(rows).tobytes() == ranker.predict(rows).tobytes()
-    assert (
-        pickle.loads(pickle.dumps(ranker)).predict(rows).tolist() == ranker.predict(rows).tolist()
-    )
 
 
 def test_a_function_is_pickled_and_not_saved(tmp_path: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from crucial import RankBoost, SelectByRanking, cross_validate, make_letor
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError
 
 DATA = make_letor(n_queries=15, docs_per_query=20, n_features=6, seed=3)
 TABLE = np.asarray(DATA.X.table if hasattr(DATA.X, "table") else DATA.X, float)
@@ -87,21 +87,6 @@ def test_names_of_queries_and_their_order_change_nothing():
     two = SelectByRanking(3).fit(TABLE[moved], DATA.y[moved], qid=names[moved])
     assert one.chosen_.tolist() == two.chosen_.tolist()
     np.testing.assert_allclose(one.similarity_, two.similarity_, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"n_features": 0}, "'n_features' parameter of SelectByRanking"),
-        ({"n_features": 1.5}, "'n_features' parameter"),
-        ({"c": -0.1}, "'c' parameter"),
-        ({"measure": 3}, "'measure' parameter"),
-        ({"measure": "ndgc@10"}, "did you mean 'ndcg'"),
-    ],
-)
-def test_wrong_parameters(parameters, said):
-    with pytest.raises(ParameterError, match=said):
-        SelectByRanking(**parameters).fit(TABLE, DATA.y)
 
 
 def test_wrong_input():

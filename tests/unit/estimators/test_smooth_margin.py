@@ -139,23 +139,6 @@ def test_weak_rankers_outside_0_and_1_are_refused():
         SmoothMarginRanker(5, weak="column").fit(2 * X, Y)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"choice": "largest_drop"}, "'choice' parameter of SmoothMarginRanker must be one of"),
-        ({"step": "bound"}, "'step' parameter of SmoothMarginRanker must be one of 'smooth', 'l"),
-        ({"learning_rate": 0.0}, "'learning_rate' parameter of SmoothMarginRanker"),
-        ({"on_perfect": None}, "'on_perfect' parameter of SmoothMarginRanker"),
-        ({"weak": 3}, "'weak' parameter of SmoothMarginRanker"),
-        ({"max_bins": 1}, "'max_bins' parameter of SmoothMarginRanker"),
-        ({"n_estimators": 0}, "'n_estimators' parameter of SmoothMarginRanker"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        SmoothMarginRanker(**parameters).fit(X, Y)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial import InfinitePush, RSRank, SparseRankingSVM, load_model, stability_selection
+from crucial import InfinitePush, RSRank, SparseRankingSVM, stability_selection
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.estimators.sparse import PENALTIES
 
@@ -110,26 +110,12 @@ def _norm(ranker, X):
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=named)
-def test_sparse_input_and_units_change_nothing(ranker):
+def test_units_change_nothing(ranker):
     X, y, qid = problem()
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, 0.0, X)
     dense = ranker.fit(X, y, qid=qid).predict(X)
-    np.testing.assert_allclose(ranker.fit(sp.csr_array(X), y, qid=qid).predict(X), dense, atol=1e-3)
     moved = X * np.geomspace(1e-3, 1e5, X.shape[1]) + 7.0
     other = ranker.fit(moved, y, qid=qid).predict(moved)
     np.testing.assert_allclose(other, dense, atol=2e-3)
-
-
-def test_many_rows_take_the_compiled_path_and_threads_change_nothing(tmp_path):
-    X, y, qid = problem(n=6000, queries=20)
-    one = SparseRankingSVM(n_jobs=1).fit(X, y, qid=qid)
-    two = SparseRankingSVM(n_jobs=2).fit(X, y, qid=qid)
-    assert one.model_ == two.model_
-    one.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").predict(X).tobytes() == two.predict(X).tobytes()
-    one, two = (RSRank(n_jobs=jobs).fit(X, y, qid=qid) for jobs in (1, 2))
-    assert one.model_ == two.model_
-    assert one.gap_ <= 1e-6
 
 
 def test_equal_columns_and_more_features_than_rows():
@@ -173,23 +159,6 @@ def test_rsrank_errors():
         RSRank().fit(X, y * 1000.0, qid=qid)
     with pytest.raises(DataError, match="positions are counted one by one"):
         RSRank().fit(X, y, qid=qid, sample_weight=np.full(len(y), 1e7))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"penalty": "l2"}, "'penalty' parameter of SparseRankingSVM"),
-        ({"l1": 0.0}, "'l1' parameter"),
-        ({"q": 1.0}, "'q' parameter"),
-        ({"epsilon": -1.0}, "'epsilon' parameter"),
-        ({"radius": 0.0}, "'radius' parameter"),
-        ({"steps": "long"}, "'steps' parameter"),
-    ],
-)
-def test_wrong_parameters(parameters, said):
-    X, y, _ = problem()
-    with pytest.raises(ParameterError, match=said):
-        SparseRankingSVM(**parameters).fit(X, y)
 
 
 def test_the_sparse_infinite_push():

@@ -190,23 +190,6 @@ def test_grades_are_refused(data, maker) -> None:
         maker().fit(train.X, np.arange(len(train.y)) % 3)
 
 
-def test_parameters_are_checked(data) -> None:
-    train, _ = data
-    for ranker, match in [
-        (TreeRank(splitter="forest"), "splitter"),
-        (TreeRank(splitter=LogisticRegression), "splitter"),
-        (TreeRank(0), "max_depth"),
-        (TreeRank(min_rows=0), "min_rows"),
-        (TreeRank(pruning="yes"), "pruning"),
-        (TreeRank(n_folds=1), "n_folds"),
-        (RankingForest(max_features=0), "max_features"),
-        (RankingForest(consensus="vote"), "consensus"),
-        (RankOver(sets="boxes"), "sets"),
-    ]:
-        with pytest.raises(ParameterError, match=match):
-            ranker.fit(train.X, train.y)
-
-
 def test_weights_that_weigh_too_little_are_explained(data) -> None:
     train, _ = data
     tiny = np.full(len(train.y), 1e-4)

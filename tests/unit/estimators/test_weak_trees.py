@@ -21,13 +21,11 @@ from crucial import (
     RankBoostPlus,
     SmoothMarginRanker,
     inspection,
-    load_model,
 )
 from crucial.errors import ParameterError
 from crucial.model.tree import Tree
 from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.push import PNormLoss
-from naive.paths import using
 
 RANDOM = np.random.default_rng(0)
 N = 360
@@ -71,29 +69,6 @@ def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
     assert all(isinstance(one, Tree) for one in tree.model_.rankers)
     losses = tree.trace_.column("log_loss")
     assert (np.diff(losses, prepend=0.0) < 1e-9).all()
-
-
-@pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
-def test_files_threads_and_warm_starts_keep_every_bit(kind: Any, tmp_path: Any) -> None:
-    how = {"subsample_rows": 0.8, "max_features": 0.6}
-    if kind is not SmoothMarginRanker:
-        how["subsample"] = 0.7
-    whole = fitted(kind, n_estimators=6, n_jobs=1, **how)
-    expected = whole.predict(X).tobytes()
-    whole.save(tmp_path / "m.json")
-    assert load_model(tmp_path / "m.json").predict(X).tobytes() == expected
-    grown = fitted(kind, n_estimators=2, warm_start=True, **how).set_params(n_estimators=6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            grown.fit(X[TRAIN], TWO[TRAIN])
-        else:
-            grown.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
-    assert grown.predict(X).tobytes() == expected
-    assert grown.trace_.column("log_loss").tobytes() == whole.trace_.column("log_loss").tobytes()
-    with using("compiled"):
-        one, three = (fitted(kind, n_estimators=3, n_jobs=jobs, **how) for jobs in (1, 3))
-    assert one.predict(X).tobytes() == three.predict(X).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -196,30 +171,6 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     assert two.separable_round_ is not None
     found = inspection.class_margins(two, X[:90], TWO[:90])
     assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
-
-
-def test_a_weight_of_two_is_a_row_twice() -> None:
-    counts = np.random.default_rng(2).integers(0, 3, N)
-    for kind in (RankBoost, PNormPush):
-        how = {"n_estimators": 5, "weak": "tree", "min_rows": 5}
-        one = kind(**how).fit(X, Y, qid=QID, sample_weight=counts)
-        two = kind(**how).fit(X.repeat(counts, axis=0), Y.repeat(counts), qid=QID.repeat(counts))
-        np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("kind", OF_QUERIES)
-def test_order_of_rows_and_queries_and_rising_transforms_change_nothing(kind: Any) -> None:
-    how = {"n_estimators": 3, "weak": "tree", "min_rows": 5}
-    order = np.random.default_rng(1).permutation(N)
-    names = np.array([f"q{(q * 7) % 12}" for q in QID])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        one = kind(**how).fit(X, Y, qid=QID)
-        moved = kind(**how).fit(X[order], Y[order], qid=names[order])
-        bent = np.column_stack((np.exp(X[:, 0]), X[:, 1] ** 3, 5.0 * X[:, 2], X[:, 3]))
-        other = kind(**how).fit(bent, Y, qid=QID)
-    np.testing.assert_allclose(moved.predict(X), one.predict(X), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(other.predict(bent), one.predict(X), rtol=1e-12)
 
 
 def test_an_eval_set_chooses_the_round_and_staged_scores_agree() -> None:

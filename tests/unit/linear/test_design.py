@@ -45,21 +45,6 @@ def test_in_the_unit_interval_on_request() -> None:
     assert made.matrix[0, 0] == pytest.approx(made.matrix[7:, 0].mean(), rel=1e-12)
 
 
-def test_a_weight_of_two_is_a_row_twice() -> None:
-    counts = RANDOM.integers(1, 4, 40)
-    one = Design.of(Instances.from_input(X), ROWS, counts.astype(float))
-    two = Design.of(Instances.from_input(X), ROWS.repeat(counts))
-    np.testing.assert_allclose(one.scale, two.scale, rtol=1e-12)
-    np.testing.assert_allclose(one.matrix.repeat(counts, axis=0), two.matrix, atol=1e-12)
-
-
-def test_the_order_of_rows_changes_no_bit_of_the_rankers() -> None:
-    moved = RANDOM.permutation(40)
-    one, two = (Design.of(Instances.from_input(X), rows) for rows in (ROWS, moved))
-    assert one.rankers == two.rankers
-    assert one.scale.tobytes() == two.scale.tobytes()
-
-
 @pytest.mark.parametrize("standard", [True, False])
 def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
     table = np.where(np.nan_to_num(X[:, [0, 3]]) < 4.0, 0.0, X[:, [0, 3]] - 9.0)

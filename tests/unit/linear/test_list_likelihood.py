@@ -90,14 +90,6 @@ def test_scores_far_apart_lose_no_digits() -> None:
     assert gradient[1] == pytest.approx(-1.0 / (1.0 + math.exp(-1.0)) / 3.0, rel=1e-12)
 
 
-def test_a_weight_of_two_is_a_row_twice() -> None:
-    s, y, qid, _ = problem()
-    counts = np.random.default_rng(2).integers(0, 3, len(y))
-    one, rows = likelihood(y, qid, counts)
-    two, twice = likelihood(y.repeat(counts), qid.repeat(counts))
-    assert one(s[rows])[0] == pytest.approx(two(s.repeat(counts)[twice])[0], rel=1e-12)
-
-
 def test_equal_labels_are_not_compared() -> None:
     measure, rows = likelihood(np.array([1.0, 1.0, 0.0, 0.0]))
     apart = np.array([5.0, 0.0, -3.0, -3.0])[rows]
@@ -110,9 +102,7 @@ def test_equal_labels_are_not_compared() -> None:
     assert gradient[0] < 0
 
 
-@given(
-    st.lists(st.lists(st.floats(-800, 800), min_size=1, max_size=9), min_size=1, max_size=6),
-)
+@given(st.lists(st.lists(st.floats(-800, 800), min_size=1, max_size=9), min_size=1, max_size=6))
 def test_running_sums_begin_anew(runs: list[list[float]]) -> None:
     first = np.concatenate(([0], np.cumsum([len(one) for one in runs])[:-1])).astype(np.int64)
     found = running_log_sums(np.concatenate(runs), first)

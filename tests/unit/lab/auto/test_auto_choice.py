@@ -41,8 +41,7 @@ def test_weights_and_missing_values_count_as_they_should():
 
 
 @pytest.mark.parametrize(
-    ("lead", "noise", "kept"),
-    [(0.004, 0.5, 0), (0.006, 0.5, 1), (0.006, 1.0, 0), (0.0001, 0.0, 1)],
+    ("lead", "noise", "kept"), [(0.004, 0.5, 0), (0.006, 0.5, 1), (0.006, 1.0, 0), (0.0001, 0.0, 1)]
 )
 def test_stumps_stay_unless_trees_are_ahead_by_more_than_noise(lead, noise, kept):
     stumps, trees = Entrant(2, BASE), Entrant(6, BASE + WAVE + lead)
