@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from crucial import InfinitePush, RSRank, SparseRankingSVM, stability_selection
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.sparse import PENALTIES
 
 
