@@ -109,6 +109,37 @@ def rank_feature(values, qid, centres):
     return out
 
 
+def positions(values, sizes, regions, weight):
+    """Middle of the positions of every row in its query, from 0, by sorting keys of floats."""
+    weight = [1] * len(values) if weight is None else weight
+    place = {region: at for at, region in enumerate(regions.by_interval.tolist())}
+    out, begin = [], 0
+    for size in sizes.tolist():
+        rows = range(begin, begin + size)
+        begin += size
+        region = np.searchsorted(regions.cuts, values[rows.start : rows.stop])
+        keys = {
+            i: (place[int(g)], float(regions.direction[g] * values[i]))
+            for i, g in zip(rows, region) if not math.isnan(values[i])
+        }  # fmt: skip
+        same = {}
+        for i, one in keys.items():
+            same[one] = same.get(one, 0) + weight[i]
+        below = dict(
+            zip(sorted(same), itertools.accumulate((same[k] for k in sorted(same)), initial=0))
+        )
+        present = sum(same.values())
+        missing = sum(weight[i] for i in rows) - present
+        for i in rows:
+            if i not in keys:
+                out.append((present + missing) / 2)
+                continue
+            own, before = same[keys[i]], below[keys[i]]
+            above = min(max((before + own - present / 2) / own, 0.0), 1.0)
+            out.append(before + own / 2 + missing * above)
+    return out
+
+
 def agreement(scores, y):
     """E = 1 - 2T of one query; a tie counts half."""
     right = wrong = tied = 0

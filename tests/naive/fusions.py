@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 Scores = Mapping[str, float]
 
@@ -63,3 +64,20 @@ def majority(runs: Sequence[Scores], first: str, second: str) -> int:
         here, there = place.get(first, far), place.get(second, far)
         votes += (here < there) - (here > there)
     return votes
+
+
+def sorted_by_majority(positions: Any, rows: Iterable[int]) -> list[int]:
+    """Return rows merge sorted from the bottom up; the left one stays first unless outvoted."""
+    parts = [[row] for row in rows]
+    while len(parts) > 1:
+        parts = [_merged(positions, *parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    return parts[0] if parts else []
+
+
+def _merged(positions: Any, left: list[int], right: Sequence[int] = ()) -> list[int]:
+    out, right = [], list(right)
+    while left and right:
+        here, there = positions[right[0]], positions[left[0]]
+        behind = (here < there).sum() > (here > there).sum()
+        out.append((right if behind else left).pop(0))
+    return out + left + right

@@ -73,3 +73,33 @@ def logistic_weights(pairs, scores):
         [w * s for w, s in zip(pairs.weight, shares)],
         [w * s * (1 - s) for w, s in zip(pairs.weight, shares)],
     )
+
+
+def _pair_table(scores, weight, gains, shift, levels):
+    """Weight w, margin and d = w s e^shift of every (winner, loser); 0 where there is no pair."""
+    segment = levels.segment_of_row
+    query = levels.query_of_segment[segment]
+    paired = (query[:, None] == query) & (segment[:, None] > segment)
+    gap = gains[segment][:, None] - gains[segment] if len(gains) else 1.0
+    w = np.where(paired, weight[:, None] * weight * gap, 0.0)
+    margin = np.where(paired, scores[:, None] - scores, 0.0)
+    return w, margin, w * np.exp(np.minimum(0.0, -margin) + shift) / (1.0 + np.exp(-abs(margin)))
+
+
+def logistic_sums(scores, weight, gains, shift, levels):
+    """What every row wins and loses, its curvature and its loss, times e^shift: four rows."""
+    w, margin, d = _pair_table(scores, weight, gains, shift, levels)
+    tail = np.exp(-abs(margin))
+    bend = d * np.where(margin > 0, 1.0, tail) / (1.0 + tail)
+    # ln(1 + t) e^shift = (ln(1 + t) / t) e^(shift - margin) where t underflows
+    ratio = np.where(tail < 1e-8, 1.0 - tail / 2, np.log1p(tail) / np.maximum(tail, 1e-8))
+    paid = w * (np.exp(shift - abs(margin)) * ratio + np.maximum(0.0, -margin))
+    return np.stack((d.sum(1), d.sum(0), bend.sum(1) + bend.sum(0), paid.sum(1)))
+
+
+def logistic_along(scores, weight, gains, shift, output, levels):
+    """What a {0, 1} ranker gains, loses and bends in the pairs each row should win: (n, 3)."""
+    _, margin, d = _pair_table(scores, weight, gains, shift, levels)
+    gained = output[:, None] - output
+    bend = d / (1.0 + np.exp(-margin)) * (gained != 0)
+    return np.stack(((d * (gained > 0)).sum(1), (d * (gained < 0)).sum(1), bend.sum(1)), axis=1)

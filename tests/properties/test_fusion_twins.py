@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from crucial.apps.fusion import Pool, fuse
 from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.data.runs import Run
-from crucial.kernels.compiled.votes import sort_by_majority as compiled
-from crucial.kernels.plain.votes import NOT_RETURNED
-from crucial.kernels.plain.votes import sort_by_majority as plain
+from crucial.kernels.votes import NOT_RETURNED, sort_by_majority
 from naive import fusions
 
 quiet = settings(deadline=None)
@@ -84,19 +82,19 @@ def _transitive(runs, docs):
 @pytest.mark.kernels
 @quiet
 @given(data=st.data())
-def test_sorting_by_majority_compiled_and_plain(data):
+def test_sorting_by_majority_is_a_merge_sort(data):
     sizes = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=4))
     n, runs = sum(sizes), data.draw(st.integers(1, 5))
     cell = st.one_of(st.integers(1, 6), st.just(int(NOT_RETURNED)))
     table = data.draw(st.lists(cell, min_size=n * runs, max_size=n * runs))
     positions = np.array(table, np.int32).reshape(n, runs)
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    first, second = np.arange(n), np.arange(n)
-    plain(positions, starts, first)
-    compiled(positions, starts, second, np.empty_like(second))
-    assert first.tolist() == second.tolist()
+    order = np.arange(n)
+    sort_by_majority(positions, starts, order)
     for begin, end in pairwise(starts):
-        assert sorted(first[begin:end]) == list(range(begin, end))
+        expected = fusions.sorted_by_majority(positions, range(begin, end))
+        assert order[begin:end].tolist() == expected
+        assert sorted(expected) == list(range(begin, end))
 
 
 @quiet

@@ -95,16 +95,11 @@ def same(node: Node, tree: GrownTree, bins: Bins, at: int) -> None:
 
 
 @pytest.mark.parametrize("twin", [NaiveTree, NaiveSymmetricTree], ids=["best first", "symmetric"])
-@pytest.mark.parametrize("plain_cells", [0, 10**9], ids=["compiled", "plain"])
 @settings(deadline=None, max_examples=60)
 @given(problem=problems())
-def test_the_tree_is_that_of_trying_every_split(
-    plain_cells: int, twin: type[NaiveTree], problem: Any
-) -> None:
+def test_the_tree_is_that_of_trying_every_split(twin: type[NaiveTree], problem: Any) -> None:
     naive = twin(**problem).grow() if np.abs(problem["gradient"]).sum() else None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(door, "_PLAIN_CELLS", plain_cells)
-        tree, bins = fast(problem, symmetric=twin is NaiveSymmetricTree)
+    tree, bins = fast(problem, symmetric=twin is NaiveSymmetricTree)
     assert (tree is None) == (naive is None)
     if tree is not None and naive is not None:
         same(naive, tree, bins, 0)
@@ -119,7 +114,6 @@ def test_order_of_rows_and_threads_change_nothing(problem: Any, seed: int, symme
     for name in ("X", "gradient", "curvature", "weight"):
         moved[name] = problem[name][order]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(door, "_PLAIN_CELLS", 0)
         patch.setattr(door, "_SHARED_ROWS", 0)
         (one, _), (two, _) = fast(problem, 1, symmetric), fast(moved, 3, symmetric)
     assert (one is None) == (two is None)

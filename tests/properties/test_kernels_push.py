@@ -1,4 +1,4 @@
-"""Sums of the push and of the logistic loss: NumPy = Numba = all pairs listed."""
+"""Sums of the push and of the logistic loss are those of all pairs listed."""
 
 import itertools
 import math
@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import logistic as fast_logistic
-from crucial.kernels.compiled import push as fast_push
+from crucial.kernels.compiled import logistic, push
 from crucial.kernels.logistic import NARROW
-from crucial.kernels.plain import logistic as plain_logistic
-from crucial.kernels.plain import push as plain_push
 from naive.labelled import labelled
 from naive.own_losses import inner_logs, sigmoid, softplus
 from naive.pairs import Pairs
@@ -49,12 +46,8 @@ def test_push_sums_equal_a_sum_over_all_pairs(problem, p):
     lay, n = problem.layout, problem.n
     log_weight, log_gap = logs_of(problem)
     out = np.empty(n), np.empty(n), np.empty(problem.n_queries)
-    plain_push.push_logs(problem.scores, log_weight, log_gap, p, lay, *out)
-    again = np.empty(n), np.empty(n), np.empty(problem.n_queries)
     for a, b in ranges(problem.n_queries):
-        fast_push.push_logs(problem.scores, log_weight, log_gap, p, lay.arrays, a, b, *again)
-    for one, two in zip(out, again):
-        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-9)
+        push.push_logs(problem.scores, log_weight, log_gap, p, lay.arrays, a, b, *out)
     positive, negative, log_loss = out
     for q in range(problem.n_queries):
         pairs = without_losers(problem, q)
@@ -85,16 +78,13 @@ def test_split_push_sums_put_together_again(problem, p, seed):
     log_weight, log_gap = logs_of(problem)
     given = (problem.scores, log_weight, log_gap, p, output)
     size = (len(lay.values), 2)
-    above, inside, above_2, inside_2 = (np.empty(size) for _ in range(4))
-    plain_push.push_split(*given, lay, above, inside)
+    above, inside = np.empty(size), np.empty(size)
     for a, b in ranges(problem.n_queries):
-        fast_push.push_split(*given, lay.arrays, a, b, above_2, inside_2)
-    np.testing.assert_allclose(above, above_2, rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(inside, inside_2, rtol=1e-12, atol=1e-9)
+        push.push_split(*given, lay.arrays, a, b, above, inside)
     out = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n_queries)
     for alpha in (0.0, 0.7):
         scores = problem.scores + alpha * output
-        plain_push.push_logs(scores, *given[1:4], lay, *out)
+        push.push_logs(scores, *given[1:4], lay.arrays, 0, problem.n_queries, *out)
         moved = np.logaddexp(above[:, 0], above[:, 1] - alpha)
         terms = np.logaddexp(inside[:, 0], inside[:, 1] + p * alpha) + p * moved
         sums = np.logaddexp.reduceat(terms, lay.query_first[:-1])
@@ -139,15 +129,12 @@ def test_logistic_sums_equal_a_sum_over_all_pairs(problem):
     grown, narrow = grown_of(problem)
     for shift in {0.0} | ({least} if least > 0 else set()):
         expected = listed_logistic(problem, shift)
-        out = tuple(np.empty(n) for _ in range(4))
         given = (problem.weight, problem.gains, shift)
-        plain_logistic.logistic_sums(problem.scores, *given, lay, *out)
-        np.testing.assert_allclose(np.array(out), expected, rtol=1e-11, atol=1e-300)
         for how in {narrow and shift == 0.0, False}:
             for as_weighted in {weighted, True}:
                 again = tuple(np.empty(n) for _ in range(4))
                 for a, b in ranges(n, 3):
-                    fast_logistic.logistic_sums(
+                    logistic.logistic_sums(
                         problem.scores, grown, *given, how, as_weighted, places, a, b, again
                     )
                 np.testing.assert_allclose(np.array(again), expected, rtol=1e-11, atol=1e-300)
@@ -168,14 +155,9 @@ def test_logistic_sums_along_a_ranker(problem, seed):
             expected[b, 2] += w * sigmoid(-margin) * sigmoid(margin) * (gained != 0)
     places = (*lay.arrays, lay.query_of_row(), lay.level_of_row())
     given = (problem.weight, problem.gains, 0.0)
-    out = np.empty((n, 3))
-    plain_logistic.logistic_along(problem.scores, *given, output, lay, out)
-    np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-300)
     grown, narrow = grown_of(problem)
     for how in {narrow, False}:
         again = np.empty((n, 3))
         for a, b in ranges(n):
-            fast_logistic.logistic_along(
-                problem.scores, grown, *given, how, output, places, a, b, again
-            )
+            logistic.logistic_along(problem.scores, grown, *given, how, output, places, a, b, again)
         np.testing.assert_allclose(again, expected, rtol=1e-11, atol=1e-300)

@@ -1,4 +1,4 @@
-"""Ranks inside queries: both kernels against lists and loops, and what must not matter."""
+"""Ranks inside queries: the kernels against lists and loops, and what must not matter."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from tests.naive import feature_ranks as naive
 
-from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.data.groups import Groups
-from crucial.kernels.compiled.ranks import interval_sums as compiled_sums
-from crucial.kernels.compiled.ranks import order_rows as compiled_order
-from crucial.kernels.compiled.ranks import rank_rows as compiled
-from crucial.kernels.plain.ranks import interval_sums as plain_sums
-from crucial.kernels.plain.ranks import order_rows as plain_order
-from crucial.kernels.plain.ranks import rank_rows as plain
+from crucial.kernels.compiled.ranks import interval_sums, order_rows, rank_rows
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions
 
@@ -40,7 +33,7 @@ def problems(draw):
     return np.array(values), np.array(sizes), centres, weight
 
 
-def positions(kernel, values, sizes, centres, weight):
+def positions(values, sizes, centres, weight):
     regions = Regions.around(centres)
     starts = np.concatenate(([0], np.cumsum(sizes)))
     out = np.full(len(values), -1.0)
@@ -48,16 +41,15 @@ def positions(kernel, values, sizes, centres, weight):
     cuts = (regions.cuts, regions.by_interval, regions.direction)
     args = (values, mass, cuts, starts)
     half = len(sizes) // 2
-    kernel(*args, 0, half, out)
-    kernel(*args, half, len(sizes), out)
+    rank_rows(*args, 0, half, out)
+    rank_rows(*args, half, len(sizes), out)
     return out
 
 
 @given(problem=problems())
-def test_both_kernels_rank_as_lists_and_loops_do(problem):
+def test_rows_are_ranked_as_lists_and_loops_do(problem):
     values, sizes, centres, weight = problem
-    found = positions(plain, *problem)
-    assert found.tobytes() == positions(compiled, *problem).tobytes()
+    found = positions(*problem)
     rows = naive.expand(weight or [1] * len(values))
     qid = np.repeat(np.arange(len(sizes)), sizes)[rows]
     expected = naive.rank_feature(values[rows].tolist(), qid.tolist(), centres)
@@ -100,16 +92,17 @@ def test_rows_by_falling_score(problem):
     values, sizes, _, _ = problem
     scores = np.nan_to_num(values)
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    found = []
-    for kernel in (plain_order, compiled_order):
-        out = np.full(len(scores), -1)
-        half = len(sizes) // 2
-        kernel(scores, starts, 0, half, out)
-        kernel(scores, starts, half, len(sizes), out)
-        assert sorted(out.tolist()) == list(range(len(scores)))
-        found.append(scores[out].tolist())
-    expected = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
-    assert found[0] == found[1] == [one for part in expected for one in part]
+    out = np.full(len(scores), -1)
+    half = len(sizes) // 2
+    order_rows(scores, starts, 0, half, out)
+    order_rows(scores, starts, half, len(sizes), out)
+    assert sorted(out.tolist()) == list(range(len(scores)))
+    assert scores[out].tolist() == by_falling_score(scores, starts)
+
+
+def by_falling_score(scores, starts):
+    parts = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
+    return [one for part in parts for one in part]
 
 
 @given(problem=problems(), seed=st.integers(0, 99))
@@ -117,18 +110,15 @@ def test_sums_of_intervals(problem, seed):
     values, _, _, weight = problem
     codes = np.random.default_rng(seed).integers(-1, 3, len(values))
     mass = np.zeros(0) if weight is None else np.array(weight, float)
-    found = []
-    for kernel in (plain_sums, compiled_sums):
-        sums, counts = np.zeros(3), np.zeros(3)
-        top = kernel(values, codes, mass, 0.5, sums, counts)
-        found.append([top, *sums.tolist(), *counts.tolist()])
+    sums, counts = np.zeros(3), np.zeros(3)
+    top = interval_sums(values, codes, mass, 0.5, sums, counts)
     weights = np.ones(len(values)) if weight is None else mass
     inside = [(codes == k) & ~np.isnan(values) for k in range(3)]
     products = values * weights
     expected = [float(np.abs(products[np.any(inside, axis=0)]).max(initial=0.0))]
     expected += [float(0.5 * products[rows].sum()) for rows in inside]
     expected += [float(weights[rows].sum()) for rows in inside]
-    assert found[0] == found[1] == expected
+    assert [top, *sums.tolist(), *counts.tolist()] == expected
 
 
 @pytest.mark.parametrize("kind", ["plain", "float32", "signs", "huge", "missing", "one"])
@@ -149,42 +139,21 @@ def test_many_rows_are_ranked_as_few_are(kind):
     elif kind == "one":
         values[:] = 2.5
     weight = random.integers(1, 4, len(values)).tolist()
-    given_ = (values, sizes, [-1.0, 0.5, None, 0.25, 0.0])
+    centres, starts = [-1.0, 0.5, None, 0.25, 0.0], np.concatenate(([0], np.cumsum(sizes)))
     for mass in (None, weight):
-        expected = positions(plain, *given_, mass)
-        assert positions(compiled, *given_, mass).tobytes() == expected.tobytes()
+        expected = naive.positions(values, sizes, Regions.around(centres), mass)
+        assert positions(values, sizes, centres, mass).tolist() == expected
     scores = np.nan_to_num(values)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    orders = [np.full(len(scores), -1), np.full(len(scores), -1)]
-    plain_order(scores, starts, 0, len(sizes), orders[0])
-    compiled_order(scores, starts, 0, len(sizes), orders[1])
-    assert scores[orders[0]].tolist() == scores[orders[1]].tolist()
+    order = np.full(len(scores), -1)
+    order_rows(scores, starts, 0, len(sizes), order)
+    assert scores[order].tolist() == by_falling_score(scores, starts)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 1000, 5000])
 def test_long_queries_are_sorted_too(n):
     random = np.random.default_rng(n)
     scores = random.integers(0, max(1, n // 3), n).astype(float)
-    starts = np.array([0, n])
-    orders = [np.full(n, -1), np.full(n, -1)]
-    plain_order(scores, starts, 0, 1, orders[0])
-    compiled_order(scores, starts, 0, 1, orders[1])
-    assert sorted(orders[1].tolist()) == list(range(n))
-    assert scores[orders[0]].tolist() == scores[orders[1]].tolist()
-
-
-@pytest.mark.parametrize("ranker", [FeatureRank(4, 2), BLFeatureRank(4, 2), DiffRank(4, 5)])
-def test_compiled_and_plain_kernels_learn_the_same(ranker, monkeypatch):
-    random = np.random.default_rng(5)
-    X = random.normal(size=(60, 4)).round(2)
-    X[random.random(X.shape) < 0.1] = np.nan
-    y, qid = random.integers(0, 30, 60), random.integers(0, 4, 60)
-    small = clone(ranker).fit(X, y, qid=qid)
-    expected = small.predict(X, qid=qid)
-    monkeypatch.setattr("crucial.kernels.sizes.PLAIN_CELLS", 0)
-    monkeypatch.setattr("crucial.kernels.sizes.COUNT_COMPILED", 0)
-    for threads in (1, 2):
-        large = clone(ranker).set_params(n_jobs=threads).fit(X, y, qid=qid)
-        assert large.model_.rankers == small.model_.rankers
-        np.testing.assert_allclose(large.model_.weights, small.model_.weights, rtol=1e-12)
-        np.testing.assert_allclose(large.predict(X, qid=qid), expected, rtol=1e-12)
+    order = np.full(n, -1)
+    order_rows(scores, np.array([0, n]), 0, 1, order)
+    assert sorted(order.tolist()) == list(range(n))
+    assert scores[order].tolist() == sorted(scores.tolist(), reverse=True)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels import sizes
 from crucial.kernels.routes import Routes
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
@@ -50,7 +49,4 @@ def test_leaves(seed: int) -> None:
                 above = routes.missing[at] if np.isnan(value) else value > routes.threshold[at]
                 at = int(routes.yes[at] if above else routes.no[at])
             expected[i, tree] = ~at
-    assert routes.plain_leaves(X).tolist() == expected.tolist()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "PREDICT_COMPILED", 0)
-        assert routes.leaves(X, 2).tolist() == expected.tolist()
+    assert routes.leaves(X, 2).tolist() == expected.tolist()

@@ -1,4 +1,4 @@
-"""Losses of whole queries and of pairs at the top: NumPy = Numba = their definitions."""
+"""Losses of whole queries and of pairs at the top: the kernels and their definitions."""
 
 import itertools
 
@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import lambdas as fast_lambdas
-from crucial.kernels.compiled import noise as fast_noise
-from crucial.kernels.compiled import query_losses as fast_queries
-from crucial.kernels.compiled import sorting
-from crucial.kernels.compiled import yeti as fast_yeti
-from crucial.kernels.lambdas import LambdaSums
-from crucial.kernels.plain import lambdas as plain_lambdas
-from crucial.kernels.plain import noise as plain_noise
-from crucial.kernels.plain import query_losses as plain_queries
-from crucial.kernels.plain import yeti as plain_yeti
+from crucial.kernels.compiled import query_losses, sorting
+from crucial.kernels.compiled.lambdas import lambda_sums
+from crucial.kernels.compiled.noise import uniforms
+from crucial.kernels.compiled.yeti import yeti_sums
+from crucial.kernels.noise import QueryNoise
 from naive import top_losses as naive
 from naive.labelled import labelled
 from naive.sweep import holds_for
@@ -39,25 +34,20 @@ def queries_of(problem):
     return [(q, slice(a, b)) for q, (a, b) in enumerate(itertools.pairwise(starts))]
 
 
-def both(problem, plain, fast, *inputs):
-    """The outputs of the plain kernel, once those of the compiled one agree."""
-    starts = problem.layout.row_start
-    one, two = outputs(problem), outputs(problem)
+def in_two_ranges(problem, kernel, *inputs):
+    """The outputs of a kernel that gets the queries in two ranges, as threads would."""
+    out, middle = outputs(problem), problem.n_queries // 2
     with np.errstate(over="ignore"):  # (hashes wrap around where the JIT is disabled)
-        plain(*inputs, starts, *one)
-        middle = problem.n_queries // 2
         for a, b in ((0, middle), (middle, problem.n_queries)):
-            fast(*inputs, starts, a, b, *two)
-    for left, right in zip(one, two):
-        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-11)
-    return one
+            kernel(*inputs, problem.layout.row_start, a, b, *out)
+    return out
 
 
 @holds_for(problems, **REACH)
 def test_squared_error_up_to_a_shift(problem):
     target = labels_of(problem)
-    pi, curvature, loss = both(
-        problem, plain_queries.squares, fast_queries.squares,
+    pi, curvature, loss = in_two_ranges(
+        problem, query_losses.squares,
         problem.scores, target, problem.weight, problem.coefficient,
     )  # fmt: skip
     for q, at in queries_of(problem):
@@ -84,8 +74,8 @@ def test_cross_entropy_of_a_softmax(problem):
     target = np.exp(labels_of(problem)) * problem.weight
     for _, at in queries_of(problem):
         target[at] /= target[at].sum()
-    pi, curvature, loss = both(
-        problem, plain_queries.cross_entropy, fast_queries.cross_entropy,
+    pi, curvature, loss = in_two_ranges(
+        problem, query_losses.cross_entropy,
         problem.scores, target, problem.weight, problem.coefficient,
     )  # fmt: skip
     for q, at in queries_of(problem):
@@ -104,8 +94,8 @@ def test_xendcg(problem, seed):
     noise = np.random.default_rng(seed).random(problem.n)
     unit = np.ones(problem.n_queries)
     copies = np.random.default_rng(seed).integers(1, 3, problem.n).astype(float)
-    pi, curvature, _ = both(
-        problem, plain_queries.xendcg, fast_queries.xendcg,
+    pi, curvature, _ = in_two_ranges(
+        problem, query_losses.xendcg,
         problem.scores, worth, unit, noise, copies, problem.coefficient,
     )  # fmt: skip
     assert np.isfinite(pi).all()
@@ -123,8 +113,8 @@ def test_xendcg(problem, seed):
 @holds_for(problems, st.integers(0, 99), quick=15, full=1_000)
 def test_xendcg_with_weights_below_1(problem, seed):
     noise = np.random.default_rng(seed).random(problem.n)
-    pi, curvature, _ = both(
-        problem, plain_queries.xendcg, fast_queries.xendcg, problem.scores,
+    pi, curvature, _ = in_two_ranges(
+        problem, query_losses.xendcg, problem.scores,
         np.exp2(labels_of(problem)), np.ones(problem.n_queries), noise,
         problem.weight / 20.0, problem.coefficient,
     )  # fmt: skip
@@ -155,8 +145,8 @@ def test_lambda_pairs_by_swapping(problem, measure, truncation, sigmoid, normali
     }[kind]
     inverse = np.array([1.0 / best(worth[at].tolist()) for _, at in queries_of(problem)])
     how = (("ndcg", "map", "mrr").index(kind), depth, truncation, sigmoid, normalise)
-    pi, curvature, value = both(
-        problem, plain_lambdas.lambda_sums, fast_lambdas.lambda_sums,
+    pi, curvature, value = in_two_ranges(
+        problem, lambda_sums,
         problem.scores, worth, problem.weight, problem.coefficient, inverse, discount, how,
     )  # fmt: skip
     change = naive.measure_of(kind, k, truncation)
@@ -173,9 +163,9 @@ def test_lambda_pairs_by_swapping(problem, measure, truncation, sigmoid, normali
 @holds_for(problems, st.integers(0, 99), st.sampled_from([0.5, 0.99, 1.0]), **REACH)
 def test_yeti_pairs(problem, seed, decay):
     worth = labels_of(problem)
-    keys = plain_noise.keys(seed, 3, np.arange(problem.n_queries))
-    pi, curvature, loss = both(
-        problem, plain_yeti.yeti_sums, fast_yeti.yeti_sums,
+    keys = QueryNoise(seed, np.arange(problem.n_queries), problem.layout.row_start, 1).keys(3)
+    pi, curvature, loss = in_two_ranges(
+        problem, yeti_sums,
         problem.scores, worth, problem.weight, problem.coefficient, keys, 4, decay,
     )  # fmt: skip
     for q, at in queries_of(problem):
@@ -193,14 +183,17 @@ def test_yeti_pairs(problem, seed, decay):
 @holds_for(st.integers(0, 2**63), st.integers(0, 500), quick=10, full=500)
 def test_noise_is_a_hash_of_its_place(seed, number):
     starts = np.array([0, 3, 4, 9])
-    keys = plain_noise.keys(seed, number, np.array([4, 0, 17]))
-    one, two = np.empty(9), np.empty(9)
-    plain_noise.uniforms(keys, starts, one)
+    queries = np.array([4, 0, 17])
+    noise = QueryNoise(seed, queries, starts, 2)
+    keys, out = noise.keys(number), np.empty(9)
     with np.errstate(over="ignore"):
-        fast_noise.uniforms(keys, starts, 0, 2, two)
-        fast_noise.uniforms(keys, starts, 2, 3, two)
-    assert one.tolist() == two.tolist()
-    assert one[4] == naive.uniform_at(naive.query_key(seed, number, 17), 0)
+        uniforms(keys, starts, 0, 2, out)
+        uniforms(keys, starts, 2, 3, out)
+    expected = []
+    for query, key, size in zip(queries.tolist(), keys.tolist(), np.diff(starts).tolist()):
+        assert key == naive.query_key(seed, number, query)
+        expected += [naive.uniform_at(key, place) for place in range(size)]
+    assert out.tolist() == noise.uniforms(number).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 33, 100, 200, 201, 215, 400, 1025])
@@ -211,16 +204,3 @@ def test_rows_by_falling_value_and_their_own_order(size, values):
     sorting.order_falling(drawn, 3, size, key, row, np.empty(size), np.empty(size, np.int64))
     assert row.tolist() == (3 + np.argsort(-drawn[3:], kind="stable")).tolist()
     assert key.tolist() == drawn[row].tolist()
-
-
-@pytest.mark.parametrize(("queries", "wanted"), [(10, True), (40, False)])
-def test_numpy_takes_few_queries_only(monkeypatch, queries, wanted):
-    # (a query costs NumPy as much as 1,200 rows, however few it has)
-    taken = []
-    monkeypatch.setattr(plain_lambdas, "lambda_sums", lambda *_: taken.append(True))
-    rows = 10 * queries
-    starts, ones = np.arange(0, rows + 1, 10), np.ones(queries)
-    how = (plain_lambdas.NDCG, 10, 10, 1.0, True)
-    sums = LambdaSums(starts, np.zeros(rows), None, ones, np.ones(10), how, 1)
-    sums.sums(np.zeros(rows), ones, np.empty(rows), np.empty(rows), np.empty(queries))
-    assert bool(taken) is wanted

@@ -1,4 +1,4 @@
-"""Kernels of trees, compiled and in NumPy: the same numbers from the same input."""
+"""Kernels of trees against slow ones in NumPy: the same numbers from the same input."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from tests.properties.test_tree_differences import random_tree
 
 from crucial.kernels.compiled import gradient_trees as compiled_growth
 from crucial.kernels.compiled import tree_scores as compiled_scores
-from crucial.kernels.plain import gradient_trees as plain_growth
-from crucial.kernels.plain import tree_scores as plain_scores
-from crucial.kernels.plain.gradient_trees import NEAR, WIDE
+from crucial.kernels.leaf_limits import NEAR, WIDE
 from crucial.model.tree_sums import TreeSums
+from naive import tree_kernels
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
@@ -99,8 +98,8 @@ def grown(kernels: ModuleType, seed: int) -> dict[str, Any]:
 @settings(deadline=None, max_examples=80)
 @given(seed=st.integers(0, 10**6))
 def test_growth(seed: int) -> None:
-    fast, plain = grown(compiled_growth, seed), grown(plain_growth, seed)
-    for name, expected in plain.items():
+    fast = grown(compiled_growth, seed)
+    for name, expected in grown(tree_kernels, seed).items():
         np.testing.assert_allclose(fast[name], expected, rtol=1e-12, err_msg=name)
 
 
@@ -115,17 +114,14 @@ def test_scores(seed: int) -> None:
     X[random.random(X.shape) < 0.2] = np.nan
     assert sums._tables is not None
     where = (sums._cells.features, sums._cells.thresholds, sums._cells.starts)
-    cells = plain_scores.cells_of(X, *where)
-    expected = np.zeros(len(X))
-    plain_scores.add_trees(cells, *sums._nodes._tables, expected)
+    expected = sum(tree.scores(X) for tree in trees)
     for kernel, tables in (
         ("add_trees", sums._nodes._tables),
         ("add_tables", sums._tables._tables),
     ):
-        fast, plain = np.zeros(len(X)), np.zeros(len(X))
-        getattr(compiled_scores, kernel)(X.ravel(), 2, 1, 0, *where, *tables, fast)
-        getattr(plain_scores, kernel)(cells, *tables, plain)
-        assert fast.tobytes() == plain.tobytes() == expected.tobytes()
+        found = np.zeros(len(X))
+        getattr(compiled_scores, kernel)(X.ravel(), 2, 1, 0, *where, *tables, found)
+        assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("n_trees", [30, 60])
@@ -142,8 +138,6 @@ def test_many_thresholds(n_trees: int) -> None:
     assert np.diff(where[2]).min() > 100
     X = np.round(random.normal(size=(700, 1)), 2)
     X[random.random(X.shape) < 0.1] = np.nan
-    fast, plain = np.zeros(len(X)), np.zeros(len(X))
-    compiled_scores.add_trees(X.ravel(), 1, 1, 0, *where, *sums._nodes._tables, fast)
-    plain_scores.add_trees(plain_scores.cells_of(X, *where), *sums._nodes._tables, plain)
-    assert fast.tobytes() == plain.tobytes()
-    np.testing.assert_allclose(plain, sum(tree.scores(X) for tree in trees), rtol=1e-12)
+    found = np.zeros(len(X))
+    compiled_scores.add_trees(X.ravel(), 1, 1, 0, *where, *sums._nodes._tables, found)
+    assert found.tobytes() == sum(tree.scores(X) for tree in trees).tobytes()

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from crucial import LabelRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.kernels.compiled import labels as compiled
-from crucial.kernels.plain import labels as plain
+from crucial.kernels.compiled.labels import label_criteria
 from crucial.label_ranking.boosting import boost_labels
 from crucial.label_ranking.losses import LABEL_OBJECTIVES
 from crucial.label_ranking.stumps import LabelStumpSearch
@@ -177,7 +176,7 @@ def test_rounds(table, name, discrete, rate):
     st.integers(1, 40), st.integers(1, 5), st.integers(1, 6), st.integers(0, 999), quick=40,
     full=2_000,
 )  # fmt: skip
-def test_the_kernels_agree_with_adding_one_by_one(n, n_labels, n_bins, seed):
+def test_the_kernel_agrees_with_adding_one_by_one(n, n_labels, n_bins, seed):
     random = np.random.default_rng(seed)
     pi = random.normal(size=(n, n_labels)) * (random.random((n, n_labels)) < 0.8)
     for dtype in (np.uint8, np.uint16):
@@ -191,11 +190,10 @@ def test_the_kernels_agree_with_adding_one_by_one(n, n_labels, n_bins, seed):
                 for part in (hist[:k].sum(0), hist[k:n_bins].sum(0), hist[n_bins]):
                     a, b = part[:n_labels], part[n_labels:]
                     expected[k] += (np.abs(a - b) if discrete else np.sqrt(a * b)).sum()
-            for kernels in (plain, compiled):
-                room, out = np.full_like(hist, 7.0), np.full(n_bins, 7.0)
-                kernels.label_criteria(codes, pi, discrete, room, out)
-                np.testing.assert_allclose(room, hist, rtol=1e-12, atol=1e-14)
-                np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
+            room, out = np.full_like(hist, 7.0), np.full(n_bins, 7.0)
+            label_criteria(codes, pi, discrete, room, out)
+            np.testing.assert_allclose(room, hist, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
 
 
 # -- what must not matter -----------------------------------------------------------------

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from crucial import LabelFeedback, LogisticRanker
 from crucial.kernels import logistic_grid
 from crucial.kernels.logistic import LogisticSums
-from crucial.kernels.plain import logistic as plain
+from naive import own_losses as naive
 from naive.labelled import labelled
-from naive.paths import using
 from naive.sweep import holds_for
 
 
@@ -26,13 +25,10 @@ def every_query_is_large(monkeypatch):
 def sums_of(problem, shift=0.0):
     """By interpolation, and by listing all pairs; and the weight of the pairs of each row."""
     layout = problem.layout
-    with using("compiled"):
-        sums = LogisticSums(layout, problem.weight, problem.gains, layout.n_pairs, 2)
-    exact = [np.empty(problem.n) for _ in range(4)]
-    inputs = (problem.weight, problem.gains, shift, layout)
-    plain.logistic_sums(problem.scores, *inputs, *exact)
-    level = [np.empty(problem.n) for _ in range(4)]
-    plain.logistic_sums(np.zeros(problem.n), problem.weight, problem.gains, 0.0, layout, *level)
+    sums = LogisticSums(layout, problem.weight, problem.gains, 2)
+    inputs = (problem.weight, problem.gains)
+    exact = naive.logistic_sums(problem.scores, *inputs, shift, layout)
+    level = naive.logistic_sums(np.zeros(problem.n), *inputs, 0.0, layout)
     return sums, exact, 2.0 * (level[0] + level[1])
 
 
@@ -55,10 +51,8 @@ def test_sums_are_within_1e_11_of_the_weight_of_the_pairs(problem):
 def test_sums_along_a_ranker(problem, seed):
     sums, _, weight = sums_of(problem)
     output = np.random.default_rng(seed).integers(0, 2, problem.n).astype(float)
-    expected = np.empty((problem.n, 3))
-    plain.logistic_along(
-        problem.scores, problem.weight, problem.gains, 0.0, output, problem.layout, expected
-    )
+    inputs = (problem.scores, problem.weight, problem.gains, 0.0, output)
+    expected = naive.logistic_along(*inputs, problem.layout)
     found = sums.along(problem.scores, 0.0, output)
     assert (np.abs(found - expected) <= 1e-11 * weight[:, None] + 1e-14 * expected).all()
 
@@ -72,10 +66,8 @@ def test_sums_in_the_tail_keep_their_digits(margin):
     layout = feedback.labelled().layout
     scores = margin * y + random.normal(size=300)
     shift = max(0.0, float(scores[y == 1].min() - scores[y == 0].max()))
-    with using("compiled"):
-        sums = LogisticSums(layout, None, np.zeros(0), layout.n_pairs, 1)
-    exact = [np.empty(300) for _ in range(4)]
-    plain.logistic_sums(scores, np.ones(300), np.zeros(0), shift, layout, *exact)
+    sums = LogisticSums(layout, None, np.zeros(0), 1)
+    exact = naive.logistic_sums(scores, np.ones(300), np.zeros(0), shift, layout)
     for found, expected in zip(sums.sums(scores, shift), exact, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
@@ -110,10 +102,8 @@ def test_sums_of_distinct_labels_in_blocks_of_the_usual_size(monkeypatch, spread
     layout = LabelFeedback(y).labelled().layout
     gains = layout.values - y[0] if graded else np.zeros(0)
     scores = spread * random.uniform(size=500)
-    with using("compiled"):
-        sums = LogisticSums(layout, None, gains, layout.n_pairs, 2)
-    exact = [np.empty(500) for _ in range(4)]
-    plain.logistic_sums(scores, np.ones(500), gains, 0.0, layout, *exact)
+    sums = LogisticSums(layout, None, gains, 2)
+    exact = naive.logistic_sums(scores, np.ones(500), gains, 0.0, layout)
     for found, expected in zip(sums.sums(scores, 0.0), exact, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-11 * 500 * (1.0 + spread), rtol=1e-13)
 
@@ -122,11 +112,10 @@ def test_threads_change_no_bit_and_a_fit_is_the_same(monkeypatch):
     random = np.random.default_rng(1)
     X = random.normal(size=(400, 3))
     y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
-    with using("compiled"):
-        one, two = (LogisticRanker(8, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
-        assert one.predict(X).tobytes() == two.predict(X).tobytes()
-        monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 1 << 24)
-        exact = LogisticRanker(8, n_jobs=1).fit(X, y)
+    one, two = (LogisticRanker(8, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
+    assert one.predict(X).tobytes() == two.predict(X).tobytes()
+    monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 1 << 24)
+    exact = LogisticRanker(8, n_jobs=1).fit(X, y)
     assert exact.model_.rankers == one.model_.rankers
     np.testing.assert_allclose(exact.model_.weights, one.model_.weights, rtol=1e-9)
     assert math.isclose(exact.trace_[-1].loss, one.trace_[-1].loss, rel_tol=1e-9)

@@ -184,8 +184,7 @@ class ComponentwiseBoost(BoostedRanker):
             )
         objective: Objective = RowLoss(self.loss, owner)
         if self.loss in _OF_PAIRS:
-            n_features = training.instances.n_features
-            objective = SurrogateLoss(self.loss, self.width, owner, n_features)
+            objective = SurrogateLoss(self.loss, self.width, owner)
         return boost(
             training,
             feedback,

@@ -127,11 +127,11 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         """Cut the features into bins; several trees share the threads instead of the scans."""
         threads = count_threads(self.n_jobs)
         rows = TreeRows.build(
-            data.instances, feedback.rows, feedback.weight, self.max_bins, n_trees, threads
+            data.instances, feedback.rows, feedback.weight, self.max_bins, threads
         )
         inside = threads if n_trees == 1 else 1
         learned = self._learned_sides()
-        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, n_trees, inside, learned)
+        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, inside, learned)
 
     def _learned_sides(self) -> bool:
         """Return whether abstentions go to the side that is better in training."""

@@ -96,7 +96,7 @@ def e2_trace(
     else:
         raise DataError("e2_trace needs labels (y) or pairs, and not both.")
     listed = list_pairs(feedback, max_pairs, random_state)
-    kernels = PlusSums(listed.start, listed.low, model.n_rounds, count_threads(n_jobs))
+    kernels = PlusSums(listed.start, listed.low, count_threads(n_jobs))
     expressed = _Expressed(PairWeights(listed, kernels))
     values = np.empty(model.n_rounds)
     for number, (weak, weight) in enumerate(zip(model.rankers, model.weights)):

@@ -1,19 +1,19 @@
 """Loops over arrays: the only folder that knows Numba.
 
-Each module offers the functions of one topic. It picks NumPy or Numba by the size of the problem
-alone (`sizes`) and spreads the work over threads (`threads`). Nothing outside this folder imports
-the two subfolders:
+Each module offers the functions of one topic, and spreads the work over threads (`threads`).
+Nothing outside this folder imports the two subfolders:
 
-``plain``
-    The kernels in NumPy. They need no compilation, so small problems run on them.
 ``compiled``
-    The same kernels in Numba: serial, without the GIL, to be spread over threads. Imported on
-    first use only.
+    The kernels in Numba: serial, without the GIL, to be spread over threads. Imported on first
+    use only.
+``plain``
+    Twins in NumPy of the sums over pairs, the search of stumps, predictions and exact sums: a
+    small RankBoost fits, predicts and is evaluated without loading Numba.
 
-The size of a problem alone decides which of them runs, so that a result never depends on the
-machine, on threads or on parts. Stumps, predictions and the sums over pairs of a round have the
-same bytes in both. Weights of all thresholds, counts of misordered pairs and the losses of single
-rankers are added in another order by another algorithm, and agree to rounding.
+Where there are two, the size of the problem alone decides which of them runs (`sizes`), so that a
+result never depends on the machine, on threads or on parts. Both have the same bytes, but for the
+weights of all thresholds (`choice="largest_drop"`) and weighted counts of ordered pairs, whose last
+digits may differ by size.
 
 Nothing here calls BLAS, or an exp or log of NumPy or of the C library, whose last digits depend on
 the CPU: see `elementary` and `products`.

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.leaf_limits import NO_COUNTS, NO_SPLIT, TIE, LeafLimits, Split
-from crucial.kernels.plain import gradient_trees as plain
-from crucial.kernels.sizes import in_all
+from crucial.kernels.leaf_limits import (
+    NEAR,
+    NO_COUNTS,
+    NO_SPLIT,
+    TIE,
+    WIDE,
+    LeafLimits,
+    Split,
+)
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
 from crucial.kernels.tree_rows import TreeRows, summable
 from crucial.types import Bools, Codes, Floats, Ints
@@ -28,9 +33,6 @@ __all__ = [
     "summable",
 ]
 
-# Up to this many cells (rows times features) NumPy grows a tree about as fast as compiled
-# kernels load.
-_PLAIN_CELLS = 10_000
 # Rows times feature blocks from which a pass is worth several threads.
 _SHARED_ROWS = 2_000
 
@@ -42,7 +44,7 @@ class FeatureBlocks:
         features = (8 * blocks[:, None] + np.arange(8)).ravel()
         features = features[features < len(allowed)]
         self.blocks, self.features = blocks, features[allowed[features]]
-        self.near = np.empty((len(blocks), plain.NEAR), np.uint64)
+        self.near = np.empty((len(blocks), NEAR), np.uint64)
         gains = np.empty(512)
         self.room = (np.empty(256, np.int64), gains, gains.view(np.int64))
 
@@ -104,12 +106,7 @@ class SplitSearch(TreeRows):
         weight: Floats,
         threads: int,
     ) -> None:
-        kernels: ModuleType = plain
-        if in_all("rows", n_rows) * len(codes) > _PLAIN_CELLS:
-            from crucial.kernels.compiled import gradient_trees as compiled
-
-            kernels = compiled
-        super().__init__(codes, n_rows, n_bins, weight, threads, kernels)
+        super().__init__(codes, n_rows, n_bins, weight, threads)
         self._n_features = len(codes)
         self._facts = (n_bins, has_missing, signs)
         n_blocks = -(-len(codes) // 8)
@@ -117,7 +114,7 @@ class SplitSearch(TreeRows):
         self._by_row = np.empty((n_rows, n_blocks), np.uint64)
         over_ranges(
             cut_evenly(0, n_rows, threads), threads,
-            lambda a, b: kernels.pack(codes, a, b, self._by_block, self._by_row),
+            lambda a, b: self._kernels.pack(codes, a, b, self._by_block, self._by_row),
         )  # fmt: skip
         self._room: list[NDArray[np.int64]] = []
         self._cut_for = b""
@@ -129,7 +126,7 @@ class SplitSearch(TreeRows):
         """Return room for the histograms of one leaf."""
         if self._room:
             return self._room.pop()
-        return np.zeros((8 * len(self._by_block), plain.WIDE), np.int64)
+        return np.zeros((8 * len(self._by_block), WIDE), np.int64)
 
     def release(self, hist: NDArray[np.int64]) -> None:
         """Reuse the room of a leaf that needs no more splits."""
@@ -161,7 +158,7 @@ class SplitSearch(TreeRows):
 
     def histogram(self, begin: int, end: int, allowed: Bools) -> NDArray[np.int64]:
         """Return the histograms of a leaf, of shape (n_features, at least 256)."""
-        hist = np.zeros((8 * len(self._by_block), plain.WIDE), np.int64)
+        hist = np.zeros((8 * len(self._by_block), WIDE), np.int64)
         whole = self._whole and end - begin == self.n_rows
         work = [partial(self._add, part, begin, end, whole, hist)
                 for part in self._parts(allowed, end - begin)]  # fmt: skip

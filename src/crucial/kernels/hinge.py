@@ -27,15 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.levels import Levels
-from crucial.kernels.plain import hinge as plain
-from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
 __all__ = ["HingeSums", "ShortPairs"]
 
-# Pairs whose cost equals that of one level of a query in NumPy.
-_LEVEL_COST = 100
 # Sums that are kept for the same scores: solvers ask for value, gradient and curvature in turn, at
 # two cuts.
 _KEPT = 2
@@ -68,7 +64,6 @@ class HingeSums:
     values : array over the segments
         Label of every level.
     margin : {"sign", "gap", "product"}
-    n_pairs : int
     threads : int
         They share out queries and cannot change a result.
     """
@@ -79,13 +74,11 @@ class HingeSums:
         weight: Floats | None,
         values: Floats,
         margin: str,
-        n_pairs: int,
         threads: int,
     ) -> None:
         self._levels, self._values, self._margin = levels, values, margin
         self._weight = np.ones(levels.n_rows) if weight is None else weight
         self._threads = threads
-        self._small = is_small(n_pairs + _LEVEL_COST * levels.n_segments)
         self._level, self._depth = levels.level_of_row(), np.diff(levels.query_first)
         self._label = np.repeat(values, np.diff(levels.level_start)) if margin == "gap" else None
         self._bounds = cut_lists(levels.row_start, 4 * threads)
@@ -103,10 +96,6 @@ class HingeSums:
         power : {1, 2}
             How often a pair counts with margin "product"; see above.
         """
-        if self._small:
-            args, out = self._plain(power, cut), np.zeros((len(scores), 5))
-            plain.hinge_sums(scores, self._weight, *args, self._levels, out)
-            return ShortPairs(out[:, :3], out[:, 3:])
         from crucial.kernels.compiled import hinge as compiled
 
         keys, order = self._sorted(scores)
@@ -135,9 +124,6 @@ class HingeSums:
         move : array of shape (n_rows,)
         """
         values, out = self._weight * move, np.zeros(len(scores))
-        if self._small:
-            plain.hinge_moved(scores, values, *self._plain(power, cut), self._levels, out)
-            return out
         from crucial.kernels.compiled import hinge as compiled
 
         keys, order = self._sorted(scores)
@@ -148,12 +134,6 @@ class HingeSums:
             one = (keys, values, *self._places(cut), order)
             self._over_queries(lambda a, b: compiled.same_moved(*one, a, b, out))
         return out
-
-    def _plain(self, power: int, cut: float) -> tuple[Floats, int, float]:
-        """Return the margins of the levels and the power, as NumPy's kernels take them."""
-        if self._margin == "sign":
-            return np.zeros(0), 0, cut
-        return self._values, power if self._margin == "product" else 0, cut
 
     def _places(self, cut: float) -> tuple[NDArray[np.int32], Ints, Ints, float]:
         asked = (1.0 if self._margin == "sign" else 0.0) - cut

@@ -18,7 +18,6 @@ import numpy as np
 from crucial.kernels import sizes
 from crucial.kernels.plain.inversions import count_pairs as plain
 from crucial.kernels.plain.inversions import running
-from crucial.kernels.plain.inversions import sum_higher as plain_sums
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -80,8 +79,6 @@ def sum_higher(
     -------
     array of shape (n_items, n_values)
     """
-    if len(level) < sizes.COUNT_COMPILED:
-        return plain_sums(level, values, block_starts, list_blocks)
     from crucial.kernels.compiled.inversions import sum_higher as compiled
 
     out = np.zeros(values.shape)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import numpy as np
 
-from crucial.kernels.plain import labels as plain
-from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import cut_evenly, over_ranges
 from crucial.types import Codes, Floats, Ints
 
@@ -28,13 +24,7 @@ class LabelSums:
 
     def __init__(self, codes: Codes, first: Ints, n_labels: int, threads: int) -> None:
         self._codes, self._first, self._n_labels = codes, first, n_labels
-        n_features, n_rows = codes.shape
-        self._threads, self._parts = threads, min(n_features, 4 * threads)
-        self._kernels: ModuleType = plain
-        if not is_small(n_rows, n_features * n_labels):
-            from crucial.kernels.compiled import labels as compiled
-
-            self._kernels = compiled
+        self._threads, self._parts = threads, min(len(codes), 4 * threads)
 
     def _empty(self, feature: int) -> Floats:
         return np.empty((self._first[feature + 1] - self._first[feature], 2 * self._n_labels))
@@ -42,23 +32,27 @@ class LabelSums:
     def histogram(self, feature: int, pi: Floats) -> Floats:
         """Return the weight of right and of wrong labels of a feature, by bin and label.
 
-        ``hist`` of `crucial.kernels.plain.labels.label_histogram`.
+        ``hist`` of `crucial.kernels.compiled.labels.label_histogram`.
         """
+        from crucial.kernels.compiled.labels import label_histogram
+
         hist = self._empty(feature)
-        self._kernels.label_histogram(self._codes[feature], pi, hist)
+        label_histogram(self._codes[feature], pi, hist)
         return hist
 
     def criteria(self, pi: Floats, discrete: bool, out: Floats) -> None:
         """Write how well every threshold of every feature parts right labels from wrong ones.
 
         ``out[first[f] + k]`` becomes ``out[k]`` of
-        `crucial.kernels.plain.labels.label_criteria` for feature f.
+        `crucial.kernels.compiled.labels.label_criteria` for feature f.
         """
-        first, criteria = self._first, self._kernels.label_criteria
+        from crucial.kernels.compiled.labels import label_criteria
+
+        first = self._first
 
         def scan(begin: int, end: int) -> None:
             for f in range(begin, end):
                 part = out[first[f] : first[f + 1] - 1]
-                criteria(self._codes[f], pi, discrete, self._empty(f), part)
+                label_criteria(self._codes[f], pi, discrete, self._empty(f), part)
 
         over_ranges(cut_evenly(0, len(self._codes), self._parts), self._threads, scan)

@@ -9,13 +9,19 @@ import numpy as np
 
 from crucial.types import Floats
 
-__all__ = ["NO_COUNTS", "NO_SPLIT", "TIE", "LeafLimits", "Split"]
+__all__ = ["CHUNK", "NEAR", "NO_COUNTS", "NO_SPLIT", "TIE", "WIDE", "LeafLimits", "Split"]
 
 #: Gains that agree to this share of what the leaf is worth are equal: sums have 32 bits, so that
 #: a row twice and a row of weight 2 may differ in the eighth digit.
 TIE = 1e-6
 
 NO_COUNTS = np.zeros(0)
+
+#: Rows whose words stay in the second cache.
+CHUNK = 2048
+#: Words from one block to the next, and sums from one feature to the next: no powers of two,
+#: which would put all of them into the same few places of the cache.
+NEAR, WIDE = CHUNK + 8, 264
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,6 @@ import numpy as np
 from crucial.kernels import logistic_grid
 from crucial.kernels.elementary import exp
 from crucial.kernels.levels import Levels
-from crucial.kernels.plain import logistic as plain
-from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import run_all
 from crucial.types import Floats, Ints
 
@@ -21,8 +19,6 @@ __all__ = ["NARROW", "LogisticSums"]
 #: Scores of a query closer together than this have exponentials whose products stay finite;
 #: the compiled kernel multiplies eight of them.
 NARROW = 60.0
-# Pairs whose cost equals that of one level of a query in NumPy.
-_LEVEL_COST = 100
 
 
 class LogisticSums:
@@ -38,19 +34,13 @@ class LogisticSums:
     levels : Levels
     weight : array over the rows, or None where all are 1
     gains : array over the segments, or of length 0 where all pairs count the same
-    n_pairs : int
     threads : int
     """
 
-    def __init__(
-        self, levels: Levels, weight: Floats | None, gains: Floats, n_pairs: int, threads: int
-    ) -> None:
+    def __init__(self, levels: Levels, weight: Floats | None, gains: Floats, threads: int) -> None:
         self._levels, self._gains, self._threads = levels, gains, threads
         self._weighted = weight is not None
         self._weight = np.ones(levels.n_rows) if weight is None else weight
-        self._small = is_small(
-            in_all("pairs", n_pairs) + _LEVEL_COST * in_all("segments", levels.n_segments)
-        )
         self._query, own = levels.query_of_row(), levels.level_of_row()
         self._places = (*levels.arrays, self._query, own)
         # Rows are cut by the pairs they are in.
@@ -107,20 +97,17 @@ class LogisticSums:
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return, for every row, the weight it wins and loses, its curvature and its loss.
 
-        All times ``e^shift``; see `crucial.kernels.plain.logistic.logistic_sums`.
+        All times ``e^shift``; see `crucial.kernels.compiled.logistic.logistic_sums`.
 
         Parameters
         ----------
         narrow : bool, optional
             Whether no query is wider than `NARROW`, where these are some of many.
         """
-        n = len(scores)
-        out = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-        if self._small:
-            plain.logistic_sums(scores, self._weight, self._gains, shift, self._levels, *out)
-            return out
         from crucial.kernels.compiled.logistic import logistic_sums
 
+        n = len(scores)
+        out = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
         grown, narrow = self._exponentials(scores, shift, narrow)
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, self._weighted)
         self._over_rows(lambda a, b: logistic_sums(*inputs, self._places, a, b, out))
@@ -137,17 +124,12 @@ class LogisticSums:
     ) -> Floats:
         """Return what a {0, 1} ranker gains in the pairs that every row should win.
 
-        See `crucial.kernels.plain.logistic.logistic_along`; shape (n_rows, 3). ``narrow`` as in
-        `sums`.
+        See `crucial.kernels.compiled.logistic.logistic_along`; shape (n_rows, 3). ``narrow`` as
+        in `sums`.
         """
-        out = np.zeros((len(scores), 3))
-        if self._small:
-            plain.logistic_along(
-                scores, self._weight, self._gains, shift, output, self._levels, out
-            )
-            return out
         from crucial.kernels.compiled.logistic import logistic_along
 
+        out = np.zeros((len(scores), 3))
         grown, narrow = self._exponentials(scores, shift, narrow)
         inputs = (scores, grown, self._weight, self._gains, shift, narrow, output)
         self._over_rows(lambda a, b: logistic_along(*inputs, self._places, a, b, out))

@@ -1,6 +1,6 @@
 """Counting pairs by their margin without making them.
 
-Both ways add up, for every threshold t, the weight of the pairs whose margin is at most t.
+For every threshold t, the weight of the pairs whose margin is at most t is added up.
 Equivalent to, and much faster than::
 
     for a, b in pairs of one list with level[a] > level[b]:
@@ -9,15 +9,12 @@ Equivalent to, and much faster than::
 The difference is compared as it is rounded, so that a threshold that is itself a margin
 counts its own pair. Rounding a difference keeps the order of differences, so the items b
 of one a are always the first ones of the list, and more of them for a lower score of a.
-Without weights every count is a whole number, so both ways give the same bytes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels import sizes
-from crucial.kernels.plain.margins import count_margins as plain
 from crucial.kernels.threads import over_ranges
 from crucial.types import Floats, Ints
 
@@ -44,14 +41,9 @@ def count_margins(
     -------
     array of shape (n_thresholds,)
     """
-    inputs = (score, level, weight, starts, thresholds)
-    # NumPy makes one pass over the rows per bit of the level. The number of thresholds plays no
-    # role, so that all steps of one search take the same way.
-    passes = max(int(level.max(initial=0)).bit_length(), 1)
-    if len(score) * passes < sizes.COUNT_COMPILED:
-        return plain(*inputs)
     from crucial.kernels.compiled.margins import count_margins as compiled
 
+    inputs = (score, level, weight, starts, thresholds)
     counts = np.zeros(len(thresholds))
     bounds = range(len(thresholds) + 1)
     over_ranges(bounds, threads, lambda at, _: compiled(*inputs, at, counts))

@@ -9,12 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.plain import noise as plain
-from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
 __all__ = ["QueryNoise"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_A, _B, _C = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of every number (the finaliser of SplitMix64)."""
+    z = (values ^ (values >> _A)) * _FIRST
+    z = (z ^ (z >> _B)) * _SECOND
+    return z ^ (z >> _C)
 
 
 class QueryNoise:
@@ -40,21 +49,20 @@ class QueryNoise:
     def __init__(self, seed: int, numbers: Ints, row_start: Ints, threads: int) -> None:
         self._seed, self._numbers = seed, numbers
         self._row_start, self._threads = row_start, threads
-        self._small = is_small(in_all("rows", int(row_start[-1])))
         self._bounds = cut_lists(row_start, threads)
 
     def keys(self, number: int) -> NDArray[np.uint64]:
         """Return the key of every query in a round."""
-        return plain.keys(self._seed, number, self._numbers)
+        first = _mix(np.array([self._seed % 2**64], np.uint64) + _GOLDEN)
+        second = _mix(first + _GOLDEN * np.array([number + 1], np.uint64))
+        return _mix(second + _GOLDEN * (self._numbers.astype(np.uint64) + np.uint64(1)))
 
     def uniforms(self, number: int) -> Floats:
         """Return one number in [0, 1) per row for a round."""
+        from crucial.kernels.compiled.noise import uniforms
+
         out = np.empty(int(self._row_start[-1]))
         keys = self.keys(number)
-        if self._small:
-            plain.uniforms(keys, self._row_start, out)
-            return out
-        from crucial.kernels.compiled.noise import uniforms
 
         def fill(begin: int, end: int) -> None:
             with np.errstate(over="ignore"):  # (without the JIT, NumPy warns of wrapping around)

@@ -67,13 +67,10 @@ class PairSums:
 
     def curvature(self, up: Floats, down: Floats, coefficient: Floats) -> Floats:
         """Return the second derivative of the loss by the score of each row."""
-        inputs = (up, down, self._gap, coefficient)
-        out = np.empty(self._levels.n_rows)
-        if self._small:
-            plain.curvature(*inputs, self._levels, out)
-            return out
         from crucial.kernels.compiled.pairs import curvature
 
+        inputs = (up, down, self._gap, coefficient)
+        out = np.empty(self._levels.n_rows)
         levels = self._levels.arrays
         self._over_queries(lambda a, b: curvature(*inputs, levels, a, b, out))
         return out
@@ -161,13 +158,11 @@ class PairSums:
         span : (float, float), optional
             Smallest and largest output, where these rows are some of many.
         """
+        from crucial.kernels.compiled.pairs import moments
+
         low, high = (output.min(), output.max()) if span is None else span
         # (only differences count, and around 0 they lose the least to cancellation)
         inputs = (up, down, self._gap, coefficient, output - (low + high) / 2)
-        if self._small:
-            return _added_up(plain.moments(*inputs, self._levels))
-        from crucial.kernels.compiled.pairs import moments
-
         out = np.zeros((self._levels.n_queries, 3))
         levels = self._levels.arrays
         self._over_queries(lambda a, b: moments(*inputs, levels, a, b, out))
@@ -256,17 +251,14 @@ class PairSums:
 
     def misordered(self, scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return the weight of pairs in the wrong order, and of tied ones, for every query."""
+        from crucial.kernels.compiled.pairs import misordered
+
         levels = self._levels
         out = np.zeros((levels.n_queries, 2))
-        if self._small:
-            plain.misordered(scores, weight, self._gap, levels, out[:, 0], out[:, 1])
-        else:
-            from crucial.kernels.compiled.pairs import misordered
-
-            order = np.lexsort((-scores, levels.query_of_row()))
-            level = levels.level_of_row()[order]
-            inputs = (scores[order], level, weight[order], self._gains, levels.query_first)
-            self._over_queries(lambda a, b: misordered(*inputs, levels.row_start, a, b, out))
+        order = np.lexsort((-scores, levels.query_of_row()))
+        level = levels.level_of_row()[order]
+        inputs = (scores[order], level, weight[order], self._gains, levels.query_first)
+        self._over_queries(lambda a, b: misordered(*inputs, levels.row_start, a, b, out))
         return out[:, 0], out[:, 1]
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.plain import plus as plain
-from crucial.kernels.plain.plus import stump_sums
-from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import run_all
 from crucial.types import Bytes, Codes, Floats, Ints
 
@@ -32,29 +29,25 @@ class PlusSums:
         The pairs that row x should win are ``start[x]:start[x + 1]``.
     low : int32 array of shape (n_pairs,)
         The loser of each pair.
-    rounds : int
-        Every pair is visited in every round: pairs times rounds decide which kernels run.
     threads : int
     """
 
-    def __init__(self, start: Ints, low: NDArray[np.int32], rounds: int, threads: int) -> None:
+    def __init__(self, start: Ints, low: NDArray[np.int32], threads: int) -> None:
         self._start, self._low, self._threads = start, low, threads
         self._blocks = _cut(start)
         n_rows = len(start) - 1
         self._win, self._lose = np.zeros(n_rows), np.zeros((len(self._blocks), n_rows))
         self._sums = np.zeros((len(self._blocks), 4))
-        self._kernels: ModuleType = plain
-        if not is_small(len(low), rounds):
-            from crucial.kernels.compiled import plus as compiled
+        from crucial.kernels.compiled import plus
 
-            self._kernels = compiled
+        self._kernels = plus
 
     def pair_step(
         self, output: Bytes, factors: Floats, d: Floats, e: Floats
     ) -> tuple[Floats, Floats]:
         """Multiply pair weights by the factors of a {0, 1} ranker.
 
-        See `crucial.kernels.plain.plus.pair_step` for the parameters.
+        See `crucial.kernels.compiled.plus.pair_step` for the parameters.
 
         Returns
         -------
@@ -89,14 +82,21 @@ class PlusSums:
     ) -> None:
         """Write the sum of values over the ones of every stump of the features.
 
-        See `crucial.kernels.plain.plus.stump_sums` for the parameters.
+        See `crucial.kernels.compiled.plus.stump_sums` for the parameters.
         """
         sums = partial(self._kernels.stump_sums, codes, n_rows, first)
-        if self._kernels is plain or n_rows * len(features) <= _SHARED:
+        if n_rows * len(features) <= _SHARED:
             sums(features, *rest)
             return
         parts = np.array_split(features, self._threads)
         run_all(self._threads, [partial(sums, part, *rest) for part in parts])
+
+
+def stump_sums(codes: Codes, *rest: Any) -> None:
+    """Write the sum of values over the ones of every stump; see ``compiled.plus.stump_sums``."""
+    from crucial.kernels.compiled.plus import stump_sums as compiled
+
+    compiled(np.ascontiguousarray(codes), *rest)
 
 
 def _cut(start: Ints) -> list[tuple[int, int]]:

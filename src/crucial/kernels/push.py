@@ -8,8 +8,6 @@ import numpy as np
 
 from crucial.kernels.elementary import log
 from crucial.kernels.levels import Levels
-from crucial.kernels.plain import push as plain
-from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Bytes, Floats
 
@@ -30,7 +28,6 @@ class PushSums:
 
     def __init__(self, levels: Levels, weight: Floats | None, gap: Floats, threads: int) -> None:
         self._levels, self._threads = levels, threads
-        self._small = is_small(in_all("rows", levels.n_rows))
         with np.errstate(divide="ignore"):
             self._log_weight = np.zeros(levels.n_rows) if weight is None else log(weight)
             self._log_gap = log(gap)
@@ -42,33 +39,27 @@ class PushSums:
     def logs(self, scores: Floats, p: float) -> tuple[Floats, Floats, Floats]:
         """Return logarithms of both halves of the potentials, and of the loss of every query.
 
-        See `crucial.kernels.plain.push.push_logs`.
+        See `crucial.kernels.compiled.push.push_logs`.
         """
+        from crucial.kernels.compiled.push import push_logs
+
         n = len(scores)
         out = np.empty(n), np.empty(n), np.empty(self._levels.n_queries)
         inputs = (scores, self._log_weight, self._log_gap, p)
-        if self._small:
-            plain.push_logs(*inputs, self._levels, *out)
-        else:
-            from crucial.kernels.compiled.push import push_logs
-
-            levels = self._levels.arrays
-            self._over_queries(lambda a, b: push_logs(*inputs, levels, a, b, *out))
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: push_logs(*inputs, levels, a, b, *out))
         return out
 
     def split(self, scores: Floats, p: float, output: Bytes) -> tuple[Floats, Floats]:
         """Return the sums behind the push, apart for rows where a ranker scores 0 and 1.
 
-        ``log_above`` and ``log_inside`` of `crucial.kernels.plain.push.push_split`.
+        ``log_above`` and ``log_inside`` of `crucial.kernels.compiled.push.push_split`.
         """
+        from crucial.kernels.compiled.push import push_split
+
         segments = self._levels.n_segments
         out = np.empty((segments, 2)), np.empty((segments, 2))
         inputs = (scores, self._log_weight, self._log_gap, p, output)
-        if self._small:
-            plain.push_split(*inputs, self._levels, *out)
-        else:
-            from crucial.kernels.compiled.push import push_split
-
-            levels = self._levels.arrays
-            self._over_queries(lambda a, b: push_split(*inputs, levels, a, b, *out))
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: push_split(*inputs, levels, a, b, *out))
         return out

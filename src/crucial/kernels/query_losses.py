@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crucial.kernels.plain import query_losses as plain
-from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
@@ -18,7 +16,7 @@ class QueryLosses:
     """Losses over the rows of each query, on several threads, no query split.
 
     The arguments and the meaning of each loss are documented in
-    `crucial.kernels.plain.query_losses`.
+    `crucial.kernels.compiled.query_losses`.
 
     Parameters
     ----------
@@ -30,7 +28,6 @@ class QueryLosses:
     def __init__(self, row_start: Ints, weight: Floats | None, threads: int) -> None:
         self._row_start, self._threads = row_start, threads
         self._weight = np.ones(int(row_start[-1])) if weight is None else weight
-        self._small = is_small(in_all("rows", int(row_start[-1])))
         self._bounds = cut_lists(row_start, threads)
 
     def _over_queries(self, call: Callable[[int, int], None]) -> None:
@@ -46,12 +43,9 @@ class QueryLosses:
         loss: Floats,
     ) -> None:
         """Write potentials, curvature and loss of the squared error up to a shift per query."""
-        inputs = (scores, target, self._weight, coefficient, self._row_start)
-        if self._small:
-            plain.squares(*inputs, pi, curvature, loss)
-            return
         from crucial.kernels.compiled.query_losses import squares
 
+        inputs = (scores, target, self._weight, coefficient, self._row_start)
         self._over_queries(lambda a, b: squares(*inputs, a, b, pi, curvature, loss))
 
     def cross_entropy(
@@ -64,12 +58,9 @@ class QueryLosses:
         loss: Floats,
     ) -> None:
         """Write potentials, curvature and loss of the cross entropy of a softmax."""
-        inputs = (scores, target, self._weight, coefficient, self._row_start)
-        if self._small:
-            plain.cross_entropy(*inputs, pi, curvature, loss)
-            return
         from crucial.kernels.compiled.query_losses import cross_entropy
 
+        inputs = (scores, target, self._weight, coefficient, self._row_start)
         self._over_queries(lambda a, b: cross_entropy(*inputs, a, b, pi, curvature, loss))
 
     def xendcg(
@@ -84,10 +75,7 @@ class QueryLosses:
         loss: Floats,
     ) -> None:
         """Write potentials, curvature and loss of XE-NDCG."""
-        inputs = (scores, worth, unit, noise, self._weight, coefficient, self._row_start)
-        if self._small:
-            plain.xendcg(*inputs, pi, curvature, loss)
-            return
         from crucial.kernels.compiled.query_losses import xendcg
 
+        inputs = (scores, worth, unit, noise, self._weight, coefficient, self._row_start)
         self._over_queries(lambda a, b: xendcg(*inputs, a, b, pi, curvature, loss))

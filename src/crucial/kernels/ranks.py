@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crucial.kernels.plain import ranks as plain
-from crucial.kernels.plain.ranks import run_starts
-from crucial.kernels.sizes import is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
 __all__ = ["interval_sums", "order_rows", "rank_rows", "run_starts"]
+
+
+def run_starts(*keys: NDArray[np.generic]) -> Ints:
+    """Return where each run of equal keys begins."""
+    new = np.ones(len(keys[0]), bool)
+    new[1:] = False
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(new)
 
 
 def rank_rows(
@@ -22,15 +29,12 @@ def rank_rows(
 ) -> Floats:
     """Return the middle of the positions that every row takes in its query, bottom first.
 
-    See `crucial.kernels.plain.ranks.rank_rows` for the parameters.
+    See `crucial.kernels.compiled.ranks.rank_rows` for the parameters.
     """
-    out = np.empty(len(values))
-    inputs = (values, weight, regions, starts)
-    if is_small(len(values)):
-        plain.rank_rows(*inputs, 0, len(starts) - 1, out)
-        return out
     from crucial.kernels.compiled.ranks import rank_rows as compiled
 
+    out = np.empty(len(values))
+    inputs = (values, weight, regions, starts)
     over_ranges(cut_lists(starts, threads), threads, lambda a, b: compiled(*inputs, a, b, out))
     return out
 
@@ -43,12 +47,9 @@ def order_rows(scores: Floats, starts: Ints, threads: int) -> Ints:
     starts : int array
         Query ``q`` is rows ``starts[q]:starts[q + 1]``.
     """
-    out = np.empty(len(scores), np.int64)
-    if is_small(len(scores)):
-        plain.order_rows(scores, starts, 0, len(starts) - 1, out)
-        return out
     from crucial.kernels.compiled.ranks import order_rows as compiled
 
+    out = np.empty(len(scores), np.int64)
     bounds = cut_lists(starts, threads)
     over_ranges(bounds, threads, lambda a, b: compiled(scores, starts, a, b, out))
     return out
@@ -59,11 +60,9 @@ def interval_sums(
 ) -> tuple[Floats, Floats, float]:
     """Return the sum and the weight of every interval, and the largest absolute value added.
 
-    See `crucial.kernels.plain.ranks.interval_sums` for the parameters.
+    See `crucial.kernels.compiled.ranks.interval_sums` for the parameters.
     """
-    sums, counts = np.zeros(n_intervals), np.zeros(n_intervals)
-    if is_small(len(values)):
-        return sums, counts, plain.interval_sums(values, codes, weight, scale, sums, counts)
     from crucial.kernels.compiled.ranks import interval_sums as compiled
 
+    sums, counts = np.zeros(n_intervals), np.zeros(n_intervals)
     return sums, counts, compiled(values, codes, weight, scale, sums, counts)

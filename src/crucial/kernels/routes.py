@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels import sizes
-from crucial.kernels.plain.routes import PlainRoutes
 from crucial.kernels.threads import count_threads, over_ranges
-from crucial.types import Ints, Reals
+from crucial.types import Bools, Floats, Ints, Reals
 
 __all__ = ["Routes"]
 
@@ -17,13 +15,32 @@ _BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Routes(PlainRoutes):
-    """The tests of several trees, and the quickest way to follow them."""
+class Routes:
+    """The tests of several trees in one row of arrays.
+
+    Attributes
+    ----------
+    feature : int array of shape (n_tests,)
+    threshold : array of shape (n_tests,)
+        A test asks whether the value is above its threshold; minus infinity asks whether there
+        is a value.
+    missing : bool array of shape (n_tests,)
+        The answer where the feature abstains.
+    yes, no : int array of shape (n_tests,)
+        The next test, or ``~leaf`` for a leaf.
+    roots : int array of shape (n_trees,)
+        The first test of each tree, or ``~leaf``.
+    """
+
+    feature: Ints
+    threshold: Floats
+    missing: Bools
+    yes: Ints
+    no: Ints
+    roots: Ints
 
     def leaves(self, X: Reals, n_jobs: int | None = 1) -> Ints:
         """Return the leaf of every row of ``X`` in every tree; NaN where a feature abstains."""
-        if len(X) * len(self.roots) * 8 < sizes.PREDICT_COMPILED:
-            return self.plain_leaves(X)
         from crucial.kernels.compiled.routes import find_leaves
 
         table = np.ascontiguousarray(X)

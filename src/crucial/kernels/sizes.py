@@ -20,7 +20,6 @@ __all__ = [
     "PREDICT_COMPILED",
     "SCAN_PLAIN",
     "TEXT_PLAIN",
-    "VOTE_PLAIN",
     "Counts",
     "in_all",
     "is_part",
@@ -39,10 +38,7 @@ SCAN_PLAIN = 20_000
 takes as long as loading the compiled one."""
 
 COUNT_COMPILED = 20_000
-"""Rows from which compiled kernels count pairs by order; by margin, rows times bits of a level."""
-
-VOTE_PLAIN = 4_000
-"""Largest number of documents that Python sorts by majority."""
+"""Rows from which compiled kernels count pairs by order."""
 
 PREDICT_COMPILED = 2_000_000
 """Cells (rows times features used) from which loading a compiled kernel pays off in

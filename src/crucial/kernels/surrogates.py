@@ -7,17 +7,12 @@ import math
 import numpy as np
 
 from crucial.kernels.levels import Levels
-from crucial.kernels.plain import surrogates as plain
-from crucial.kernels.sizes import is_small
 from crucial.types import Floats
 
 __all__ = ["SURROGATES", "SurrogateSums"]
 
 #: Losses of ``z = (y_i - y_j) (f_i - f_j)``, and their numbers in the compiled kernel.
 SURROGATES = {"exp": 0, "hinge": 1, "piecewise": 2}
-
-# Passes over the pairs that one scoring costs in NumPy.
-_PASSES = 4
 
 
 class SurrogateSums:
@@ -44,8 +39,6 @@ class SurrogateSums:
         u; None where all are 1.
     coefficient : array over the queries
         c.
-    n_scorings : int
-        How many scorings a round compares, which decides whether compiling pays off.
     """
 
     def __init__(
@@ -56,19 +49,10 @@ class SurrogateSums:
         values: Floats,
         weight: Floats | None,
         coefficient: Floats,
-        n_scorings: int = 1,
     ) -> None:
         self._surrogate, self._width = surrogate, width
         self._levels, self._values, self._coefficient = levels, values, coefficient
         self._weight = np.ones(levels.n_rows) if weight is None else weight
-        depth, size = np.diff(levels.query_first), np.diff(levels.row_start)
-        merges = int(np.dot(depth, size))
-        self._listed: plain.SurrogatePairs | None = None
-        n_pairs = int(np.dot(size, size)) // 2
-        if is_small(max(merges, n_pairs), _PASSES * max(1, n_scorings)):
-            self._listed = plain.SurrogatePairs(
-                surrogate, width, values, self._weight, coefficient, levels
-            )
 
     def loss(self, scores: Floats) -> float:
         """Return the sum of the loss over all pairs; infinite where it overflows."""
@@ -81,8 +65,6 @@ class SurrogateSums:
 
     def _sum(self, scores: Floats, gradient: Floats) -> float:
         """Return the loss; write the gradient, unless it is of length 0."""
-        if self._listed is not None:
-            return self._listed.sums(scores, gradient)
         from crucial.kernels.compiled.surrogates import surrogate_sums
 
         if not math.isfinite(float(scores.sum())):

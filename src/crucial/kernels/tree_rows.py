@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +43,6 @@ class TreeRows:
     weight : float64 array of shape (n_rows,)
         Weights of rows, for the least weight of a leaf; see `summable`.
     threads : int
-    kernels : module
-        Those that suit the size.
 
     Attributes
     ----------
@@ -62,11 +59,12 @@ class TreeRows:
         n_bins: Ints,
         weight: Floats,
         threads: int,
-        kernels: ModuleType,
     ) -> None:
+        from crucial.kernels.compiled import gradient_trees
+
         self._codes, self._n_bins, self._weight = codes, n_bins.tolist(), weight
         self._unweighted = bool((weight == 1.0).all())
-        self._threads, self._kernels = threads, kernels
+        self._threads, self._kernels = threads, gradient_trees
         self._sum_room = np.empty(n_rows, np.int64)
         self._spare = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int64)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels import sizes
-from crucial.kernels.plain import tree_scores as plain
 from crucial.kernels.predict import BLOCK_ROWS
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.types import Floats, Ints, Reals
@@ -47,8 +45,7 @@ class NodeTable:
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Return the sum of the values of the leaves that each row reaches."""
-        work = len(X) * int(self.depths.sum())
-        return _scores(self.cells, X, work, n_jobs, "add_trees", self._tables)
+        return _scores(self.cells, X, n_jobs, "add_trees", self._tables)
 
     @property
     def _tables(self) -> tuple[NDArray[np.generic], ...]:
@@ -71,8 +68,7 @@ class ValueTables:
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Return the sum of the entries that belong to each row."""
-        work = len(X) * (len(self.cells.features) + 2 * len(self.pair_slots))
-        return _scores(self.cells, X, work, n_jobs, "add_tables", self._tables)
+        return _scores(self.cells, X, n_jobs, "add_tables", self._tables)
 
     @property
     def _tables(self) -> tuple[NDArray[np.generic], ...]:
@@ -85,19 +81,15 @@ class ValueTables:
 def _scores(
     cells: Cells,
     X: Reals,
-    work: int,
     n_jobs: int | None,
     kernel: str,
     tables: tuple[NDArray[np.generic], ...],
 ) -> Floats:
-    """Score rows in NumPy, or in blocks of rows by a compiled kernel where there is much to do."""
-    out = np.zeros(len(X))
-    where = (cells.features, cells.thresholds, cells.starts)
-    if work < sizes.PREDICT_COMPILED:
-        getattr(plain, kernel)(plain.cells_of(X, *where), *tables, out)
-        return out
+    """Score rows in blocks."""
     from crucial.kernels.compiled import tree_scores as compiled
 
+    out = np.zeros(len(X))
+    where = (cells.features, cells.thresholds, cells.starts)
     call = getattr(compiled, kernel)
     direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.c_contiguous
     flat = X.ravel() if direct else np.zeros(0)

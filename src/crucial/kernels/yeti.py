@@ -1,23 +1,18 @@
-"""Logistic pairs of neighbours in noisy orders, by the kernel that suits the size."""
+"""Logistic pairs of neighbours in noisy orders, on several threads."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.plain import yeti as plain
-from crucial.kernels.sizes import in_all, is_small
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
 
 __all__ = ["YetiSums"]
 
-# Rows whose cost equals that of one query in NumPy.
-_QUERY_COST = 300
-
 
 class YetiSums:
-    """Sums over neighbours in noisy orders; see `crucial.kernels.plain.yeti`.
+    """Sums over neighbours in noisy orders; see `crucial.kernels.compiled.yeti`.
 
     O(permutations n log n) per query.
 
@@ -43,10 +38,6 @@ class YetiSums:
         self._row_start, self._worth, self._threads = row_start, worth, threads
         self._weight = np.ones(len(worth)) if weight is None else weight
         self._permutations, self._decay = permutations, decay
-        queries = len(row_start) - 1
-        self._small = is_small(
-            in_all("rows", len(worth)) * permutations + _QUERY_COST * in_all("queries", queries)
-        )
         self._bounds = cut_lists(row_start, 4 * threads)
 
     def sums(
@@ -59,12 +50,10 @@ class YetiSums:
         loss: Floats,
     ) -> None:
         """Write potentials, curvature and loss of every query."""
+        from crucial.kernels.compiled.yeti import yeti_sums
+
         inputs = (scores, self._worth, self._weight, coefficient, keys)
         more = (self._permutations, self._decay, self._row_start)
-        if self._small:
-            plain.yeti_sums(*inputs, *more, pi, curvature, loss)
-            return
-        from crucial.kernels.compiled.yeti import yeti_sums
 
         def sums(begin: int, end: int) -> None:
             with np.errstate(over="ignore"):  # (without the JIT, NumPy warns of wrapping around)

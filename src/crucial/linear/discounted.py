@@ -51,7 +51,7 @@ class DiscountedPairs:
 
     def __init__(self, feedback: LabelFeedback, threads: int) -> None:
         rows = feedback.labelled()
-        self.layout, self._threads, self._n_pairs = rows.layout, threads, feedback.n_pairs
+        self.layout, self._threads = rows.layout, threads
         labels, query = rows.labels, rows.layout.query_of_row()
         _check_labels(labels)
         self.query = query
@@ -114,9 +114,7 @@ class DiscountedPairs:
 
     def sums(self, weight: Floats) -> HingeSums:
         """Return sums over the pairs of a row, the others weighted."""
-        return HingeSums(
-            self.layout, weight, self.layout.values, "sign", self._n_pairs, self._threads
-        )
+        return HingeSums(self.layout, weight, self.layout.values, "sign", self._threads)
 
     def scale(self) -> Floats:
         """Return the factor of every row on its side of a pair."""

@@ -59,7 +59,6 @@ class LabelHinges:
     Parameters
     ----------
     rows : LabelledRows
-    n_pairs : int
     margin : {"sign", "gap", "product"}
         What is asked of a pair; see `crucial.kernels.hinge`.
     threads : int
@@ -68,16 +67,16 @@ class LabelHinges:
     --------
     >>> from crucial.feedback.labels import LabelFeedback
     >>> feedback = LabelFeedback([0, 1, 2])
-    >>> hinges = LabelHinges(feedback.labelled(), feedback.n_pairs, "sign", 1)
+    >>> hinges = LabelHinges(feedback.labelled(), "sign", 1)
     >>> round(hinges.hinge(np.array([0.0, 0.5, 2.0]))[0], 6)  # (one of three falls short, by 1/2)
     0.166667
     """
 
-    def __init__(self, rows: LabelledRows, n_pairs: int, margin: str, threads: int) -> None:
+    def __init__(self, rows: LabelledRows, margin: str, threads: int) -> None:
         layout = rows.layout
         if margin != "sign":
             _check_distances(layout, margin)
-        self._sums = HingeSums(layout, rows.weight, layout.values, margin, n_pairs, threads)
+        self._sums = HingeSums(layout, rows.weight, layout.values, margin, threads)
         share = (rows.coefficient / exp(rows.log_total))[layout.query_of_row()]
         self._factor = share if rows.weight is None else share * rows.weight
 
@@ -205,7 +204,7 @@ def hinges_of(feedback: Feedback, margin: str, threads: int) -> Hinges:
         return _SumHinges(parts, feedback.shares, [place[part.rows] for part in feedback.parts])
     rows = feedback.labelled()
     if rows is not None:
-        return LabelHinges(rows, feedback.n_pairs, margin, threads)
+        return LabelHinges(rows, margin, threads)
     pairs = feedback.listed()
     assert pairs is not None
     return ListedHinges(pairs, len(feedback.rows))

@@ -50,12 +50,12 @@ class PairLoss:
         of_query = np.add.reduceat(mass, levels.query_first[:-1])
         squares = np.add.reduceat(mass**2, levels.query_first[:-1])
         self.total = max(float((coefficient * (of_query**2 - squares)).sum()) / 2.0, 5e-324)
-        self._sums = [(LogisticSums(levels, weight, np.zeros(0), _pairs(levels), threads), factor)]
+        self._sums = [(LogisticSums(levels, weight, np.zeros(0), threads), factor)]
         self._line = np.zeros(levels.n_rows)
         if ties:
             # Every level is a list of its own, in which each row is above those before it ...
             alone = Levels(np.arange(levels.n_rows + 1), levels.level_start)
-            sums = LogisticSums(alone, weight, np.zeros(0), _pairs(alone), threads)
+            sums = LogisticSums(alone, weight, np.zeros(0), threads)
             self._sums.append((sums, factor))
             # ... and half of the difference on top makes its pairs the same in both directions.
             before = np.cumsum(weight) - weight
@@ -71,13 +71,6 @@ class PairLoss:
             value += float((factor * loss).sum())
             gradient += factor * (lost - won)
         return value / self.total, gradient / self.total
-
-
-def _pairs(levels: Levels) -> int:
-    """Return the number of pairs of rows in different levels of a query."""
-    sizes = np.diff(levels.level_start)
-    below = levels.level_start[:-1] - levels.row_start[:-1][levels.query_of_segment]
-    return int(np.dot(sizes, below))
 
 
 class Shuffled:

@@ -229,7 +229,7 @@ class LabelLogistic(LogisticState):
     def __init__(self, rows: LabelledRows, inner: PairState, threads: int) -> None:
         super().__init__(inner)
         layout = self._layout = rows.layout
-        self._sums = LogisticSums(layout, rows.weight, rows.gains, layout.n_pairs, threads)
+        self._sums = LogisticSums(layout, rows.weight, rows.gains, threads)
         self._query = layout.query_of_row()
         self._all = self._drawn = rows.coefficient
         self._total, self._shift = 0.0, 0.0

@@ -233,13 +233,10 @@ class SurrogateLoss(_Regression):
         Of the piecewise linear one.
     owner : str
         The estimator, for messages.
-    n_features : int
-        How many weak rankers a round compares.
     """
 
-    def __init__(self, surrogate: str, width: float, owner: str, n_features: int) -> None:
+    def __init__(self, surrogate: str, width: float, owner: str) -> None:
         self._surrogate, self._width, self._owner = surrogate, width, owner
-        self._n_features = n_features
 
     def begin(self, feedback: Feedback, threads: int) -> SurrogateState:
         """Return the state at scores of 0."""
@@ -251,7 +248,6 @@ class SurrogateLoss(_Regression):
             rows.layout.values,
             rows.weight,
             rows.coefficient,
-            self._n_features,
         )
         return SurrogateState(feedback, rows, sums)
 

@@ -19,8 +19,6 @@ from crucial.weak.choose import NOISE, worst_tied
 
 __all__ = ["CellSplits", "Cells", "NodeTest", "Sides", "TreeRows"]
 
-_SCANS = 3  # what NumPy loses in one scan over many cells, as scans of all rows
-
 # Weights are counts here, and sums of counts are exact up to this.
 _MOST_ROWS = 2.0**53
 
@@ -161,8 +159,6 @@ class TreeRows:
         Rows of the instances, in the order of ``bins``.
     weight : array like ``rows``
     bins : Bins
-    n_trees : int
-        How many trees will be grown; it decides which kernels run.
     threads : int
     learned : bool
         Whether abstentions go to the side that is better; else they are below every threshold.
@@ -172,14 +168,13 @@ class TreeRows:
     rows: Ints
     weight: Floats
     bins: Bins
-    n_trees: int = 1
     threads: int = 1
     learned: bool = True
     _sums: SplitSums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        bins, n_rows = self.bins, len(self.rows) * self.n_trees * _SCANS
-        sums = SplitSums(bins.codes, bins.n_bins, n_rows, self.threads, self.learned)
+        bins = self.bins
+        sums = SplitSums(bins.codes, bins.n_bins, self.threads, self.learned)
         object.__setattr__(self, "_sums", sums)
 
     @classmethod
@@ -189,7 +184,6 @@ class TreeRows:
         rows: Ints,
         weight: Floats | None,
         max_bins: int | None = 255,
-        n_trees: int = 1,
         threads: int = 1,
     ) -> TreeRows:
         """Cut the features of some rows into bins."""
@@ -202,7 +196,7 @@ class TreeRows:
             )
         bins = Bins.build(instances, rows, weight, max_bins, threads)
         known = np.ones(len(rows)) if weight is None else weight
-        return cls(instances, rows, known, bins, n_trees, threads)
+        return cls(instances, rows, known, bins, threads)
 
     @property
     def n_slots(self) -> int:

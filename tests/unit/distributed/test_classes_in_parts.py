@@ -12,7 +12,7 @@ from crucial.distributed.fitting import check_ranker
 from crucial.distributed.part import Part
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, ParameterError
-from crucial.kernels import gradient_trees, sizes
+from crucial.kernels import sizes
 from naive.cuts import Forgetful, Problem, assert_same
 
 pytestmark = pytest.mark.filterwarnings("ignore::crucial.errors.NotSeparableWarning")
@@ -80,7 +80,6 @@ def test_any_cut_gives_the_same_bytes(estimator, weighted):
 def test_kernels_are_those_of_the_whole(monkeypatch):
     problem = Rows(5, weighted=True)
     monkeypatch.setattr(sizes, "PLAIN_CELLS", 5 * len(problem.y))
-    monkeypatch.setattr(gradient_trees, "_PLAIN_CELLS", 3 * len(problem.y))
     for estimator in (
         AdaBoostRanker(6),
         AdaBoostRanker(3, weak="tree", min_rows=3),

@@ -21,7 +21,7 @@ from crucial.distributed.fitting import check_ranker
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels import gradient_trees, sizes
+from crucial.kernels import sizes
 from naive.cuts import Forgetful, Problem, assert_same, trace_of
 
 STUMPS = [
@@ -175,7 +175,6 @@ def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
     """Parts are so small that NumPy would run them, and the whole is not."""
     problem = Problem(5, weighted=True, levels=4)
     monkeypatch.setattr(sizes, "PLAIN_CELLS", 5 * len(problem.y))
-    monkeypatch.setattr(gradient_trees, "_PLAIN_CELLS", 3 * len(problem.y))
     local = problem.fit(estimator)
     for n_parts in (2, 9):
         assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))

@@ -12,7 +12,6 @@ import scipy.sparse
 
 from crucial import RankingForest, RankingTrees, load_model
 from crucial.errors import ModelFileError, NotRankedError, ParameterError
-from crucial.kernels import sizes
 from crucial.model.describe import describe
 from crucial.model.tree_table import OUTSIDE, TreeTable
 
@@ -61,11 +60,9 @@ def test_a_single_leaf_is_a_tree() -> None:
 
 
 @pytest.mark.kernels
-def test_compiled_routes_and_sparse_rows_find_the_same_leaves(monkeypatch) -> None:
+def test_threads_and_sparse_rows_find_the_same_leaves() -> None:
     model, X = forest_model()
-    plain = model.leaves(X)
-    monkeypatch.setattr(sizes, "PREDICT_COMPILED", 0)
-    assert model.leaves(X, n_jobs=2).tolist() == plain.tolist()
+    assert model.leaves(X, n_jobs=2).tolist() == model.leaves(X).tolist()
     filled = np.nan_to_num(X)
     filled[np.abs(filled) < 0.5] = 0.0
     expected = model.predict(filled)

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
 from crucial.kernels.compiled import splits as compiled
-from crucial.kernels.plain import splits as plain
 from crucial.trees.scan import Cells, Sides, TreeRows
 from crucial.trees.splitters import TreeSplitter
-
-pytestmark = pytest.mark.kernels
+from naive import splits as naive
 
 
 def problem(seed: int, n: int, p: int, n_cells: int):
@@ -50,6 +48,7 @@ def naive_best(X: np.ndarray, rows: TreeRows, sides: Sides, cell: int):
     return best
 
 
+@pytest.mark.kernels
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4), st.integers(1, 4))
 def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: int) -> None:
     X, rows, sides = problem(seed, n, p, n_cells)
@@ -73,11 +72,12 @@ def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: 
         assert left[cell].tolist() == np.where(np.isnan(value), missing, side).tolist()
 
 
+@pytest.mark.kernels
 @settings(max_examples=25, deadline=None)
 @example(258, 20, 3, False, True)  # (the features differ in their number of bins)
 @example(225, 20, 3, True, True)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans(), st.booleans())
-def test_compiled_and_plain_kernels_agree_to_the_bit(
+def test_kernels_agree_with_their_twins_to_the_bit(
     seed: int, n: int, p: int, gini: bool, learned: bool
 ) -> None:
     _, rows, sides = problem(seed, n, p, 3)
@@ -87,7 +87,7 @@ def test_compiled_and_plain_kernels_agree_to_the_bit(
         return
     inputs = (bins.codes, bins.n_bins, cells.rows, cells.starts, sides.good, sides.weight)
     peaks = []
-    for kernels in (plain, compiled):
+    for kernels in (naive, compiled):
         peak = np.zeros(slots.shape)
         kernels.peaks(*inputs, sides.scale, slots, gini, learned, 0, rows.n_slots, peak)
         peaks.append(np.maximum(peak, 0.0))
@@ -95,7 +95,7 @@ def test_compiled_and_plain_kernels_agree_to_the_bit(
     top = peaks[0].max(axis=1)
     chosen = np.where(top > 1e-13, peaks[0].argmax(axis=1), -1)
     found = []
-    for kernels in (plain, compiled):
+    for kernels in (naive, compiled):
         place = np.zeros(len(chosen), np.int64)
         above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
         least = top * (1 - 1e-10)
@@ -120,6 +120,7 @@ def naive_two_levels(X: np.ndarray, rows: TreeRows, surplus: np.ndarray) -> floa
     return max(one(side) + one(~side) for side in sides)
 
 
+@pytest.mark.kernels
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(4, 20), st.integers(1, 3))
 def test_two_levels_are_the_best_of_all(seed: int, n: int, p: int) -> None:
@@ -137,6 +138,7 @@ def test_two_levels_are_the_best_of_all(seed: int, n: int, p: int) -> None:
     assert sum(test.gain for test in split.tests) == pytest.approx(1.0)
 
 
+@pytest.mark.kernels
 def test_depth_costs_nothing_where_nothing_is_left_to_split(monkeypatch) -> None:
     X, rows, sides = problem(3, 40, 2, 1)
     expected = TreeSplitter(rows, 40).split(sides)

@@ -117,7 +117,7 @@ def boost_plus(
     The trace has the columns of `crucial.boosting.loop.boost`, its loss being E2, and
     ``delta``, ``e1`` and ``e2`` of every round.
     """
-    run = _Run(training, feedback, rules, rounds, seed)
+    run = _Run(training, feedback, rules, seed)
     if watch is not None:
         watch.prepare(run.bins, training.threads)
     ensemble = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
@@ -156,14 +156,14 @@ class _Run:
     """The state of one call: pairs, candidates, weights and scores."""
 
     def __init__(
-        self, training: TrainingRows, feedback: Feedback, rules: PlusRules, rounds: int, seed: int
+        self, training: TrainingRows, feedback: Feedback, rules: PlusRules, seed: int
     ) -> None:
         self.rules = rules
         if rules.columns:
             check_columns(training.instances, training.rows)
         self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
         self.bins = training.binned(rules.max_bins, rules.drawn_by)
-        kernels = PlusSums(self.pairs.start, self.pairs.low, rounds, training.threads)
+        kernels = PlusSums(self.pairs.start, self.pairs.low, training.threads)
         component = self.pairs.component
         self.candidates = Candidates(
             self.bins, component, rules.default_rank, rules.columns, kernels

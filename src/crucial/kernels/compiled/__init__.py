@@ -1,4 +1,4 @@
-"""The kernels in Numba; meanings, parameters and layout as in ``plain``.
+"""The kernels in Numba; those with a twin in ``plain`` have their meaning documented there.
 
 Serial and without the GIL: the modules above give every thread a range of queries or features.
 Sums never cross such a range, so the number of threads cannot change a result.

@@ -1,4 +1,4 @@
-"""Growing trees on binned features; twins in ``plain.gradient_trees``.
+"""Growing trees on binned features.
 
 Features come in blocks of eight: a word has the codes of one row in the eight features of a
 block. A pass over a leaf reads one word per row and block, and the sums of the row once for all
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.jit import kernel
-from crucial.kernels.plain.gradient_trees import CHUNK, WIDE
+from crucial.kernels.leaf_limits import CHUNK, WIDE
 
 __all__ = [
     "add_rows",

@@ -1,4 +1,4 @@
-"""Sums of hinges over pairs, which are not visited; twins of ``plain.hinge``.
+"""Sums of hinges over pairs, which are not visited; see `crucial.kernels.hinge`.
 
 Where all pairs ask for the same margin the rows of a query are sorted by score. The partners of a
 row then are those beyond a threshold that moves with it, and Fenwick trees over the levels add up

@@ -1,4 +1,12 @@
-"""Logistic pairs weighted by the change of a measure; twins of ``plain.lambdas``.
+"""Logistic pairs weighted by how much a measure changes when both rows swap their positions.
+
+LambdaMART (Burges 2010). Rows are ordered by falling score; rows of equal score in the order in
+which they lie, which is by rising label: the worst first. Rows of the same score and worth have
+their mean weight while pairs are summed up, and then share what they got by their own weights,
+so that the order of equal rows changes nothing.
+
+The change of a measure is ``|worth_i - worth_j| (a_i - a_j) inverse`` for positions i < j, where
+a are the worths of the places, see `_worths_of_places`.
 
 Where the scores of a query lie within `NARROW` of each other, ``e^score`` is known for every
 row and a pair costs one division; elsewhere it costs an exponential.
@@ -27,7 +35,30 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 def _worths_of_places(kind, worth, size, discount, depth, places):
     """Write what a place is worth under a row above it that is not relevant, and that is.
 
-    See `crucial.kernels.plain.lambdas.worths_of_places`. Returns the measure of the order.
+    - nDCG: the discount.
+    - Average precision, with C relevant rows up to a position p (from 1) and I the sum of 1/p
+      over them: a swap of a relevant row at i with another at j > i loses
+      ``(C_i/i - I_i) - (C_j/j - I_j)``; where the lower one is relevant it gains the same with
+      ``C + 1`` in place of C.
+    - Reciprocal rank: only the first relevant row counts. Swapped down, it is replaced by the
+      second or itself; swapped above, a row takes its place.
+
+    Parameters
+    ----------
+    kind : int
+        0 for nDCG, 1 for average precision, 2 for the reciprocal rank.
+    worth : array of shape (n_rows,)
+        Gain of every row, in order; 1 and 0 for measures of two levels.
+    discount : array of at least n_rows
+    depth : int
+        Positions that count in the value of nDCG.
+
+    places : array of shape (2, at least n_rows)  # OUT
+
+    Returns
+    -------
+    float
+        The measure of the order, before ``inverse``.
     """
     value = 0.0
     if kind == 0:
@@ -188,7 +219,29 @@ def lambda_sums(
     curvature,
     value,
 ):
-    """Write potentials, curvature and the measure of every query of a range."""
+    """Write potentials, curvature and the measure of every query of a range.
+
+    Equivalent to: for all rows i, j of a query of different worth of which at least one is
+    among the first ``truncation``, with ``w`` the change of the measure when both swap times
+    both weights, and hi the one of more worth, let ``s = 1 / (1 + e^{sigmoid (H_hi - H_lo)})``;
+    add ``sigmoid w s`` to ``pi[hi]``, subtract it from ``pi[lo]`` and add
+    ``sigmoid^2 w s (1 - s)`` to the curvature of both. Normalised, w is divided by
+    ``.01 + |H_i - H_j|`` unless all scores are equal, and the sums of the query are multiplied
+    by ``log2(1 + S) / S`` with S twice the sum of all ``sigmoid w s``.
+
+    Parameters
+    ----------
+    scores, worth, weight : arrays of shape (n_rows,)
+    coefficient : array of shape (n_queries,)
+        Factor on potentials and curvature, not on the measure.
+    inverse : array of shape (n_queries,)
+        One over the best value that the measure can have; 0 where it has none.
+    discount : array as long as the largest query
+    how : measure, depth, truncation, sigmoid, normalise
+    row_start : int array of shape (n_queries + 1,)
+    pi, curvature : arrays of shape (n_rows,)  # OUT
+    value : array of shape (n_queries,)  # OUT
+    """
     kind, depth, truncation, sigmoid, normalise = how
     longest = 0
     for q in range(first_query, last_query):

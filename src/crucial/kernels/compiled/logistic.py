@@ -1,4 +1,12 @@
-"""Sums of the logistic loss over pairs; twins of ``plain.logistic``.
+"""Sums of the logistic loss over pairs: no prefix sums, every pair is visited.
+
+``ln(1 + e^{-(H(hi) - H(lo))})`` does not fall apart into a factor for hi and one for lo, as the
+exponential does, so a pass costs O(pairs). Every row is summed up for itself, so that rows can be
+cut into ranges anywhere. Large queries are left to `crucial.kernels.logistic_grid`.
+
+Scores may be any distance apart. ``shift`` is 0, or where every margin is positive a number c
+that no margin is below: weights and losses come times ``e^c``, since by themselves they all
+underflow once every margin is large.
 
 Where the scores of every query lie within `NARROW` of each other, ``e^{H}`` is known for every
 row and a pair costs one division; elsewhere it costs two exponentials.
@@ -33,7 +41,19 @@ def logistic_sums(
 ):
     """Write the weight that every row of a range wins and loses, its curvature and its loss.
 
-    ``grown`` is ``e^{H}``, centred in each query; used if ``narrow``.
+    Equivalent to: for every pair of rows (lo, hi) of one query with a higher label for hi, let
+    ``w = (gain_hi - gain_lo) u_lo u_hi``, ``s = 1 / (1 + e^{H(hi) - H(lo)})`` and ``d = w s``;
+    add d to ``positive[hi]`` and ``negative[lo]``, ``d (1 - s)`` to the ``curvature`` of both
+    and ``w ln(1 + e^{H(lo) - H(hi)})`` to ``loss[hi]``; everything times ``e^shift``.
+
+    Parameters
+    ----------
+    scores, weight : arrays of shape (n_rows,)
+    grown : array of shape (n_rows,)
+        ``e^{H}``, centred in each query; used if ``narrow``.
+    gains : array of shape (n_segments,) or (0,)
+        Gain of every level; empty: all pairs count the same.
+    out : positive, negative, curvature, loss, arrays of shape (n_rows,)  # OUT
     """
     level_start, query_first, query_of_row, level_of_row = places
     positive, negative, curvature, loss = out
@@ -103,7 +123,16 @@ def logistic_sums(
 def logistic_along(
     scores, grown, weight, gains, shift, narrow, output, places, first_row, last_row, out
 ):
-    """Write what a {0, 1} ranker gains in the pairs that each row of a range should win."""
+    """Write what a {0, 1} ranker gains in the pairs that each row of a range should win.
+
+    Equivalent to, with d and s as in `logistic_sums`: add d to ``out[hi, 0]`` where the output
+    is 1 for hi and 0 for lo, to ``out[hi, 1]`` where it is the reverse, and ``d (1 - s)`` to
+    ``out[hi, 2]`` in both.
+
+    Parameters
+    ----------
+    out : array of shape (n_rows, 3)  # OUT
+    """
     level_start, query_first, query_of_row, level_of_row = places
     graded = len(gains) > 0
     for i in range(first_row, last_row):

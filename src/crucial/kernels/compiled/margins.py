@@ -1,4 +1,4 @@
-"""Counting pairs by their margin with a Fenwick tree over levels; twin of ``plain.margins``."""
+"""Counting pairs by their margin with a Fenwick tree over levels."""
 
 from __future__ import annotations
 

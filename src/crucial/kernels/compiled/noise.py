@@ -1,4 +1,4 @@
-"""Uniform numbers by hashing places; twin of ``plain.noise``."""
+"""Uniform numbers by hashing places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,16 @@ def uniform(key, place):
 
 @kernel
 def uniforms(keys, row_start, first_query, last_query, out):
-    """Write one number in [0, 1) per row of a range of queries."""
+    """Write one number in [0, 1) per row of a range of queries.
+
+    Row i of a query gets the upper 53 bits of ``mix(key + (i + 1) * GOLDEN)``.
+
+    Parameters
+    ----------
+    keys : uint64 array of shape (n_queries,)
+    row_start : int array of shape (n_queries + 1,)
+    out : array of shape (n_rows,)  # OUT
+    """
     for q in range(first_query, last_query):
         begin = row_start[q]
         for i in range(begin, row_start[q + 1]):

@@ -60,7 +60,16 @@ def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, 
 
 @kernel
 def curvature(up, down, gap, coefficient, levels, first_query, last_query, out):
-    """Write the second derivative of the loss by the score of each row of a range of queries."""
+    """Write the second derivative of the loss by the score of each row of a range of queries.
+
+    Equivalent to: with d as in `potentials`, add ``coefficient * d`` to ``out[hi]`` and
+    ``out[lo]``.
+
+    Parameters
+    ----------
+    up, down, gap, coefficient : see `potentials`
+    out : array of shape (n_rows,)  # OUT
+    """
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -187,7 +196,12 @@ def binary_weights(up, down, gap, coefficient, output, levels, first_query, last
 
 @kernel
 def moments(up, down, gap, coefficient, output, levels, first_query, last_query, out):
-    """Write the sum of d, d * m and d * m^2 over the pairs of every query."""
+    """Write the sum of d, d * m and d * m^2 over the pairs of every query.
+
+    ``m = output[hi] - output[lo]``: the zeroth, first and second moment of the margin gained
+    along a weak ranker; over all queries they add up to value, slope and curvature of Z at
+    alpha = 0. Around 0, outputs lose the least to cancellation.
+    """
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -232,8 +246,10 @@ def advance_binary(output, alpha, grow, shrink, first_row, last_row, scores, up,
 def misordered(scores, level, weight, gains, query_first, row_start, first_query, last_query, out):
     """Write the weight of pairs in the wrong order, and of tied ones, per query of a range.
 
-    Rows of query ``q`` come in ``row_start[q]:row_start[q + 1]`` of the arrays, sorted by
-    falling score. ``out[q]`` becomes (wrong, tied); O(n log levels).
+    Equivalent to, and much faster than: adding ``weight[lo] * weight[hi] * (gain_hi -
+    gain_lo)`` over the pairs of a query with ``scores[hi] < scores[lo]``, or equal. Rows of query
+    ``q`` come in ``row_start[q]:row_start[q + 1]`` of the arrays, sorted by falling score.
+    ``out[q]`` becomes (wrong, tied); O(n log levels).
     """
     graded = len(gains) > 0
     for q in range(first_query, last_query):

@@ -1,4 +1,4 @@
-"""The loops of RankBoost+ over pairs and stumps; twins of ``plain.plus``.
+"""The loops of RankBoost+ over pairs and stumps; see Connamacher et al. (2019).
 
 Pairs lie by winner: those of row x are ``start[x]:start[x + 1]``, and ``low`` names their
 losers. Every thread gets a range of rows or of features.
@@ -15,7 +15,22 @@ __all__ = ["column_sums", "pair_step", "pair_ties", "stump_sums"]
 
 @kernel
 def pair_step(start, low, output, factors, d, e, first_row, last_row, win, lose, sums):
-    """Multiply pair weights by the factors of a {0, 1} ranker, and add them up by row."""
+    """Multiply pair weights by the factors of a {0, 1} ranker, and add them up by row.
+
+    Parameters
+    ----------
+    output : uint8 array of shape (n_rows,)
+        The ranker.
+    factors : array of shape (2, 4)
+        On ``d`` and on ``e``: for a tie at 0, a wrong pair, a right one, a tie at 1.
+    d, e : arrays of shape (n_pairs,)  # IN and OUT
+    first_row, last_row : int
+        The range of winners whose pairs are visited.
+    win, lose : arrays of shape (n_rows,)  # OUT
+        Weight d of the pairs that a row should win (those winners only) and lose.
+    sums : array of shape (4,)  # OUT
+        Of d, of e, and of d over the tied and over the right pairs.
+    """
     for l in range(len(lose)):
         lose[l] = 0.0
     total = 0.0
@@ -62,7 +77,14 @@ def pair_step(start, low, output, factors, d, e, first_row, last_row, win, lose,
 
 @kernel
 def pair_ties(start, low, d, used, size, first_row, last_row, tied):
-    """Write the weight of the pairs that each ranker in use ties."""
+    """Write the weight of the pairs that each ranker in use ties.
+
+    Parameters
+    ----------
+    used : array of shape (n_rows, at least size)
+        One column per ranker, of 0 and 1.
+    tied : array of shape (size,)  # OUT
+    """
     ones = np.zeros(size)
     tied[:] = 0.0
     for x in range(first_row, last_row):
@@ -85,7 +107,16 @@ def pair_ties(start, low, d, used, size, first_row, last_row, tied):
 
 @kernel
 def column_sums(values, columns, out):
-    """Write the sum of values over the ones of every column."""
+    """Write the sum of values over the ones of every column.
+
+    Row after row and not by BLAS, whose order of adding depends on the machine.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, at least size)
+        Of 0 and 1.
+    out : array of shape (size,)  # OUT
+    """
     out[:] = 0.0
     for i in range(len(values)):
         value = values[i]
@@ -96,7 +127,22 @@ def column_sums(values, columns, out):
 
 @kernel
 def stump_sums(codes, n_rows, first, features, values, offered, out, peak):
-    """Write the sum of values over the ones of every stump of the features."""
+    """Write the sum of values over the ones of every stump of the features.
+
+    With potentials for values, this is ``W+ - W-`` of every stump.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (n_features, at least n_rows)
+    first : int array of shape (n_features + 1,)
+        Where the bins of a feature begin; the last of them are its abstentions.
+    offered : bool array of shape (2 * first[-1],)
+        Stumps on offer; the others get 0.
+    out : array of the same shape  # OUT
+        Place ``2 * (first[f] + k) + q``: ones are codes of k and more, abstentions are q.
+    peak : array of shape (n_features,)  # OUT
+        Largest magnitude of each of the features.
+    """
     for f in features:
         a = first[f]
         n_bins = first[f + 1] - a - 1

@@ -1,4 +1,4 @@
-"""Sums for the p-norm push; twins of ``plain.push``."""
+"""Sums for the p-norm push, in logarithms: a p-th power overflows where nothing else does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,25 @@ __all__ = ["push_logs", "push_split"]
 def push_logs(
     scores, log_weight, log_gap, p, levels, first_query, last_query, positive, negative, log_loss
 ):
-    """Write logarithms of both halves of the push's potentials, and of the loss per query."""
+    """Write logarithms of both halves of the push's potentials, and of the loss per query.
+
+    Equivalent to, and much faster than: for every row lo let ``S = sum over the rows hi of its
+    query with a higher label of (gain_hi - gain_lo) u_hi exp(H_lo - H_hi)``. Then
+    ``exp(negative[lo]) = u_lo S^p``; ``exp(positive[hi])`` is the sum of
+    ``u_lo S^(p-1) (gain_hi - gain_lo) u_hi exp(H_lo - H_hi)`` over the rows lo below hi; and
+    ``exp(log_loss[q])`` is the sum of ``u_lo S^p`` over the query.
+
+    Parameters
+    ----------
+    scores, log_weight : arrays of shape (n_rows,)
+        H and ln u.
+    log_gap : array of shape (n_segments,) or (0,)
+        Logarithm of the gain of a level minus that of the level below it; empty: all pairs
+        count the same.
+    p : float
+        At least 1.
+    positive, negative, log_loss : arrays of shape (n_rows,), (n_rows,) and (n_queries,)  # OUT
+    """
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):
@@ -70,7 +88,17 @@ def _log_sum_where(scores, log_weight, factor, output, wanted, begin, end):
 def push_split(
     scores, log_weight, log_gap, p, output, levels, first_query, last_query, log_above, log_inside
 ):
-    """Write the sums behind the push, apart for rows where a {0, 1} ranker scores 0 and 1."""
+    """Write the sums behind the push, apart for rows where a {0, 1} ranker scores 0 and 1.
+
+    ``log_above[s, b]``: logarithm of the sum of ``gap u exp(-H)`` over the higher levels of the
+    query, rows with output b; ``log_inside[s, b]``: of ``u exp(p H)`` over the segment itself.
+    They give F along the ranker: ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 +
+    A_s1 e^(-alpha))^p``.
+
+    Parameters
+    ----------
+    log_above, log_inside : arrays of shape (n_segments, 2)  # OUT
+    """
     level_start, query_first = levels
     graded = len(log_gap) > 0
     for q in range(first_query, last_query):

@@ -1,4 +1,9 @@
-"""Losses of whole queries; twins of ``plain.query_losses``."""
+"""Losses of whole queries, with minus their gradient and their curvature per row.
+
+A row of weight u counts as u rows. Of the u copies of a row, each has its own diagonal entry in
+the curvature, so that a row of weight 2 and the same row twice give the same sums; a weight
+below 1 is one row that counts less.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,21 @@ _LEAST = 1e-300
 def squares(
     scores, target, weight, coefficient, row_start, first_query, last_query, pi, curvature, loss
 ):
-    """Write the squared error up to a shift per query, for a range of queries."""
+    """Write the squared error up to a shift per query, for a range of queries.
+
+    With ``e = target - score`` less its weighted mean in the query, ``loss[q]`` is
+    ``sum u e^2 / 2``, ``pi = c u e`` and ``curvature = c u``: the Hessian is
+    ``diag(u) - u u' / sum(u)``, which ``diag(u)`` bounds, so that a Newton step never overshoots.
+
+    Parameters
+    ----------
+    scores, target, weight : arrays of shape (n_rows,)
+    coefficient : array of shape (n_queries,)
+        Factor c on potentials and curvature, not on the loss.
+    row_start : int array of shape (n_queries + 1,)
+    pi, curvature : arrays of shape (n_rows,)  # OUT
+    loss : array of shape (n_queries,)  # OUT
+    """
     for q in range(first_query, last_query):
         a, b = row_start[q], row_start[q + 1]
         total = 0.0
@@ -39,7 +58,18 @@ def squares(
 def cross_entropy(
     scores, target, weight, coefficient, row_start, first_query, last_query, pi, curvature, loss
 ):
-    """Write the cross entropy of the targets and a softmax, for a range of queries."""
+    """Write the cross entropy of the targets and a softmax, for a range of queries.
+
+    With ``P = u e^score / sum(u e^score)``, ``loss[q] = -sum t ln(P / u)``, ``pi = c (t - P)``
+    and ``curvature = c P (1 - P / max(u, 1))``.
+
+    Parameters
+    ----------
+    target : array of shape (n_rows,)
+        t; sums to 1 over a query, all copies of a row included.
+    scores, weight, coefficient, row_start, pi, curvature, loss
+        As in `squares`.
+    """
     for q in range(first_query, last_query):
         a, b = row_start[q], row_start[q + 1]
         top = scores[a]
@@ -77,7 +107,25 @@ def xendcg(
     curvature,
     loss,
 ):
-    """Write XE-NDCG for a range of queries."""
+    """Write XE-NDCG for a range of queries.
+
+    With ``t = u (worth - unit noise)`` over its sum, P as in `cross_entropy`, copies
+    ``m = max(u, 1)``, ``r = P / m`` and ``g1 = r - t / m``: ``g2 = r (S1 - p1)`` with
+    ``p1 = g1 / (1 - r)`` and ``S1 = sum(m p1)``, ``g3`` from g2 in the same way,
+    ``pi = -c m (g1 + g2 + g3)`` and ``curvature = c m r (1 - r)``. ``loss[q]`` is the cross
+    entropy with all noise 1/2, its mean.
+
+    Parameters
+    ----------
+    worth : array of shape (n_rows,)
+        ``2^y``, in any unit.
+    unit : array of shape (n_queries,)
+        What 1 is in the units of ``worth``.
+    noise : array of shape (n_rows,)
+        Numbers in [0, 1).
+    scores, weight, coefficient, row_start, pi, curvature, loss
+        As in `squares`.
+    """
     for q in range(first_query, last_query):
         a, b = row_start[q], row_start[q + 1]
         highest = scores[a]

@@ -1,4 +1,4 @@
-"""Ranking inside queries; twins of ``plain.ranks``."""
+"""Ranking inside queries."""
 
 from __future__ import annotations
 
@@ -106,7 +106,34 @@ def _sorted_rows(values, starts, first_query, last_query, out, ends):
 
 @kernel
 def rank_rows(values, weight, regions, starts, first_query, last_query, out):
-    """Write the middle of the positions that every row takes, for a range of queries."""
+    """Write the middle of the positions that every row takes, for a range of queries.
+
+    The line of values is cut into regions; region ``g`` has the values greater than
+    exactly ``g`` of the cuts. Equivalent to, and much faster than::
+
+        key(x) = (place of the region of x in by_interval, direction[region] * values[x])
+        below, same = weight of the rows of the query with a smaller key, and with an equal one
+        out[x] = below + same / 2
+
+    where rows without a value are left out first. They then go into the middle of the
+    others: rows above the middle of those move up by their weight, equal rows across the
+    middle by the share of them that is above, and they themselves get the middle of the
+    query.
+
+    Parameters
+    ----------
+    values : array over the rows, query after query; NaN where there is none
+    weight : array like values, or of length 0 where all weigh 1
+    regions : (cuts, by_interval, direction)
+        Ascending cuts; the regions, lowest ranked first; and for each region 1 where larger
+        values rank higher, -1 where smaller ones do, 0 where all are equal.
+    starts : int array
+        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
+    first_query, last_query : int
+        The range of queries to rank.
+    out : array like values
+        Filled in for the rows of these queries.
+    """
     cuts, by_interval, direction = regions
     weighted = len(weight) > 0
     n_regions = len(by_interval)
@@ -191,7 +218,11 @@ def order_rows(scores, starts, first_query, last_query, out):
 
 @kernel
 def interval_sums(values, codes, weight, scale, sums, counts):
-    """Add up values and weights of every interval; return the largest absolute value added."""
+    """Add up values and weights of every interval; return the largest absolute value added.
+
+    Equivalent to: for every row with a value and a code that is not negative, add
+    ``weight * value * scale`` to ``sums[code]`` and ``weight`` to ``counts[code]``.
+    """
     weighted = len(weight) > 0
     top = 0.0
     for i in range(len(values)):

@@ -1,4 +1,4 @@
-"""The leaf of every row in a tree of tests, in Numba; see ``plain.routes``."""
+"""The leaf of every row in a tree of tests; see `crucial.kernels.routes`."""
 
 from __future__ import annotations
 

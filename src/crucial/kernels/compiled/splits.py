@@ -1,4 +1,4 @@
-"""The best split of every cell of a tree, in Numba; see ``plain.splits``."""
+"""The best split of every cell of a tree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,35 @@ def peaks(
     end,
     peak,  # OUT
 ):
-    """Write the largest criterion of the splits of each cell by each of its features."""
+    """Write the largest criterion of the splits of each cell by each of its features.
+
+    A split cuts a feature between two bins; abstentions go to either side. Its criterion is
+    ``|TPR - FPR|`` of one side, or the decrease of the Gini impurity.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (n_features, n_padded)
+        Code ``n_bins[f]`` is an abstention.
+    n_bins : int array of shape (n_features,)
+    rows : uint32 array
+        The rows of all cells, cell by cell.
+    starts : int array of shape (n_cells + 1,)
+    good : uint8 array like rows
+        1 where the row should be on the left.
+    weight : array like rows
+        0 for rows that do not count.
+    scale : array of shape (n_cells, 2)
+        Factors on the weights of the rows that are not good, and of those that are.
+    features : int array of shape (n_cells, n_slots)
+        Features to try, ascending.
+    gini : bool
+        Which criterion.
+    learned : bool
+        Whether abstentions may go to either side; else they are below every threshold.
+    begin, end : int
+        Slots to work on.
+    peak : array of shape (n_cells, n_slots)  # OUT
+    """
     widest = 0
     for f in range(len(n_bins)):
         widest = max(widest, n_bins[f] + 1)
@@ -101,7 +129,23 @@ def places(
     codes, n_bins, rows, starts, good, weight, scale, chosen, least, gini, learned,
     place, above, missing,  # OUT
 ):  # fmt: skip
-    """Write the first split of each cell, by its chosen feature, that reaches ``least``."""
+    """Write the first split of each cell, by its chosen feature, that reaches ``least``.
+
+    Splits are in the order of thresholds; of one threshold, the values above it come first as
+    the left side, and abstentions on the right side come before those on the left.
+
+    Parameters
+    ----------
+    chosen : int array of shape (n_cells,)
+        -1 where a cell is not split.
+    least : array of shape (n_cells,)
+    place : int array of shape (n_cells,)  # OUT
+        The left or right side begins with this code; 0 splits present values from abstentions.
+    above : bool array of shape (n_cells,)  # OUT
+        Whether the codes from ``place`` on are the left side.
+    missing : bool array of shape (n_cells,)  # OUT
+        Whether abstentions are on the left side.
+    """
     widest = 0
     for f in range(len(n_bins)):
         widest = max(widest, n_bins[f] + 1)

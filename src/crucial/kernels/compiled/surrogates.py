@@ -1,4 +1,4 @@
-"""Surrogates of the hard ranking loss, two label levels at a time; twins in ``plain``."""
+"""Surrogates of the hard ranking loss, two label levels at a time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 
 from crucial.kernels.compiled.elementary import exp
 from crucial.kernels.jit import kernel
-from crucial.kernels.plain.surrogates import EDGE
 
 __all__ = ["surrogate_sums"]
 
 _EXP, _HINGE = 0, 1
+# Where a loss has a corner, its slope at a z so close to it is that of the corner: rounding does
+# not decide.
+_EDGE = 1e-12
 
 
 @kernel
@@ -20,8 +22,8 @@ def _pair(surrogate, width, z):
         loss = exp(-z)
         return loss, loss
     if surrogate == _HINGE:
-        return max(0.0, 1.0 - z), 1.0 if z < 1.0 - EDGE else 0.0
-    edge = EDGE * width
+        return max(0.0, 1.0 - z), 1.0 if z < 1.0 - _EDGE else 0.0
+    edge = _EDGE * width
     pull = 1.0 / width if edge < z <= width + edge else 0.0
     if z < 0.0:
         return 1.0, pull
@@ -98,7 +100,7 @@ def _hinge(gap, c, f, u, up_to, moved, a, b, begin, end, gradient):
     part = 0.0
     k = begin
     for i in range(a, b):
-        while k < end and not gap * (f[i] - f[k]) < 1.0 - EDGE:
+        while k < end and not gap * (f[i] - f[k]) < 1.0 - _EDGE:
             k += 1
         mass = up_to[end] - up_to[k]
         part += u[i] * ((1.0 - gap * f[i]) * mass + gap * (moved[end] - moved[k]))
@@ -107,7 +109,7 @@ def _hinge(gap, c, f, u, up_to, moved, a, b, begin, end, gradient):
     if len(gradient):
         k = a
         for j in range(begin, end):
-            while k < b and gap * (f[k] - f[j]) < 1.0 - EDGE:
+            while k < b and gap * (f[k] - f[j]) < 1.0 - _EDGE:
                 k += 1
             gradient[j] -= c * gap * (up_to[k] - up_to[a])
     return part
@@ -120,7 +122,7 @@ def _piecewise(gap, width, c, f, u, up_to, moved, a, b, begin, end, gradient):
     slope = begin  # first lower row with z <= width
     flat = begin  # first with z <= 0
     wrong = begin  # first with z < 0
-    edge = EDGE * width
+    edge = _EDGE * width
     for i in range(a, b):
         while slope < end and gap * (f[i] - f[slope]) > width + edge:
             slope += 1

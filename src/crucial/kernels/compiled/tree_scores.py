@@ -1,4 +1,4 @@
-"""Scores of a large batch from the trees of a model, in Numba; twins in ``plain.tree_scores``."""
+"""Scores of rows from the trees of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting documents by majority; twin of ``plain.votes``."""
+"""Sorting documents by majority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,20 @@ def _preferred(positions, first, second):
 
 @kernel
 def sort_by_majority(positions, starts, order, spare):
-    """Merge sort every query by majority of the runs, from the bottom up."""
+    """Merge sort every query by majority of the runs, from the bottom up.
+
+    A run votes for the document it puts first, and abstains where it returned neither. A
+    majority need not be transitive; the result is then one of many.
+
+    Parameters
+    ----------
+    positions : int32 array of shape (n_rows, n_runs)
+        `NOT_RETURNED` where a run does not have the document.
+    starts : array of shape (n_queries + 1,)
+        Where the queries begin in ``order``.
+    order : array of shape (n_rows,)
+        Rows, query by query, in the order they start from.  # OUT: best first
+    """
     for query in range(len(starts) - 1):
         low, high = starts[query], starts[query + 1]
         width = 1

@@ -1,4 +1,4 @@
-"""Logistic pairs of neighbours in noisy orders; twin of ``plain.yeti``."""
+"""Logistic pairs of neighbours in noisy orders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,27 @@ def yeti_sums(
     curvature,
     loss,
 ):
-    """Write potentials, curvature and loss of every query of a range."""
+    """Write potentials, curvature and loss of every query of a range.
+
+    YetiRank (Gulin, Kuralenok & Pavlov 2011). Equivalent to: for every permutation, order the
+    rows of a query by falling ``H + ln(z / (1 - z))`` with z uniform; for rows at positions p
+    and p + 1 (from 0) of different worth, let
+    ``w = decay^p |worth difference| u_hi u_lo / permutations`` and
+    ``s = 1 / (1 + e^{H_hi - H_lo})``; add ``w s`` to ``pi[hi]``, subtract it from ``pi[lo]``,
+    and add ``w s (1 - s)`` to the curvature of both and ``w s`` to the loss.
+
+    Parameters
+    ----------
+    scores, worth, weight : arrays of shape (n_rows,)
+    coefficient : array of shape (n_queries,)
+        Factor on potentials and curvature, not on the loss.
+    keys : uint64 array of shape (n_queries,)
+        Keys of the noise, see `crucial.kernels.noise`; row i of permutation k gets the
+        number of place i under the key ``mix(key + k + 1)``.
+    row_start : int array of shape (n_queries + 1,)
+    pi, curvature : arrays of shape (n_rows,)  # OUT
+    loss : array of shape (n_queries,)  # OUT
+    """
     longest = 0
     for q in range(first_query, last_query):
         longest = max(longest, row_start[q + 1] - row_start[q])

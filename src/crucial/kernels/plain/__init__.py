@@ -1,4 +1,4 @@
-"""The kernels in NumPy, for problems too small to be worth compiling.
+"""Kernels in NumPy for small problems: pairs, stumps, predictions, exact sums.
 
 Every function has the name and meaning of its twin in ``compiled`` (`FeatureSums` has two in
 one, and keeps from round to round what both use). Sums run in the same order there

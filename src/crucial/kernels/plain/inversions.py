@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.plain.ranks import run_starts
+from crucial.kernels.ranks import run_starts
 from crucial.types import Floats, Ints
 
-__all__ = ["count_pairs", "running", "sum_higher"]
+__all__ = ["count_pairs", "running"]
 
 
 def running(values: Floats, starts: Ints, whole: bool) -> Floats:
@@ -71,32 +71,3 @@ def count_pairs(
             node, block, lists = node[order], block[order], lists[order]
             level, weight = level[order], weight[order]
     return counts
-
-
-def sum_higher(level: Ints, values: Floats, block_starts: Ints, list_blocks: Ints) -> Floats:
-    """Return per item the sums over items of higher level ranked before it, ties half.
-
-    One pass per bit of the level, as in `count_pairs`.
-    """
-    out = np.zeros(values.shape)
-    if len(level) == 0:
-        return out
-    n_lists = len(list_blocks) - 1
-    block = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
-    node = np.repeat(np.arange(n_lists), np.diff(block_starts[list_blocks]))
-    item = np.arange(len(level))
-    for shift in reversed(range(int(level.max()).bit_length())):
-        upper = (level >> shift) & 1
-        first = run_starts(node, block)
-        nodes = np.append(run_starts(node[first]), len(first))
-        lengths = np.diff(np.append(first, len(item)))
-        lower = upper == 0
-        for column in range(values.shape[1]):
-            up = np.add.reduceat(values[item, column] * upper, first)
-            found = np.repeat(running(up, nodes, False) + 0.5 * up, lengths)
-            out[item[lower], column] += found[lower]
-        if shift:
-            node = 2 * node + upper
-            order = np.argsort(node, kind="stable")
-            node, block, item, level = node[order], block[order], item[order], level[order]
-    return out

@@ -15,14 +15,11 @@ from crucial.types import Bytes, Codes, Floats, Ints
 __all__ = [
     "advance_binary",
     "binary_weights",
-    "curvature",
     "log_halves",
     "log_shift",
     "log_sums",
     "logs_above",
     "logs_below",
-    "misordered",
-    "moments",
     "potentials",
     "sums_above",
     "sums_below",
@@ -137,27 +134,6 @@ def potentials(
     pi[n:] = 0.0
 
 
-def curvature(
-    up: Floats, down: Floats, gap: Floats, coefficient: Floats, levels: Levels, out: Floats
-) -> None:
-    """Write the second derivative of the loss by the score of each row.
-
-    Equivalent to: with d as in `potentials`, add ``coefficient * d`` to ``out[hi]`` and
-    ``out[lo]``.
-
-    Parameters
-    ----------
-    up, down, gap, coefficient : see `potentials`
-    out : array of shape (n_rows,)  # OUT
-    """
-    segment = levels.segment_of_row
-    n, n_segments = len(segment), levels.n_segments
-    below = sums_below(np.bincount(segment, up[:n], n_segments), gap, levels.query_first)
-    above = sums_above(np.bincount(segment, down[:n], n_segments), gap, levels.query_first)
-    factor = coefficient[levels.query_of_segment][segment]
-    out[:] = factor * down[:n] * below[segment] + factor * up[:n] * above[segment]
-
-
 def log_halves(
     scores: Floats,
     log_weight: Floats,
@@ -239,28 +215,6 @@ def binary_weights(
     return np.stack((coefficient * right, coefficient * wrong), axis=1)
 
 
-def moments(
-    up: Floats, down: Floats, gap: Floats, coefficient: Floats, output: Floats, levels: Levels
-) -> Floats:
-    """Return the sum of d, d * m and d * m^2 over the pairs of every query.
-
-    ``m = output[hi] - output[lo]``: the zeroth, first and second moment of the margin gained
-    along a weak ranker; over all queries they add up to value, slope and curvature of Z at
-    alpha = 0. Around 0, outputs lose the least to cancellation.
-    """
-    segment = levels.segment_of_row
-    n = len(segment)
-    n_segments = levels.n_segments
-    h, query = output[:n], levels.query_of_segment[segment]
-    s0, s1, s2 = (
-        sums_below(np.bincount(segment, terms, n_segments), gap, levels.query_first)[segment]
-        for terms in (up[:n], up[:n] * h, up[:n] * h * h)
-    )
-    slope, curvature = h * s0 - s1, h * h * s0 - 2.0 * h * s1 + s2
-    sums = [np.bincount(query, down[:n] * one, levels.n_queries) for one in (s0, slope, curvature)]
-    return np.stack([coefficient * one for one in sums], axis=1)
-
-
 def wrong_weights(
     up: Floats,
     down: Floats,
@@ -319,32 +273,3 @@ def advance_binary(
     scores[:n][one] += alpha
     up[:n][one] *= grow
     down[:n][one] *= shrink
-
-
-def misordered(
-    scores: Floats, weight: Floats, gap: Floats, levels: Levels, wrong: Floats, tied: Floats
-) -> None:
-    """Write the weight of pairs in the wrong order, and of tied ones, for every query.
-
-    Equivalent to, and much faster than: adding ``weight[lo] * weight[hi] * (gain_hi -
-    gain_lo)`` over the pairs of a query with ``scores[hi] < scores[lo]``, or equal.
-    """
-    level_start, query_first = levels.arrays
-    for q in range(levels.n_queries):
-        a, b = query_first[q], query_first[q + 1]
-        gains = np.cumsum(gap[a:b]) if len(gap) else None
-        wrong[q] = tied[q] = 0.0
-        for s in range(a + 1, b):
-            hi = slice(level_start[s], level_start[s + 1])
-            lo = slice(level_start[a], level_start[s])
-            lo_weight = weight[lo]
-            if gains is not None:
-                sizes = np.diff(level_start[a : s + 1])
-                lo_weight = lo_weight * np.repeat(gains[s - a] - gains[: s - a], sizes)
-            order = np.argsort(scores[lo], kind="stable")
-            ranked = scores[lo][order]
-            total = np.concatenate(([0.0], np.cumsum(lo_weight[order])))
-            left = total[np.searchsorted(ranked, scores[hi], "left")]
-            right = total[np.searchsorted(ranked, scores[hi], "right")]
-            wrong[q] += np.sum(weight[hi] * (total[-1] - right))
-            tied[q] += np.sum(weight[hi] * (right - left))

@@ -1,4 +1,4 @@
-"""NumPy twins of ``compiled.gradient_trees``, for problems too small to be worth compiling."""
+"""The kernels of ``compiled.gradient_trees`` in NumPy, as their meaning reads."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.leaf_limits import WIDE
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = [
-    "NEAR",
-    "WIDE",
     "add_rows",
     "leaf_sums",
     "level_gains",
@@ -22,11 +21,6 @@ __all__ = [
     "spread",
 ]
 
-# Of the compiled kernels: rows whose words stay in the second cache.
-CHUNK = 2048
-# Words from one block to the next, and sums from one feature to the next: no powers of two,
-# which would put all of them into the same few places of the cache.
-NEAR, WIDE = CHUNK + 8, 264
 _LOW = 0xFFFFFFFF
 Limits = tuple[int, float, float, float, float, float, float, float, float]
 

@@ -1,4 +1,4 @@
-"""The best split of every cell of a tree, over all binned features, in NumPy."""
+"""The kernels of ``compiled.splits`` in NumPy: the best split of every cell of a tree."""
 
 from __future__ import annotations
 
