@@ -254,9 +254,6 @@ class BipartiteState:
     def prepare_scan(self) -> None:
         """Do nothing: features share nothing."""
 
-    def pair_weights(self) -> None:
-        """Return None: sums over few rows have no short form."""
-
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the ranking: over the pairs of a good and a bad row."""
         state = self._feedback.state()

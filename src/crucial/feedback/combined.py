@@ -196,9 +196,6 @@ class SumState:
         for state in self._states:
             state.prepare_scan()
 
-    def pair_weights(self) -> None:
-        """Return None: sums over few rows have no short form."""
-
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         r1, r2 = _mixed(exp(self._start), [s.risks() for s in self._states])

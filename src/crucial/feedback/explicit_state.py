@@ -176,9 +176,6 @@ class ExplicitState:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
         self._in_units(None)
 
-    def pair_weights(self) -> None:
-        """Return None: sums over few rows have no short form."""
-
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         return self.risk_sums().shares(self._start)

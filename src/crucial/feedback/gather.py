@@ -66,9 +66,6 @@ class GatheredState:
         """Make what `wrong_weights` shares between features."""
         self._inner.prepare_scan()
 
-    def pair_weights(self) -> None:
-        """Return None: sums over few rows have no short form."""
-
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
         return self._inner.risks()

@@ -15,7 +15,6 @@ from crucial.kernels.elementary import exp, log
 from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.fixed_point import unit_for
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
-from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats, Ints
 
 __all__ = ["LabelState", "Peaks", "QueryTotals", "Risks", "wrong_unit_of"]
@@ -327,17 +326,6 @@ class LabelState:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
         if self._level_sums is None:
             self._level_sums = self._sums.prepare_scan(self._current()[1])
-
-    def pair_weights(self) -> PairWeights:
-        """Return what weighs the pairs drawn, for sums over few rows; together they weigh 1."""
-        up, down, coefficient = self._current()
-        n, layout, gains = len(self.scores), self.layout, self._labelled.gains
-        # (the root of the factor on a pair goes to each of its rows)
-        share = np.repeat(np.sqrt(coefficient / self._total), np.diff(layout.row_start))
-        weights = np.empty((n, 2))
-        np.multiply(up[:n], share, out=weights[:, 0])
-        np.multiply(down[:n], share, out=weights[:, 1])
-        return PairWeights(weights, gains, layout.gaps(gains), layout)
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2, by counting inversions: O(n log n)."""

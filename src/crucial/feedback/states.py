@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.stored import PairWeights
 from crucial.types import Codes, Floats, Ints
 
 __all__ = ["Output", "PairState", "ScoreState", "draw_share", "padded", "risks_of"]
@@ -75,12 +74,6 @@ class PairState(ScoreState, Protocol):
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
-
-    def pair_weights(self) -> PairWeights | None:
-        """Return what weighs the pairs, for sums over few rows; None where they have no such form.
-
-        Then W- of stumps of sparse features is summed up over all rows.
-        """
 
     def fork(self) -> PairState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""

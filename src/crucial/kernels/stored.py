@@ -10,16 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.levels import Levels
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
-from crucial.types import Bools, Codes, Floats, Ints, Singles
+from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["Entries", "PairWeights", "StoredSums", "code_columns", "cut_columns"]
+__all__ = ["Entries", "StoredSums", "code_columns", "cut_columns"]
 
 # Potentials are compared in so many blocks, whatever the number of threads: sums stay fixed.
 _BLOCKS = 8
-# Up to this many levels per query, sums over the levels need no trees.
-_FEW_LEVELS = 8
 
 
 class Entries(NamedTuple):
@@ -47,24 +44,6 @@ class Entries(NamedTuple):
     def counts(self) -> Ints:
         """Number of entries of every feature."""
         return self.stop - self.start
-
-
-class PairWeights(NamedTuple):
-    """What weighs the pairs of label feedback, for sums over few of their rows.
-
-    Attributes
-    ----------
-    weights : array of shape (n_rows, 2)
-        Factors of every row: a pair weighs the first of its lower row times the second of its
-        higher row, and all pairs weigh 1.
-    gains, gap : arrays over the segments, or of length 0
-    levels : Levels
-    """
-
-    weights: Floats
-    gains: Floats
-    gap: Floats
-    levels: Levels
 
 
 def _by_size(sizes: Ints, threads: int) -> list[slice]:
@@ -167,7 +146,14 @@ class StoredSums:
     fixed_default : int
         Rank of abstentions, 0 or 1, or -1 where both are to be tried.
     threads : int
+
+    Attributes
+    ----------
+    drop_bounds, drops : functions
+        See `crucial.kernels.plain.features`.
     """
+
+    at_once = False  # (see `StumpSums`)
 
     def __init__(
         self,
@@ -182,7 +168,10 @@ class StoredSums:
         self._fixed, self._threads = fixed_default, threads
         self._counts = entries.counts.astype(np.float64)
         self._before, self._total = np.zeros(n_padded), 0.0
-        self._kept: tuple[Levels, NDArray[np.int32], NDArray[np.int32]] | None = None
+        from crucial.kernels.compiled import features
+
+        self.drop_bounds: Callable[..., None] = features.drop_bounds
+        self.drops: Callable[..., float] = features.drops
 
     def drift(self, pi: Floats, scale: float, unit: float, factor: float) -> Floats:
         """Return how far ``factor`` times a slope of each feature can have moved since last time.
@@ -222,6 +211,7 @@ class StoredSums:
         sign: Floats,
         signed: bool,
         line: tuple[float, float],
+        slope: Floats,
         peak: Floats,
     ) -> None:
         """Write the largest criterion of some features; see ``compiled.stored.stored_peaks``.
@@ -230,10 +220,12 @@ class StoredSums:
         ----------
         fixed, factor : potentials as whole numbers of a unit, and what it is worth
         line : (times, shift)
+        slope : array of shape (1 or 2, first[-1] or 0)  # OUT
+            See `StumpSums.scan`; one row where no feature abstains, nothing where it is empty.
         """
         from crucial.kernels.compiled.stored import stored_peaks
 
-        rules: tuple[Any, ...] = (sign, signed, *line, fixed, factor, int(fixed.sum()))
+        rules: tuple[Any, ...] = (sign, signed, *line, fixed, factor, int(fixed.sum()), slope)
         self._run(features, partial(stored_peaks, *self._stumps, *rules), peak)
 
     def slopes(self, feature: int, fixed: Ints, factor: float) -> Floats:
@@ -247,79 +239,6 @@ class StoredSums:
         rules = (self._missing[f], self._fixed, fixed, factor, int(fixed.sum()))
         feature_slopes(entries.place, entries.code, *where, *rules, out)
         return out
-
-    def drops(
-        self,
-        features: Ints,
-        fixed: Ints,
-        factor: float,
-        sign: Floats,
-        signed: bool,
-        pairs: PairWeights,
-        sides: tuple[Floats, Floats],
-        snap: float,
-        slots: tuple[Ints, Singles],
-        lowest: Floats,
-    ) -> None:
-        """Write the lowest Z of some features; see ``compiled.stored.stored_drops``.
-
-        Parameters
-        ----------
-        sides : what `sides` returned
-        slots : slot of every feature, and what the stumps of each slot part
-        """
-        from crucial.kernels.compiled.stored import stored_drops
-
-        rules = (sign, signed, fixed, factor, int(fixed.sum()))
-        few = pairs.levels.deepest <= _FEW_LEVELS
-        weights = (
-            pairs.weights,
-            pairs.gains,
-            *self._segments(pairs.levels),
-            *sides,
-            few,
-            snap,
-            *slots,
-        )
-        inputs = (*self._stumps, *rules, *weights)
-        self._run(features, partial(stored_drops, *inputs), lowest)
-
-    def drop_bounds(
-        self,
-        features: Ints,
-        fixed: Ints,
-        factor: float,
-        sign: Floats,
-        signed: bool,
-        slots: tuple[Ints, Singles],
-        change: Floats,
-        reach: Floats,
-    ) -> None:
-        """Write bounds on 1 - Z; see ``compiled.stored.stored_drop_bounds``."""
-        from crucial.kernels.compiled.stored import stored_drop_bounds
-
-        rules = (sign, signed, fixed, factor, int(fixed.sum()))
-        inputs = (*self._stumps, *rules, *slots, change)
-        self._run(features, partial(stored_drop_bounds, *inputs), reach)
-
-    def _segments(self, levels: Levels) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the segment of every row, and the range of segments of its query; kept."""
-        if self._kept is None or self._kept[0] is not levels:
-            first = levels.query_first
-            bounds = np.stack((first[:-1], first[1:]), axis=1)[levels.query_of_segment]
-            row = levels.segment_of_row.astype(np.int32)
-            self._kept = levels, row, np.ascontiguousarray(bounds, np.int32)
-        return self._kept[1:]
-
-    def sides(self, pairs: PairWeights) -> tuple[Floats, Floats]:
-        """Return what levels above and below add up to, which all scans of a round share."""
-        from crucial.kernels.compiled.stored import segment_sides
-
-        levels = pairs.levels
-        above, below = np.zeros((2, levels.n_segments))
-        where = (levels.level_start, levels.query_first)
-        segment_sides(pairs.weights, pairs.gap, *where, above, below)
-        return above, below
 
     def fits(
         self,

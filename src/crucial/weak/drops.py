@@ -10,16 +10,18 @@ the same as with a scan.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
+from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, expm1
 from crucial.kernels.threads import run_all
-from crucial.types import Floats, Ints
+from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
-from crucial.weak.search import SlopeSearch
 
 __all__ = ["SNAP", "Z_FLOOR", "DropSearch"]
 
@@ -44,13 +46,39 @@ _FIRST_SCANS = 2
 _TOGETHER = 16
 
 
+class _Kernels(Protocol):
+    at_once: bool
+    drop_bounds: Callable[..., None]
+    drops: Callable[..., float]
+
+
+class Slopes(Protocol):
+    """The slopes of all stumps, as `SlopeSearch` has them; renewed by ``scan``."""
+
+    bins: Bins
+    first: Ints
+    slope: Floats
+    peak: Floats
+    offered: Bools
+    drift: Floats
+
+    @property
+    def sums(self) -> _Kernels:
+        """What computes bounds on Z, and Z."""
+
+    def scan(self, features: Ints) -> None:
+        """Compute slopes and peaks of some features."""
+
+
 class DropSearch:
     """W+, W- and Z of every candidate that can be the best.
 
     Parameters
     ----------
-    slopes : SlopeSearch
+    slopes : Slopes
     threads : int
+    keeps_z : bool
+        Whether Z of single stumps is asked for, or the lowest of every feature alone.
 
     Attributes
     ----------
@@ -58,18 +86,20 @@ class DropSearch:
         W- and W+ when the feature was last scanned, in the order of the slopes.
     z : array of shape (2, first[-1])
         Infinite where it was not needed.
+    lowest : array over the features
+        Lowest Z of its stumps, when last scanned.
     """
 
-    def __init__(self, slopes: SlopeSearch, threads: int) -> None:
+    def __init__(self, slopes: Slopes, threads: int, keeps_z: bool = True) -> None:
         self._slopes, self._threads = slopes, threads
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
-        self.z = np.full_like(slopes.slope, np.inf)
+        self.z = np.full_like(slopes.slope, np.inf) if keeps_z else np.zeros((2, 0))
         n_features = len(slopes.peak)
         self._reach = np.empty(n_features)
         self._change = np.empty((5, n_features))
         self.forget()
-        self._lowest = np.full(n_features, np.inf)  # Z when last scanned
+        self.lowest = np.full(n_features, np.inf)
 
     def forget(self) -> None:
         """Drop all bounds: other pairs count from now on."""
@@ -111,7 +141,7 @@ class DropSearch:
         self.z[:] = np.inf
         fresh = np.zeros(len(self._reach), bool)
         if slopes.sums.at_once or everything:
-            slopes.scan_all()
+            slopes.scan(np.arange(len(self._reach)))
         self._renew_bounds(np.arange(len(self._reach)))
         first = [] if everything else self._promising()
         best = self._scan_all(first, potentials, np.inf)
@@ -142,8 +172,8 @@ class DropSearch:
         """Return features that usually have the best Z: scanning them first saves other scans."""
         slopes = self._slopes
         # Features by the Z they had when last scanned; at the start none was.
-        known = np.isfinite(self._lowest).any()
-        look = np.argsort(self._lowest if known else self._reach, kind="stable")[:_FIRST_LOOK]
+        known = np.isfinite(self.lowest).any()
+        look = np.argsort(self.lowest if known else self._reach, kind="stable")[:_FIRST_LOOK]
         slopes.scan(look[slopes.drift[look] > 0])
         self._renew_bounds(look)
         likely = []
@@ -167,19 +197,20 @@ class DropSearch:
         a, b = int(slopes.first[feature]), int(slopes.first[feature + 1])
         self._change[:, feature] = _NO_CHANGE
         lowest = math.inf
-        for default in (0, 1):
+        for default in range(len(slopes.slope)):
             stumps = np.s_[default, a:b]
             offered, wrong = slopes.offered[stumps], self.wrong[stumps]
             if not offered.any():
                 continue
             self._weigh(feature, default, potentials, wrong)
-            out = (wrong, self.right[stumps], self.z[stumps])
+            z = self.z[stumps] if self.z.size else np.full(b - a, np.inf)
+            out = (wrong, self.right[stumps], z)
             inputs = (slopes.slope[stumps], offered, SNAP)
             lowest = min(lowest, slopes.sums.drops(*inputs, *out))
-        self._lowest[feature] = lowest
+        self.lowest[feature] = lowest
         return lowest
 
     def _weigh(self, feature: int, default: int, potentials: Potentials, out: Floats) -> None:
         """Write W- of the stumps of a feature under one rank of abstentions."""
-        codes = self._slopes.bins.codes[feature]
+        codes = self._slopes.bins.column(feature)
         exponential_pairs(potentials).wrong_weights(codes, len(out) - 1, default, out)

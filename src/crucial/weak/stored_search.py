@@ -6,8 +6,6 @@ over all rows, as those of dense features are: what is chosen, and its weight, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from crucial.feedback.potentials import Potentials, exponential_pairs
@@ -15,20 +13,15 @@ from crucial.kernels.features import StumpSums
 from crucial.kernels.stored import StoredSums
 from crucial.types import Bools, Codes, Floats, Ints
 from crucial.weak.choose import TIE
-from crucial.weak.drops import SNAP
-from crucial.weak.stored_drops import PartedPairs
+from crucial.weak.drops import SNAP, DropSearch
 from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["StoredSearch", "row_sums", "slopes_by_rows"]
 
 # Bounds come from sums of n terms; this much more is scanned than rounding could hide.
 _SLACK = 1e-11
-# What a square root makes of a weight that is treated as zero, in a bound on Z.
-_ROOT = 5e-8
 # Features scanned first; each time after that, so many times more.
 _FIRST_LOOK, _GROWTH = 64, 4
-# The same for Z: features considered, and how many of them are scanned for a first good Z.
-_FIRST_DROPS, _FIRST_SCANS = 8, 2
 
 
 class StoredSearch:
@@ -45,6 +38,8 @@ class StoredSearch:
     threads : int
     factor : float
         On slopes: the criterion is ``factor * r`` plus the shift of `renew`.
+    drops : bool
+        Whether Z is asked for.
 
     Attributes
     ----------
@@ -52,11 +47,12 @@ class StoredSearch:
         Largest criterion of its stumps, when last scanned.
     drift : array over the features
         How far it may have moved since.
-    lowest : array over the features
-        Lowest Z of its stumps, when last scanned.
     sums : StoredSums
-    parted : PartedPairs
-        What earlier scans for Z found.
+    slope, offered : arrays of shape (1 or 2, first[-1])
+        Where Z is asked for: slopes when last scanned, and which stumps count; one row where no
+        feature abstains.
+    drops : DropSearch or None
+        Makes one column dense at a time per thread, and finds Z as for dense features.
     """
 
     def __init__(
@@ -66,19 +62,22 @@ class StoredSearch:
         sign: Floats | None,
         threads: int,
         factor: float = 1.0,
+        drops: bool = False,
     ) -> None:
-        bins = self._bins = grid.bins
+        bins = self.bins = grid.bins
         assert bins.stored is not None
-        self._grid, self._signed, self._threads, self._factor = grid, signed, threads, factor
+        self._grid, self._signed, self._factor, self.first = grid, signed, factor, grid.first
         n = len(bins.features)
         self._sign = np.zeros(n) if sign is None else sign
         stumps = (grid.first, bins.has_missing, grid.fixed)
         self.sums = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps, threads)
-        self.peak, self.lowest = np.zeros(n), np.full(n, np.inf)
-        self._guess = self.lowest  # Z when last known
-        self.parted = PartedPairs(n, int(np.diff(grid.first).max(initial=1)))
-        self.drift = np.full(n, np.inf)
+        self.peak, self.drift = np.zeros(n), np.full(n, np.inf)
         self._shift = 0.0
+        rows = 2 if bins.has_missing.any() else 1
+        self._all_offered = grid.offered()[:rows].copy() if drops else np.zeros((1, 0), bool)
+        self.slope, self.offered = np.zeros(self._all_offered.shape), self._all_offered
+        self._constrained = drops and (signed or bool(self._sign.any()))
+        self.drops = DropSearch(self, threads, keeps_z=False) if drops else None
 
     def renew(self, potentials: Potentials, shift: float = 0.0) -> None:
         """Set new potentials, without scanning anything yet."""
@@ -88,6 +87,8 @@ class StoredSearch:
         )
         self.drift += abs(shift - self._shift)
         self._shift = shift
+        if self._constrained:
+            self.offered = self._all_offered.copy()
 
     def scan(self, features: Ints) -> None:
         """Renew the peaks of some features."""
@@ -95,8 +96,12 @@ class StoredSearch:
             return
         now = self._potentials
         rules = (self._sign, self._signed, (self._factor, self._shift))
-        self.sums.peaks(features, now.fixed, now.factor, *rules, self.peak)
+        self.sums.peaks(features, now.fixed, now.factor, *rules, self.slope, self.peak)
         self.drift[features] = 0.0
+        if self._constrained:
+            for f in features.tolist():
+                own = np.s_[:, self.first[f] : self.first[f + 1]]
+                self.offered[own] = self._all_offered[own] & self.allowed(f, self.slope[own])
 
     def scan_contenders(self, floor: float = 0.0) -> float:
         """Scan every feature that can have the best peak or tie with it; return the best.
@@ -119,69 +124,13 @@ class StoredSearch:
             self.scan(left)
             together *= _GROWTH
 
-    def scan_drops(self) -> float:
-        """Find the lowest Z of every feature that can have the best or tie; return the best.
-
-        ``1 - Z`` is at most the largest slope, and at most what earlier scans leave. `lowest` is
-        infinite where it was not needed.
-        """
-        self.lowest = np.full(len(self._guess), np.inf)
-        measure = self._measure_drops()
-        known = np.isfinite(self._guess).any()
-        if not known:
-            self.scan_contenders()
-        look = np.argsort(self._guess if known else -self.peak, kind="stable")[:_FIRST_DROPS]
-        self.scan(look[self.drift[look] > 0.0])
-        chunk = self._by_reach(look, 0.0)[:_FIRST_SCANS]
-        together = _FIRST_DROPS
-        while True:
-            measure(chunk)
-            best = float(self.lowest.min(initial=1.0))
-            need = max(1.0 - best * (1.0 + TIE) - _ROOT, _SLACK)
-            unknown = ~np.isfinite(self.lowest)
-            left = np.flatnonzero(unknown & (self.peak + self.drift >= need))
-            stale = left[self.drift[left] > 0.0]
-            if len(stale):  # with r known exactly, many drop out
-                self.scan(stale)
-            left = self._by_reach(left[self.peak[left] >= need], need)
-            if not len(left):
-                # (of the others, what they had is the best guess of where to begin)
-                self._guess = np.where(np.isfinite(self.lowest), self.lowest, self._guess)
-                return best
-            chunk = left[:together]
-            together *= _GROWTH
-
-    def _by_reach(self, features: Ints, need: float) -> Ints:
-        """Return the features whose bound on 1 - Z is at least ``need``, the largest first."""
-        reach = self.peak.copy()
-        rules = (self._potentials, self._sign, self._signed)
-        self.parted.bound(self.sums, features, *rules, reach)
-        features = features[reach[features] >= need]
-        return features[np.argsort(-reach[features], kind="stable")]
-
-    def _measure_drops(self) -> Callable[[Ints], None]:
-        """Return what writes the lowest Z of some features into `lowest`."""
-        now = self._potentials
-        state = exponential_pairs(now)
-        state.prepare_scan()
-        pairs = state.pair_weights()
-        if pairs is None:
-
-            def by_rows(features: Ints) -> None:
-                for f in features.tolist():
-                    slope, z = self.dense_drops(f)[::3]
-                    allowed = self.allowed(f, slope)
-                    self.lowest[f] = np.where(allowed, z, 1.0).min(initial=1.0)
-
-            return by_rows
-        sides = self.sums.sides(pairs)
-
-        def by_entries(features: Ints) -> None:
-            rules = (now.fixed, now.factor, self._sign, self._signed)
-            self.parted.scanned(features)
-            self.sums.drops(features, *rules, pairs, sides, SNAP, self.parted.slots, self.lowest)
-
-        return by_entries
+    def lowest_z(self) -> Floats:
+        """Return the lowest Z of features that can have the best or tie, infinite of others."""
+        assert self.drops is not None
+        scanned = self.drops.scan_contenders(self._potentials, False)
+        out = np.full(len(self.peak), np.inf)
+        out[scanned] = self.drops.lowest[scanned]
+        return out
 
     # -- stumps of one feature ----------------------------------------------------
 

@@ -50,7 +50,8 @@ class StoredStumps:
         sign = None
         if constraints.monotone is not None:
             sign = constraints.monotone[grid.bins.features].astype(np.float64)
-        self.search = StoredSearch(grid, self._positive or constraints.cumulative, sign, threads)
+        signed, drops = self._positive or constraints.cumulative, choice == "largest_drop"
+        self.search = StoredSearch(grid, signed, sign, threads, drops=drops)
 
     def propose(
         self,
@@ -70,8 +71,7 @@ class StoredStumps:
         search = self.search
         search.renew(potentials)
         if self._choice == "largest_drop":
-            search.scan_drops()
-            criterion = self._of_z(search.lowest)
+            criterion = self._of_z(search.lowest_z())
         else:
             search.scan_contenders()
             criterion = np.where(search.drift == 0.0, search.peak, 0.0)

@@ -68,6 +68,7 @@ class StumpLearner(WeakLearner):
         if self.bins.stored is not None:
             parts = (self.grid, self.choice, constraints)
             self._stored = StoredStumps(*parts, training.threads)
+            self.drops = self._stored.search.drops
             return self.bins
         signed = self.choice == "steepest_positive"
         self.search = SlopeSearch(self.grid, signed, training.threads)
@@ -175,20 +176,17 @@ class StumpLearner(WeakLearner):
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
         position = candidate.slot // 2
         self._jump[position] = self._jump.get(position, 0.0) + alpha
-        bounds = self.drops if self._stored is None else self._stored.search.parted
-        if bounds is None:
+        if self.drops is None:
             return
         if math.isinf(alpha):
-            bounds.forget()
+            self.drops.forget()
         elif candidate.weights is not None:
-            bounds.stepped(candidate.weights, alpha)
+            self.drops.stepped(candidate.weights, alpha)
 
     def forget(self) -> None:
         """Drop the bounds on W+ and W-: the pairs in use have changed."""
         if self.drops is not None:
             self.drops.forget()
-        if self._stored is not None:
-            self._stored.search.parted.forget()
 
     # -- constraints --------------------------------------------------------------
 

@@ -26,7 +26,7 @@ def drop_bounds(slope, offered, drift, wrong, right, change, first, features, re
             continue
         shrink, grow, scale, lost, won = change[:, f]
         largest = -np.inf
-        for d in range(2):
+        for d in range(len(slope)):
             for k in range(first[f], first[f + 1]):
                 if not offered[d, k]:
                     continue
