@@ -101,13 +101,14 @@ def test_only_drawn_queries_make_a_ranker_imperfect(objective: Any):
     """A ranker that misorders only pairs of queries that were not drawn is perfect."""
     y, qid = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 0, 1, 1])
     feedback = LabelFeedback(y, Groups.from_qid(qid, 4))
-    state = objective.begin(feedback, 1)
     output = np.array([0.0, 1.0, 1.0, 0.5])[feedback.rows]
-    assert state.turns(output, 1.0)
-    assert state.turns(output, -1.0)
-    state.count_only(np.array([0]))
-    assert not state.turns(output, 1.0)
-    assert state.turns(output, -1.0)
+    assert all(objective.begin(feedback, 1).turns(output, sign) for sign in (1.0, -1.0))
+    found = set()
+    for seed in range(20):  # (each draws one query of two)
+        state = objective.begin(feedback, 1)
+        state.draw(0.5, np.random.default_rng(seed))
+        found.add((state.turns(output, 1.0), state.turns(output, -1.0)))
+    assert found == {(False, True), (True, False)}
 
 
 def test_rankboost_plus_reaches_far_minima_along_a_direction():
@@ -117,7 +118,7 @@ def test_rankboost_plus_reaches_far_minima_along_a_direction():
         n = 8
         pairs = [(a, b) for a in range(n) for b in range(a) if a == b + 1 or random.random() < 0.4]
         listed = list_pairs(PairFeedback(pairs, n), None, 0)
-        weights = PairWeights(listed, PlusSums(listed.start, listed.low, 1, 1))
+        weights = PairWeights(listed, PlusSums(listed.start, listed.low, 1))
         wide = (np.arange(n) >= random.integers(1, n)).astype(np.uint8)
         used = np.stack([wide, wide * random.integers(0, 2, n).astype(np.uint8)])
         for one in used:
@@ -137,7 +138,7 @@ def test_rankboost_plus_reaches_far_minima_along_a_direction():
         far += abs(best) > 15
     assert far > 20
     one = list_pairs(PairFeedback([(1, 0)], 2), None, 0)
-    weights = PairWeights(one, PlusSums(one.start, one.low, 1, 1))
+    weights = PairWeights(one, PlusSums(one.start, one.low, 1))
     output = np.array([0, 1], np.uint8)
     weights.add(output)
     assert line_search(weights, np.ones(1), output, 0.0) is None
