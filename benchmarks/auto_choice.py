@@ -32,7 +32,7 @@ from benchmarks.quality_cells import RANKING, part_of
 from benchmarks.timing import table
 from crucial import RankBoost
 from crucial.lab.auto.blend import score_spread
-from crucial.lab.auto.candidates import Candidate, Facts, candidates_for
+from crucial.lab.auto.candidates import Facts, RankerCandidate, candidates_for
 from crucial.lab.auto.cells import _staged, fresh, stage_rounds
 from crucial.lab.auto.plan import plan_for
 from crucial.lab.auto.rows import Rows, folds_of
@@ -60,7 +60,7 @@ class HeldOut:
         The measure.
     """
 
-    candidate: Candidate
+    candidate: RankerCandidate
     rounds: list[int]
     scores: Floats
     values: Floats
@@ -104,7 +104,7 @@ def _rows(part: Part) -> Rows:
     return Rows(instances, np.asarray(part.y, np.float64), part.qid, None)
 
 
-def _fitted(candidate: Candidate, part: Part) -> dict[str, Any]:
+def _fitted(candidate: RankerCandidate, part: Part) -> dict[str, Any]:
     """Return scores of held-out rows, their spreads on the others, and the fold of every row."""
     rows = _rows(part)
     rounds = [0] if candidate.rounds is None else stage_rounds(candidate.rounds)
@@ -158,13 +158,17 @@ class Replayed(search.Search):
         """Try nothing: larger sizes were not fitted."""
         return []
 
-    def _try(self, candidate: Candidate, rows: Any, folds: Any, stage: int, until: Any) -> Trial:
+    def _try(
+        self, candidate: RankerCandidate, rows: Any, folds: Any, stage: int, until: Any
+    ) -> Trial:
         own = self.tried[candidate.name]
         chosen = self.stages[stage]
         best = _best_stage(np.nanmean(own.values[:, chosen], axis=1))
         return self._trial(candidate, own.values[best], stage, own.rounds[best] or None)
 
-    def _trial(self, candidate: Candidate, values: Floats, stage: int, rounds: int | None) -> Trial:
+    def _trial(
+        self, candidate: RankerCandidate, values: Floats, stage: int, rounds: int | None
+    ) -> Trial:
         self.seen[candidate.name] = values
         own = values[self.stages[stage]]
         return Trial(candidate, stage, PARTS, rounds, own, None, 0.0, 0.0)

@@ -28,7 +28,7 @@ from crucial.data.formats.reading import read_data
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, in_file
 from crucial.lab.given_folds import FoldTask, read_folds
-from crucial.lab.tasks import Part, Parts, Split, Task
+from crucial.lab.tasks import SplitRows, Task, TaskRows, TaskSplit
 from crucial.measures.names import get_measure
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.parameters import at_least, check, int_between, lookup, one_of
@@ -132,15 +132,15 @@ class StrictFolds(FoldTask):
 
     best: str = "largest"
 
-    def parts(self, split: Split) -> Parts:
+    def parts(self, split: TaskSplit) -> SplitRows:
         """Read the files of a fold and check that they are strict."""
         read, files = super().parts(split), self.files_of(split)
         assert read.valid is not None
 
-        def strict(part: Part, path: str) -> Part:
+        def strict(part: TaskRows, path: str) -> TaskRows:
             return replace(part, y=_strict(path, part.y, part.qid, self.best))
 
-        return Parts(
+        return SplitRows(
             strict(read.train, files.train),
             strict(read.valid, files.valid),
             strict(read.test, files.test),

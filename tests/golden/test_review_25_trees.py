@@ -8,7 +8,7 @@ import pytest
 from crucial import RankingTrees, RankOver, TreeRank
 from crucial.data.instances import Instances
 from crucial.trees.pruning import pruning_path
-from crucial.trees.scan import Cells, Sides, TreeRows
+from crucial.trees.scan import NodeCells, NodeRows, Sides
 from crucial.trees.splitters import StumpSplitter, TreeSplitter
 from crucial.trees.tree_rank import TreeRankAlgorithm
 
@@ -29,7 +29,7 @@ def leaf_sets(ranker: TreeRank) -> list[set[int]]:
 
 
 def grown(depth: int):
-    rows = TreeRows.build(Instances.from_input(X), np.arange(8), None)
+    rows = NodeRows.build(Instances.from_input(X), np.arange(8), None)
     good = YT.astype(np.uint8)
     algorithm = TreeRankAlgorithm(rows, good, lambda _: StumpSplitter(rows), depth, 2.0)
     return algorithm.grow(np.ones(8), np.random.default_rng(0))
@@ -78,8 +78,8 @@ def test_section_25_pruned_trees(penalty: float, leaves: int) -> None:
     ("depth", "left", "error"), [(1, {0, 2, 4}, 0.125), (2, {0, 2, 4, 7}, 0.0)]
 )
 def test_section_25_small_trees_at_the_root_of_yt(depth: int, left: set[int], error: float) -> None:
-    rows = TreeRows.build(Instances.from_input(X), np.arange(8), None)
-    sides = Sides(Cells.of([rows.everything()]), YT.astype(np.uint8), np.ones(8))
+    rows = NodeRows.build(Instances.from_input(X), np.arange(8), None)
+    sides = Sides(NodeCells.of([rows.everything()]), YT.astype(np.uint8), np.ones(8))
     (split,) = TreeSplitter(rows, depth, exact=True).split(sides)
     assert split is not None
     assert set(np.flatnonzero(split.left).tolist()) == left

@@ -24,7 +24,7 @@ from crucial.model.query_ranks import middle_positions
 from crucial.types import Floats, Ints
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
 
-__all__ = ["RankAddition", "RankAdditionSteps", "Share", "balanced_share", "rank_weight"]
+__all__ = ["Mixture", "RankAddition", "RankAdditionSteps", "balanced_share", "rank_weight"]
 
 
 # Sums of E up to this are 0, and agreements this close are equal.
@@ -70,7 +70,7 @@ def rank_weight(weights: Floats, agreement: Floats, smoothing: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class Mixture:
     """The mixture ``a H + (1 - a) h`` that replaces a weak ranker h, query by query.
 
     Attributes
@@ -91,7 +91,7 @@ def balanced_share(
     past: Floats,
     ranking: Floats,
     sizes: Ints,
-) -> Share:
+) -> Mixture:
     """Return the best of h, h'' and H in every query (Wang et al., equation 13).
 
     ``h'' = beta H + (1 - beta) h`` with ``beta = E_H / (E_h + E_H)``. The preview h' of
@@ -122,7 +122,7 @@ def balanced_share(
     for value, at in ((mixed, beta), (own / pairs, np.zeros(len(own)))):
         better = value > best + _EQUAL
         share[better], best[better] = at[better], value[better]
-    return Share(share, best)
+    return Mixture(share, best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,13 +227,13 @@ class RankAddition:
     def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
         return (found for found in self._rankings.stream(features) if found is not None)
 
-    def _share(self, now: _Judged, ranking: Floats, first: bool) -> Share:
+    def _share(self, now: _Judged, ranking: Floats, first: bool) -> Mixture:
         if self._balance is None or first:
-            return Share(np.zeros(len(self._sizes)), self._agreement.of(ranking))
+            return Mixture(np.zeros(len(self._sizes)), self._agreement.of(ranking))
         return balanced_share(self._agreement, now.positions, now.net, ranking, self._sizes)
 
     def _added(
-        self, before: Floats, ranking: Floats, share: Share, weight: float
+        self, before: Floats, ranking: Floats, share: Mixture, weight: float
     ) -> tuple[float, float, Floats]:
         """Return what the model keeps of H and adds of h, and the sum to rank in training."""
         if self._balance == "figure":
@@ -257,7 +257,7 @@ class RankAddition:
         loss = dot(self._factor, exp(-agreement))
         return _Judged(positions, agreement, right - wrong, r1, r2, loss)
 
-    def _notes(self, share: Share, after: _Judged) -> dict[str, float]:
+    def _notes(self, share: Mixture, after: _Judged) -> dict[str, float]:
         """Return further values for the trace."""
         # exp(2 T - 1) is at least 2 T, so half the loss bounds the mean Kendall distance.
         notes = {"bound": after.loss / 2.0}

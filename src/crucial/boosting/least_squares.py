@@ -24,7 +24,7 @@ from crucial.objectives.regression import log_of
 from crucial.types import Floats
 from crucial.weak.base import TrainingRows
 from crucial.weak.choose import first_best
-from crucial.weak.columns import Columns
+from crucial.weak.columns import UnitColumns
 from crucial.weak.lines import fitted_line
 
 __all__ = ["EffectiveParameters", "boost_squares", "corrected_aic"]
@@ -60,7 +60,7 @@ def boost_squares(
     criterion : bool
         Whether to record the corrected AIC and the effective number of parameters.
     """
-    columns = Columns(training, means)
+    columns = UnitColumns(training, means)
     products = _Products(columns)
     residual = means.centred(labels)
     pull = columns.dots(means.mass * residual)
@@ -111,7 +111,7 @@ def boost_squares(
 class _Products:
     """Columns of the matrix of products of all columns, made when they are needed."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: UnitColumns) -> None:
         self._columns = columns
         self._made: dict[int, Floats] = {}
 

@@ -17,7 +17,7 @@ from crucial.weak.drops import SNAP
 __all__ = ["LineStep", "ShortBoundStep"]
 
 # Newton's steps double the digits: after one this small nothing is left to gain.
-_CLOSE = 1e-10
+_CLOSE_WEIGHTS = 1e-10
 
 
 class ShortBoundStep(BoundStep):
@@ -59,7 +59,7 @@ class LineStep(Step):
         if right >= SNAP and wrong >= SNAP:
             alpha = line.closed_form()
             if alpha is None:
-                alpha = newton_root(line, _CLOSE, lambda _: True)  # (pairs of either sign)
+                alpha = newton_root(line, _CLOSE_WEIGHTS, lambda _: True)  # (pairs of either sign)
         if alpha is None or not math.isfinite(alpha):
             ratio = half_log_ratio(right, wrong, self.smoothing)
             return None if ratio is None else line.reach * ratio
@@ -72,7 +72,9 @@ class LineStep(Step):
         """
         state = cast(OwnLossState, potentials.pairs)
         output = candidate.output
-        alpha = newton_root(_Secants(state, output), _CLOSE, lambda sign: state.turns(output, sign))
+        alpha = newton_root(
+            _Secants(state, output), _CLOSE_WEIGHTS, lambda sign: state.turns(output, sign)
+        )
         if alpha is not None:
             return alpha
         if self.smoothing == 0.0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.data.quantiles import cut_points, drawn_cut_points
-from crucial.kernels.binning import Columns
+from crucial.kernels.binning import ColumnCutter
 from crucial.kernels.threads import run_all
 from crucial.types import Codes, Floats, Ints, Reals
 
@@ -67,7 +67,7 @@ class Cutter:
         self._instances, self._rows = instances, rows
         table = instances.table
         kind = table.dtype if table.dtype == np.float32 else np.dtype(np.float64)
-        self._columns = Columns(len(rows), instances.n_features, kind)
+        self._columns = ColumnCutter(len(rows), instances.n_features, kind)
         floats = (
             self._columns.gathers
             and isinstance(table, np.ndarray)

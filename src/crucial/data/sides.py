@@ -154,7 +154,7 @@ def comparisons_of_table(
             places[role] = place
     if category is not None:
         places["category"] = table.require(category)
-    ties = _flags(table, places["tie"]) if "tie" in places else None
+    ties = _side_flags(table, places["tie"]) if "tie" in places else None
     if sides is None:
         found = _winners(table, asked, ties)
     else:
@@ -299,7 +299,7 @@ def _outcomes(table: NamedColumns, sides: tuple[int, int], winner: str) -> tuple
     flags = [table.place(f"winner_{word}") for word in words]
     if winner == "winner" and flags[0] is not None and flags[1] is not None:
         known = [(word, one) for word, one in zip(words, flags) if one is not None]
-        columns = [_flags(table, one) for _, one in known]
+        columns = [_side_flags(table, one) for _, one in known]
         total = np.sum(columns, axis=0)
         for row in np.flatnonzero(total != 1)[:1].tolist():
             raise table.error(row, known[0][1], "exactly one of the winner columns must be 1.")
@@ -354,7 +354,7 @@ def _sides_won(
     )
 
 
-def _flags(table: NamedColumns, place: int) -> Bools:
+def _side_flags(table: NamedColumns, place: int) -> Bools:
     """Read a column of ties."""
     cells = table.column(place)
     known = {cell: cell.lower() for cell in set(cells)}

@@ -17,7 +17,7 @@ from crucial.errors import Argument, DataError, DataTypeError, Message, Paramete
 from crucial.parameters import refuse
 from crucial.types import Floats
 
-__all__ = ["Columns", "RankingPart", "column_names"]
+__all__ = ["ColumnRoles", "RankingPart", "column_names"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RankingPart:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnRoles:
     """Which columns of a table are what.
 
     Attributes

@@ -13,7 +13,7 @@ from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
 from crucial.data.encodings import Encodings
 from crucial.distributed.feedback import PartedFeedback
-from crucial.distributed.messages import Survey
+from crucial.distributed.messages import PartSurvey
 from crucial.distributed.parts import Parts
 from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import Head, boost_parted
@@ -57,7 +57,7 @@ def fit_parted(
     """
     check_reach(estimator)
     seed = estimator._seed()
-    survey: Survey = parts.total("survey") or Survey(math.inf, None)
+    survey: PartSurvey = parts.total("survey") or PartSurvey(math.inf, None)
     for name in ("fold_curves_", "feature_pairs_"):
         vars(estimator).pop(name, None)
     watch = _watch(estimator, parts, head, survey, seed)
@@ -79,7 +79,7 @@ def fit_parted(
 
 
 def _watch(
-    estimator: BoostedRanker, parts: Parts, head: Head, survey: Survey, seed: int
+    estimator: BoostedRanker, parts: Parts, head: Head, survey: PartSurvey, seed: int
 ) -> PartedWatch | None:
     """Return what to watch: the eval rows of the parts, or queries that are held out."""
     patience, lowest = estimator.early_stopping_rounds, None

@@ -12,7 +12,7 @@ from crucial.data.checked_parts import TablePart
 from crucial.data.dataset import Dataset
 from crucial.data.parts import bins_without_rows
 from crucial.distributed.coding import RowsRecipe, coded_parts
-from crucial.distributed.columns import Columns
+from crucial.distributed.columns import ColumnRoles
 from crucial.distributed.dask_parts import DaskParts
 from crucial.distributed.fit import Head
 from crucial.distributed.homes import Homes, find_homes
@@ -79,7 +79,7 @@ class FitInput:
             "query_weight": self.query_weight,
         }
         named: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
-        columns = Columns(**named, features=self.features, ignore=self.ignore)
+        columns = ColumnRoles(**named, features=self.features, ignore=self.ignore)
         found = list_sources(self.data, roles, columns, self.options, client)
         return with_one_width(client, found)
 
@@ -101,7 +101,7 @@ class FitInput:
             names[role] = column_of(role, getattr(self, role))
             if names[role] == beside(role) and role not in (rows.names or ()):
                 names[role] = role  # (a frame may have what lay beside the rows to learn from)
-        columns = Columns(**names, features=rows.names, n_features=rows.n_features)
+        columns = ColumnRoles(**names, features=rows.names, n_features=rows.n_features)
         if first.data.index_base is not None:
             options["index_base"] = first.data.index_base
         found = list_sources(data, roles, columns, options, client)

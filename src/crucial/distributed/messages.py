@@ -18,14 +18,14 @@ from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [
-    "Answer",
     "Exact",
     "Histogram",
     "Move",
     "Numbers",
+    "PartSurvey",
     "Question",
+    "RoundAnswer",
     "Setup",
-    "Survey",
     "Totals",
     "places_of",
 ]
@@ -36,7 +36,7 @@ Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
 
 
 @dataclass(frozen=True)
-class Survey:
+class PartSurvey:
     """What there is in parts.
 
     Attributes
@@ -50,10 +50,10 @@ class Survey:
     lowest: float
     eval_facts: EvalFacts | None
 
-    def merge(self, other: Survey) -> Survey:
+    def merge(self, other: PartSurvey) -> PartSurvey:
         """Return what there is in both parts."""
         facts = _both(self.eval_facts, other.eval_facts)
-        return Survey(min(self.lowest, other.lowest), facts)
+        return PartSurvey(min(self.lowest, other.lowest), facts)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RoundAnswer:
     """What a part returns of a round.
 
     Attributes
@@ -190,14 +190,14 @@ class Answer:
     def _has_rows(self) -> bool:
         return self.totals is not None or self.peaks is not None
 
-    def merge(self, other: Answer) -> Answer:
+    def merge(self, other: RoundAnswer) -> RoundAnswer:
         """Return the answer of both parts."""
         hist = None
         if not (self._has_rows and other._has_rows):
             hist = self.hist if self._has_rows else other.hist
         elif self.hist is not None and other.hist is not None:
             hist = self.hist + other.hist
-        return Answer(
+        return RoundAnswer(
             _both(self.totals, other.totals),
             _both(self.peaks, other.peaks),
             hist,

@@ -17,7 +17,7 @@ __all__ = ["Messenger", "pickled"]
 
 T = TypeVar("T")
 
-_LOOK = 0.5  # seconds between two looks at whether workers that have not answered are there
+_WORKER_LOOK = 0.5  # seconds between two looks at whether workers that have not answered are there
 
 
 def pickled(value: object) -> bytes:
@@ -71,7 +71,7 @@ class Messenger:
         began = time.monotonic()
         while waiting := {w for w in wanted if self._residences[w].status == "pending"}:
             waited = time.monotonic() - began
-            if waited > _LOOK and not waiting <= set(self.workers()):
+            if waited > _WORKER_LOOK and not waiting <= set(self.workers()):
                 break
             if waited > self._patience:
                 self._give_up(waiting)
@@ -183,7 +183,7 @@ class Messenger:
         awake = looked = time.monotonic()
         try:
             while waiting:
-                done, waiting = await asyncio.wait(waiting, timeout=_LOOK)
+                done, waiting = await asyncio.wait(waiting, timeout=_WORKER_LOOK)
                 for future in done:
                     replies |= future.result()
                 if waiting and not done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from crucial.distributed.messages import Answer, Question, Totals
+from crucial.distributed.messages import Question, RoundAnswer, Totals
 from crucial.distributed.state import PartedState
 from crucial.objectives.logistic import LogisticTotals, ScoreReach
 
@@ -17,7 +17,7 @@ class PartedLogistic(PartedState):
 
     _pair_weight: float | None = None
 
-    def _asked(self, question: Question) -> Answer:
+    def _asked(self, question: Question) -> RoundAnswer:
         answer = super()._asked(question)
         if answer.reach is not None and not answer.reach.narrow:
             # Scores of some query are far apart: all parts have to compute as that one does.

@@ -8,13 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from crucial.distributed.messages import (
-    Answer,
-    Move,
-    Numbers,
-    Question,
-    Totals,
-)
+from crucial.distributed.messages import Move, Numbers, Question, RoundAnswer, Totals
 from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
 from crucial.feedback.label_state import LabelState
@@ -32,7 +26,7 @@ class Part(PartSums):
     Parameters are those of `PartSetup`.
     """
 
-    def ask(self, question: Question) -> Answer | None:
+    def ask(self, question: Question) -> RoundAnswer | None:
         """Return totals of the scores as they are."""
         if self._feedback is None:
             return None
@@ -42,14 +36,14 @@ class Part(PartSums):
             self._pi_before[:] = self._pi
         if isinstance(state, LabelState) and state.logarithmic:
             if question.peaks is None:
-                return Answer(None, state.peaks())
+                return RoundAnswer(None, state.peaks())
             totals: Totals = state.log_sums(pi, question.peaks)
         elif isinstance(state, LabelLogistic):
             totals = state.sums(pi, question.reach or state.score_reach())
         else:
             totals = state.sums(pi)
         if question.trial:
-            return Answer(totals)
+            return RoundAnswer(totals)
         self._curvature = None
         found, distance = None, 0.0
         if question.unit is not None:
@@ -63,16 +57,16 @@ class Part(PartSums):
         reach = None
         if isinstance(state, LabelLogistic):
             reach = question.reach or state.score_reach()
-        return Answer(totals, None, hist, sizes, None, distance, reach)
+        return RoundAnswer(totals, None, hist, sizes, None, distance, reach)
 
-    def advance(self, move: Move, question: Question) -> Answer | None:
+    def advance(self, move: Move, question: Question) -> RoundAnswer | None:
         """Move the scores; return totals of those that they are then."""
         self.move(move, question.trial)
         answer = self.ask(question)
         if self._watch is None or question.trial or not self._watches:
             return answer
         # (a part may have eval rows alone)
-        return replace(answer or Answer(None), tallies=self._watch.tallies())
+        return replace(answer or RoundAnswer(None), tallies=self._watch.tallies())
 
     def move(self, move: Move, trial: bool = False) -> None:
         """Move the scores."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crucial.data.bins import abstains
-from crucial.distributed.messages import Numbers, Survey
+from crucial.distributed.messages import Numbers, PartSurvey
 from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.part_feedback import PartFeedback, weighing
 from crucial.distributed.part_rows import PartRows
@@ -45,12 +45,12 @@ class PartSetup:
         self._watch: PartWatch | None = None
         self._left_out: Bools | None = None
 
-    def survey(self) -> Survey:
+    def survey(self) -> PartSurvey:
         """Return the lowest label, and what is known of the eval rows."""
         found, labels = self._eval_rows, self._rows.labels
         facts = None if found is None or not found.n_rows else EvalFacts.of(found)
         lowest = float(labels[weighing(self._rows)].min(initial=math.inf))
-        return Survey(lowest, facts)
+        return PartSurvey(lowest, facts)
 
     def hold_out(self, queries: Ints, count: int, seed: tuple[int, ...]) -> None:
         """Set some queries of all parts aside, to be the eval set.

@@ -26,8 +26,8 @@ from crucial.distributed.part_tree import (
     LeafTotals,
     PartTree,
     RowDraw,
+    SplitLeafSums,
     SplitOrder,
-    SplitSums,
 )
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState, Risks
@@ -227,10 +227,10 @@ class PartSums(PartSetup):
             return None
         return Exact.of(self._pi[: self._bins.n_rows] * self._output(ranker))
 
-    def tree_split(self, orders: Sequence[SplitOrder]) -> SplitSums | None:
+    def tree_split(self, orders: Sequence[SplitOrder]) -> SplitLeafSums | None:
         """Split leaves; return sums of their children."""
         tree = self._tree
-        return None if tree is None else SplitSums(tuple(tree.split(one) for one in orders))
+        return None if tree is None else SplitLeafSums(tuple(tree.split(one) for one in orders))
 
     def tree_weights(self, leaf: int, feature: int) -> BinWeights | None:
         """Return the weight of the rows of a leaf per bin of a feature."""

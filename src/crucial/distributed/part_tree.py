@@ -20,8 +20,8 @@ __all__ = [
     "LeafTotals",
     "PartTree",
     "RowDraw",
+    "SplitLeafSums",
     "SplitOrder",
-    "SplitSums",
 ]
 
 
@@ -54,15 +54,15 @@ class LeafSums:
 
 
 @dataclass(frozen=True)
-class SplitSums:
+class SplitLeafSums:
     """What is known of several leaves that were split."""
 
     leaves: tuple[LeafSums, ...]
 
-    def merge(self, other: SplitSums) -> SplitSums:
+    def merge(self, other: SplitLeafSums) -> SplitLeafSums:
         """Return the sums of both parts."""
         both = zip(self.leaves, other.leaves, strict=True)
-        return SplitSums(tuple(own.merge(added) for own, added in both))
+        return SplitLeafSums(tuple(own.merge(added) for own, added in both))
 
 
 @dataclass(frozen=True)

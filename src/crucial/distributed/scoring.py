@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.distributed.columns import Columns, column_names
+from crucial.distributed.columns import ColumnRoles, column_names
 from crucial.distributed.sources import Source, column_of, is_dask, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.defaults import default_measure
@@ -291,7 +291,7 @@ def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
     )
 
 
-def _frame_scores(frame: Any, model: Model, columns: Columns) -> Any:
+def _frame_scores(frame: Any, model: Model, columns: ColumnRoles) -> Any:
     """Return the scores of a pandas frame, with its index."""
     import pandas as pd
 
@@ -367,14 +367,14 @@ def _columns(
     qid: Any,
     label: Any = None,
     weight: Any = None,
-) -> Columns:
+) -> ColumnRoles:
     """Return the columns that a model needs, by name where it knows the names."""
     if features is None and not ignore and model.feature_names is not None:
         features = model.feature_names
     chosen, left_out = column_names(owner, features, ignore)
     roles = {"qid": qid, "label": label, "weight": weight}
     names: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
-    return Columns(
+    return ColumnRoles(
         **names,
         features=chosen,
         ignore=left_out,

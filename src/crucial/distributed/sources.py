@@ -10,7 +10,7 @@ from typing import Any
 from crucial.data.formats.parquet_rows import ParquetRows
 from crucial.data.formats.reading import find_format
 from crucial.data.part_files import list_parts, read_part, split_parts
-from crucial.distributed.columns import Columns, RankingPart
+from crucial.distributed.columns import ColumnRoles, RankingPart
 from crucial.distributed.results import failed, result_of
 from crucial.errors import CrucialError, DataError, DataTypeError
 
@@ -36,7 +36,7 @@ class Source:
 
     name: str
     value: Any
-    columns: Columns
+    columns: ColumnRoles
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -137,7 +137,7 @@ def is_dask(value: object) -> bool:
 def list_sources(
     data: Any,
     roles: Mapping[str, Any],
-    columns: Columns,
+    columns: ColumnRoles,
     options: Mapping[str, Any],
     client: Any = None,
 ) -> list[Source]:
@@ -203,13 +203,15 @@ def _are_files(data: Any) -> bool:
     return isinstance(data, str | os.PathLike)
 
 
-def _source(number: int, value: Any, columns: Columns, options: Mapping[str, Any]) -> Source:
+def _source(number: int, value: Any, columns: ColumnRoles, options: Mapping[str, Any]) -> Source:
     if isinstance(value, str):
         return Source(_name(value), value, columns, options)
     return Source(f"part {number} (from 0)", value, columns)
 
 
-def _files(path: str, columns: Columns, options: Mapping[str, Any], client: Any) -> list[Source]:
+def _files(
+    path: str, columns: ColumnRoles, options: Mapping[str, Any], client: Any
+) -> list[Source]:
     """Return the files of a folder or pattern, as a worker sees them."""
     if client is None:
         found = _listed(path)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from crucial.distributed.messages import Answer, Exact, Move, Question, Totals
+from crucial.distributed.messages import Exact, Move, Question, RoundAnswer, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals, wrong_unit_of
@@ -159,10 +159,10 @@ class PartedState:
         z = max(0.1, 1.0 - move.alpha * self.slope + move.alpha**2 / 4.0)
         return {"features": self.stumps(move.alpha), "scales": (self._scale, self._scale / z)}
 
-    def _asked(self, question: Question) -> Answer:
+    def _asked(self, question: Question) -> RoundAnswer:
         """Ask the parts for their totals, after the move that is waiting."""
         move, self._waiting = self._waiting, None
-        answer: Answer
+        answer: RoundAnswer
         if move is None:
             answer = self.parts.total("ask", question, changes=True)
         else:

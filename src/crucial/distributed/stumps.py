@@ -29,7 +29,7 @@ _MARGIN = 1.1
 _LOSS = 0.2
 
 
-class _Grid(StumpGrid):
+class _PartedGrid(StumpGrid):
     """Stumps whose scores are elsewhere."""
 
     def output(self, position: int, default: int) -> Output:
@@ -109,7 +109,7 @@ class PartedStumps(StumpLearner):
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> Bins:
         """Take the bins that the parts share."""
         bins = super().prepare(training, constraints, step)
-        self.grid = _Grid(bins, self.default_rank)
+        self.grid = _PartedGrid(bins, self.default_rank)
         facts = (bins.first, bins.has_missing, self.grid.fixed, self.choice == "steepest_positive")
         with part_of(self._counts):
             self._sums = _Sums(bins.codes, 0, *facts, training.threads)

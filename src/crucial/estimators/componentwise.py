@@ -26,7 +26,7 @@ from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.kernels.elementary import exp, logaddexp
 from crucial.model.weak import ScaledFeature
 from crucial.objectives.base import Objective
-from crucial.objectives.regression import RowLoss, SurrogateLoss, labelled_rows, query_means
+from crucial.objectives.regression import RegressionLoss, SurrogateLoss, labelled_rows, query_means
 from crucial.parameters import between, fixed, flag, one_of, parameter, with_parameters
 from crucial.types import Floats
 from crucial.weak.base import Constraints, TrainingRows
@@ -182,7 +182,7 @@ class ComponentwiseBoost(BoostedRanker):
                 progress=progress,
                 criterion=self.aicc,
             )
-        objective: Objective = RowLoss(self.loss, owner)
+        objective: Objective = RegressionLoss(self.loss, owner)
         if self.loss in _OF_PAIRS:
             objective = SurrogateLoss(self.loss, self.width, owner)
         return boost(

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.estimators.base import RankingInput
-from crucial.estimators.ranking_forest import Forest
+from crucial.estimators.ranking_forest import ForestRanker
 from crucial.estimators.trees import SplitTrees
 from crucial.feedback.labels import LabelFeedback
 from crucial.model.ranking_trees import RankingTrees
@@ -32,7 +32,7 @@ from crucial.trees.pruning import (
     pruning_path,
 )
 from crucial.trees.sampling import ClassSampler
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.trees.tasks import TaskAlgorithm
 from crucial.trees.tree_rank import MakeSplitter, PenaltySearch
 from crucial.types import Bytes, Floats, Ints
@@ -60,7 +60,7 @@ class MedianSplit(SplitTrees):
         return np.zeros(len(feedback.rows), np.uint8)
 
     def _algorithm(
-        self, rows: TreeRows, label: Ints, measure: str, make_splitter: MakeSplitter
+        self, rows: NodeRows, label: Ints, measure: str, make_splitter: MakeSplitter
     ) -> TaskAlgorithm:
         """Return what grows the trees."""
 
@@ -195,7 +195,7 @@ def _value(root: Node, gains: PairGains) -> float:
 
 
 @with_parameters
-class CRankForest(Forest, MedianSplit):
+class CRankForest(ForestRanker, MedianSplit):
     """Let many CRank trees agree on one ranking by continuous labels.
 
     Every tree is a `CRank` without pruning, grown on a bootstrap, with some of the features,

@@ -22,11 +22,11 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.parameters import with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 
-__all__ = ["Judged"]
+__all__ = ["FeedbackRanker"]
 
 
 @with_parameters
-class Judged(Ranker[Model]):
+class FeedbackRanker(Ranker[Model]):
     """Rankers that learn from a sum of feedbacks."""
 
     #: Whether y may have one column per judge.

@@ -22,7 +22,7 @@ from crucial.feedback.base import Feedback
 from crucial.kernels.elementary import exp, logaddexp
 from crucial.measures.names import Measures
 from crucial.objectives.logit import LogitLoss
-from crucial.objectives.regression import RowLoss, labelled_rows, logit_loss, query_means
+from crucial.objectives.regression import RegressionLoss, labelled_rows, logit_loss, query_means
 from crucial.parameters import (
     above,
     fixed,
@@ -164,7 +164,7 @@ class LogitBoost(StumpsOrTrees, MonotoneRanker):
             return LogitLoss(self.clip), self._trees(), FixedStep(0.5)
         means = query_means(labelled_rows(feedback, "LogitBoost"), by_query=True)
         line = LineLearner(means, l2=self.l2, standardise=self.standardise)
-        return RowLoss("binomial", "LogitBoost"), line, FixedStep()
+        return RegressionLoss("binomial", "LogitBoost"), line, FixedStep()
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
         """Prepare ``eval_metric``, the loss of the eval set among them."""

@@ -34,7 +34,7 @@ from crucial.trees.rank_over import (
     overlay,
     overlay_table,
 )
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.types import Bytes, Floats
 
 __all__ = ["RankOver"]
@@ -138,7 +138,7 @@ class RankOver(PooledRanker):
             raise refuse("RankOver", "levels", "numbers in [0, 1], ascending", self.levels)
         return levels
 
-    def _sets(self, rows: TreeRows, good: Bytes) -> SetClass:
+    def _sets(self, rows: NodeRows, good: Bytes) -> SetClass:
         """Return the class of the sets."""
         if isinstance(self.sets, str):
             return HalfLines(rows, good)
@@ -154,6 +154,6 @@ class RankOver(PooledRanker):
         return LevelSets(rows, good, score)
 
 
-def _table(instances: Instances, rows: TreeRows) -> Any:
+def _table(instances: Instances, rows: NodeRows) -> Any:
     chosen = instances.take_rows(rows.rows)
     return chosen.table.tocsr() if chosen.is_sparse else chosen.table

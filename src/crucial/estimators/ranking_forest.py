@@ -28,15 +28,15 @@ from crucial.trees.consensus import mean_rank_scores, median_of_cells
 from crucial.trees.forest import GrowTree, grow_forest
 from crucial.trees.freeze import frozen_tree
 from crucial.trees.grow import Node
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.trees.tree_rank import MakeSplitter, TreeRankAlgorithm
 from crucial.types import Bytes
 
-__all__ = ["Forest", "RankingForest", "agreed"]
+__all__ = ["ForestRanker", "RankingForest", "agreed"]
 
 
 @with_parameters
-class Forest(SplitTrees):
+class ForestRanker(SplitTrees):
     """Parameters of forests, and how many features they try."""
 
     n_estimators: int = parameter(at_least(1), "Number of trees.", default=50, kw_only=False)
@@ -75,7 +75,7 @@ class Forest(SplitTrees):
 
     def _forest(
         self,
-        rows: TreeRows,
+        rows: NodeRows,
         classes: Bytes,
         grower: Callable[[MakeSplitter], GrowTree],
         seed: int,
@@ -110,7 +110,7 @@ class Forest(SplitTrees):
         )
         return self._agree(rows, roots)
 
-    def _agree(self, rows: TreeRows, roots: list[Node]) -> RankingTrees:
+    def _agree(self, rows: NodeRows, roots: list[Node]) -> RankingTrees:
         """Return the model of the trees and their consensus."""
         model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
         if exact is not None:
@@ -119,7 +119,7 @@ class Forest(SplitTrees):
 
 
 def agreed(
-    rows: TreeRows, roots: list[Node], consensus: str, n_jobs: int | None
+    rows: NodeRows, roots: list[Node], consensus: str, n_jobs: int | None
 ) -> tuple[RankingTrees, bool | None]:
     """Return the model of trees by a consensus, and whether a median is proven to be the best."""
     routers: list[Router] = []
@@ -142,7 +142,7 @@ def agreed(
 
 
 @with_parameters
-class RankingForest(Forest):
+class RankingForest(ForestRanker):
     """Let many ranking trees agree on one ranking (Clemencon, Depecker & Vayatis 2013).
 
     Every tree is a `TreeRank` without pruning, grown on a bootstrap drawn inside each class, with

@@ -15,7 +15,7 @@ from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.eval_set import EarlyStopping
-from crucial.estimators.judged import Judged
+from crucial.estimators.judged import FeedbackRanker
 from crucial.estimators.parts_of_data import TableRuns
 from crucial.estimators.rounds import EvaluatedRanker
 from crucial.estimators.runs import RunPlan, average_runs, choose_rounds, offset
@@ -35,7 +35,7 @@ _MOST_BAGS = 10_000
 
 @with_parameters
 class Resampled(
-    Judged[AdditiveRanker],
+    FeedbackRanker[AdditiveRanker],
     EarlyStopping,
     Seeded,
     WarmStart,

@@ -9,14 +9,14 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
-from crucial.estimators.ranking_forest import Forest, agreed
+from crucial.estimators.ranking_forest import ForestRanker, agreed
 from crucial.estimators.trees import SplitTrees
 from crucial.feedback.labels import LabelFeedback
 from crucial.measures.volume import MAX_LABELS, volume_of_counts
 from crucial.model.ranking_trees import RankingTrees
 from crucial.parameters import one_of, parameter, with_parameters
 from crucial.trees.forest import tree_generator
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.trees.tasks import TaskAlgorithm
 from crucial.trees.tournament import TournamentTask, class_pairs
 from crucial.trees.tree_rank import MakeSplitter, TreeRankAlgorithm
@@ -55,7 +55,7 @@ class Tournament(SplitTrees):
         return np.repeat(np.arange(len(sizes)), sizes).astype(np.uint8)
 
     def _algorithm(
-        self, rows: TreeRows, classes: Bytes, make_splitter: MakeSplitter
+        self, rows: NodeRows, classes: Bytes, make_splitter: MakeSplitter
     ) -> TaskAlgorithm:
         """Return what grows the trees."""
         n_classes = int(classes[-1]) + 1
@@ -125,7 +125,7 @@ def _volume(classes_per_leaf: Floats) -> float:
 
 
 @with_parameters
-class TournamentForest(Forest, Tournament):
+class TournamentForest(ForestRanker, Tournament):
     """Let many tournament trees agree on one ranking of several ordered classes.
 
     Every tree is a `TreeRankTournament`, grown on a bootstrap drawn inside each class, with some

@@ -27,7 +27,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.trees.splitters import ClassifierSplitter, Splitter, StumpSplitter, TreeSplitter
 from crucial.types import Bytes, TableLike, VectorLike
 
@@ -123,15 +123,15 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
             )
         return (np.arange(len(feedback.rows)) >= classes.n_low).astype(np.uint8)
 
-    def _rows(self, data: RankingInput, feedback: LabelFeedback, n_trees: int) -> TreeRows:
+    def _rows(self, data: RankingInput, feedback: LabelFeedback, n_trees: int) -> NodeRows:
         """Cut the features into bins; several trees share the threads instead of the scans."""
         threads = count_threads(self.n_jobs)
-        rows = TreeRows.build(
+        rows = NodeRows.build(
             data.instances, feedback.rows, feedback.weight, self.max_bins, threads
         )
         inside = threads if n_trees == 1 else 1
         learned = self._learned_sides()
-        return TreeRows(rows.instances, rows.rows, rows.weight, rows.bins, inside, learned)
+        return NodeRows(rows.instances, rows.rows, rows.weight, rows.bins, inside, learned)
 
     def _learned_sides(self) -> bool:
         """Return whether abstentions go to the side that is better in training."""
@@ -205,14 +205,14 @@ class SplitTrees(PooledRanker):
     def _learned_sides(self) -> bool:
         return self.side == "learned"
 
-    def _min_rows(self, rows: TreeRows) -> float:
+    def _min_rows(self, rows: NodeRows) -> float:
         """Return the weight below which a node is not split."""
         if self.min_rows is not None:
             return float(self.min_rows)
         return max(2.0, math.sqrt(float(rows.weight.sum())))
 
     def _make_splitter(
-        self, rows: TreeRows, random: np.random.Generator, max_features: int | None
+        self, rows: NodeRows, random: np.random.Generator, max_features: int | None
     ) -> Splitter:
         """Return the splitter of one tree."""
         if not isinstance(self.splitter, str):

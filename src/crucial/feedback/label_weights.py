@@ -20,7 +20,7 @@ from crucial.types import Floats
 __all__ = ["GAINS", "Largest", "PairMass", "gains_of", "weigh", "weighed"]
 
 # Pairs whose sum of weights is below this are scaled up.
-_TINY = 1e-100
+_TINY_WEIGHT = 1e-100
 
 GAINS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda y: y,
@@ -118,7 +118,7 @@ class PairMass:
     @property
     def too_light(self) -> bool:
         """Whether weights are so far apart that what pairs weigh is far below 1."""
-        return self.scaled.value < _TINY
+        return self.scaled.value < _TINY_WEIGHT
 
 
 def weigh(
@@ -169,7 +169,7 @@ def weigh(
         total = ExactSum.of(per_query / scale / scale)
     if not np.isfinite(per_query).all():
         raise DataError("the gains of the labels add up to infinity; use gain='linear' or None.")
-    if scaled is not None and balanced and per_query.min() < _TINY:
+    if scaled is not None and balanced and per_query.min() < _TINY_WEIGHT:
         lift = np.ldexp(1.0, -np.frexp(per_query)[1] // 2)
         scaled *= np.repeat(lift, sizes)
         per_query = per_query * lift * lift

@@ -76,7 +76,7 @@ def class_margins(
             "margins are measured against the weights of an additive ranker, and "
             f"{type(classifier).__name__} has none."
         )
-    norm = _norm(model, intercept)
+    norm = _class_norm(model, intercept)
     instances = checked_rows(model, X)
     n = instances.n_rows
     labels = check_labels(y, n)
@@ -101,7 +101,7 @@ def class_margins(
     return Margins(counts.minimum, counts.maximum, curve, feedback.n_pairs, norm, counts)
 
 
-def _norm(model: AdditiveRanker, intercept: float) -> float:
+def _class_norm(model: AdditiveRanker, intercept: float) -> float:
     """Return the sum of the absolute weights of distinct votes, and of the constant."""
     total: dict[object, float] = {}
     constant = intercept

@@ -19,7 +19,7 @@ from crucial.types import Floats, Ints, VectorLike
 
 __all__ = [
     "Band",
-    "ScoredRows",
+    "RankedRows",
     "band_of",
     "curve_line",
     "equal_parts",
@@ -30,7 +30,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class ScoredRows:
+class RankedRows:
     """Rows in the order of their scores, the best first.
 
     Attributes
@@ -61,7 +61,7 @@ class ScoredRows:
 
 def read_rows(
     y: VectorLike, scores: VectorLike, sample_weight: VectorLike | None, owner: str
-) -> ScoredRows:
+) -> RankedRows:
     """Check labels, scores and weights, and sort them; rows of weight 0 are left out."""
     labels = as_numbers(y, "y")
     values = as_numbers(scores, "scores", len(labels))
@@ -77,10 +77,10 @@ def read_rows(
     labels, values, weight = labels[kept], values[kept], weight[kept]
     distinct, block = np.unique(-values, return_inverse=True)
     order = np.argsort(block.ravel(), kind="stable")
-    return ScoredRows(labels[order], weight[order], block.ravel()[order], -distinct)
+    return RankedRows(labels[order], weight[order], block.ravel()[order], -distinct)
 
 
-def two_classes(rows: ScoredRows, owner: str, instead: str) -> Floats:
+def two_classes(rows: RankedRows, owner: str, instead: str) -> Floats:
     """Return 1 for rows of the higher of two labels and 0 for the others."""
     labels = np.unique(rows.y)
     if len(labels) != 2:
@@ -91,7 +91,7 @@ def two_classes(rows: ScoredRows, owner: str, instead: str) -> Floats:
     return np.asarray((rows.y == labels[1]).astype(np.float64))
 
 
-def equal_parts(rows: ScoredRows, count: int) -> Ints:
+def equal_parts(rows: RankedRows, count: int) -> Ints:
     """Return the part of each block, numbered from 0 without gaps, best scores first.
 
     Parts have about the same weight; rows of equal scores are in one part.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.span import Span
-from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.plus.weights import PlusWeights
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -97,7 +97,7 @@ def e2_trace(
         raise DataError("e2_trace needs labels (y) or pairs, and not both.")
     listed = list_pairs(feedback, max_pairs, random_state)
     kernels = PlusSums(listed.start, listed.low, count_threads(n_jobs))
-    expressed = _Expressed(PairWeights(listed, kernels))
+    expressed = _Expressed(PlusWeights(listed, kernels))
     values = np.empty(model.n_rounds)
     for number, (weak, weight) in enumerate(zip(model.rankers, model.weights)):
         if not expressed.knows(weak):
@@ -124,7 +124,7 @@ def _output(ranker: WeakRankerLike, instances: Instances, groups: Groups) -> Flo
 class _Expressed:
     """An ensemble as weights on an independent set, with the pair weights of E2."""
 
-    def __init__(self, weights: PairWeights) -> None:
+    def __init__(self, weights: PlusWeights) -> None:
         self._weights = weights
         self._span = Span(weights.pairs.component)
         self._beta: dict[int, Floats] = {}

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.types import Floats
@@ -69,7 +69,7 @@ class Contributions(HtmlResult):
         if self.intercept:
             lines.append(f"{self.intercept:+10.4g}  for every item")
         for name, text, part in zip(self.names, self.texts, self.added):
-            lines.append(f"{part:+10.4g}  {shown(name, 24)} {text}")
+            lines.append(f"{part:+10.4g}  {padded(name, 24)} {text}")
         for name, part in zip(self.pair_names, self.pair_added):
             lines.append(f"{part:+10.4g}  {name}")
         return "\n".join(lines)
@@ -167,7 +167,7 @@ class PairExplanation(HtmlResult):
         ]
         for name, a, b, part in zip(self.names, self.texts_a, self.texts_b, self.added):
             if part:
-                lines.append(f"{part:+10.4g}  {shown(name, 24)} {a} against {b}")
+                lines.append(f"{part:+10.4g}  {padded(name, 24)} {a} against {b}")
         same = len(self.names) - int(np.count_nonzero(self.added))
         if same:
             makes = "makes" if same == 1 else "make"

@@ -14,7 +14,7 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.numbered_names import names_of
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
-from crucial.inspection.results import Axes, Frame, as_frame, listed, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, listed, new_axes, padded
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
@@ -100,7 +100,7 @@ class Importances(HtmlResult):
                 continue
             give = "" if spread is None else f" ± {spread[feature]:.4f}"
             lines.append(
-                f"{shown(self.names[feature], 24)} {self.values[feature]:8.4f}{give}".rstrip()
+                f"{padded(self.names[feature], 24)} {self.values[feature]:8.4f}{give}".rstrip()
             )
         if silent:
             lines.append(f"never mattered: {listed(self.never)}")

@@ -11,7 +11,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, shown
+from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, padded
 from crucial.model.quasi_knn import MAX_INTERVALS
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
@@ -57,7 +57,7 @@ class IntervalCentres(HtmlResult):
                 row = table[place][np.isfinite(table[place])]
                 text = " ".join("-" if np.isnan(v) else f"{v:.4g}" for v in table[place])
                 bars = sparkline(row.tolist(), self.n_intervals)
-                lines.append(f"{shown(name, 24)} {kind:<9} {bars}  {text}")
+                lines.append(f"{padded(name, 24)} {kind:<9} {bars}  {text}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:

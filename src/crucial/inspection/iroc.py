@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.inspection.curve_parts import Band, ScoredRows, band_of, limits, read_rows
+from crucial.inspection.curve_parts import Band, RankedRows, band_of, limits, read_rows
 from crucial.inspection.ranking_curves import draw_band
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
@@ -144,13 +144,13 @@ def iroc_curve(
     return IrocCurve(alpha, beta, area, len(inner), exact, band)
 
 
-def _sides(rows: ScoredRows, weight: Floats, threshold: float) -> tuple[Floats, Floats]:
+def _sides(rows: RankedRows, weight: Floats, threshold: float) -> tuple[Floats, Floats]:
     """Return the ROC curve of the rows above a threshold against the rows below it."""
     return rows.shares(weight * (rows.y < threshold)), rows.shares(weight * (rows.y > threshold))
 
 
 def _mean_curve(
-    rows: ScoredRows, weight: Floats, thresholds: Floats, at: Floats
+    rows: RankedRows, weight: Floats, thresholds: Floats, at: Floats
 ) -> tuple[Floats, Floats]:
     """Return the limits from both sides of the mean curve; a threshold weighs its rows."""
     sums, total = np.zeros((2, len(at))), 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
-from crucial.inspection.results import Axes, Frame, as_frame, literal, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, literal, new_axes, padded
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats, Ints
@@ -72,7 +72,7 @@ class TrainingPaths(HtmlResult):
             bars = f"{sparkline(path.kendall.tolist(), 32):<32}"
             first, last = path.kendall[0], path.kendall[-1]
             tail = f"{first:<8.4f} {last:<8.4f} {path.rises:<6} {path.climbed:.4f}"
-            lines.append(f"{shown(name, 24)} {bars}  {tail}")
+            lines.append(f"{padded(name, 24)} {bars}  {tail}")
         return "\n".join(lines)
 
     def to_frame(self) -> Frame:

@@ -13,7 +13,7 @@ from crucial.data.instances import Instances
 from crucial.inspection.results import Axes, feature_name
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import Shape
-from crucial.model.tree_sums import PairTable
+from crucial.model.tree_sums import PairTerm
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.types import Floats
 
@@ -131,9 +131,7 @@ def pair_shapes(
     return tuple(sorted(pairs, key=lambda one: (-one.importance, one.features))), moved
 
 
-def _purified(
-    table: PairTable, instances: Instances | None
-) -> tuple[Floats, tuple[Floats, Floats]]:
+def _purified(table: PairTerm, instances: Instances | None) -> tuple[Floats, tuple[Floats, Floats]]:
     """Return the table with rows and columns of mean 0, and what was taken from either side."""
     values = table.values.copy()
     weight = np.ones_like(values)

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.inspection.curve_parts import (
     Band,
-    ScoredRows,
+    RankedRows,
     band_of,
     curve_line,
     limits,
@@ -251,7 +251,7 @@ class LiftCurve(HtmlResult):
         return str(self)
 
 
-def _gains(rows: ScoredRows, owner: str) -> Floats:
+def _gains(rows: RankedRows, owner: str) -> Floats:
     """Return what each row is worth: 1 or 0 for two labels, else the label."""
     labels = np.unique(rows.y)
     if len(labels) == 2:

@@ -18,11 +18,11 @@ __all__ = [
     "as_frame",
     "axes_grid",
     "feature_name",
+    "json_value",
     "listed",
     "literal",
     "new_axes",
-    "plain",
-    "shown",
+    "padded",
 ]
 
 #: A pandas DataFrame, or a dict of lists where pandas is not installed.
@@ -41,7 +41,7 @@ def feature_name(names: Sequence[str] | None, feature: int) -> str:
     return names[feature] if names is not None else f"feature {feature}"
 
 
-def shown(name: str, width: int) -> str:
+def padded(name: str, width: int) -> str:
     """Return a name without control characters, padded or cut to a width."""
     return f"{printable(name, width):<{width}}"
 
@@ -59,16 +59,16 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): json_value(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [json_value(one) for one in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 def listed(names: Sequence[str], count: int = 8) -> str:
     """Return the first few names as text, and how many more there are."""
-    few = ", ".join(shown(name, 24).strip() for name in names[:count])
+    few = ", ".join(padded(name, 24).strip() for name in names[:count])
     return few + (f" and {len(names) - count} more" if len(names) > count else "")
 
 

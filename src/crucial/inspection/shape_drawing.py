@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crucial.data.frame_columns import DAYS
-from crucial.inspection.results import Axes, shown
+from crucial.inspection.results import Axes, padded
 from crucial.wording import counted
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _draw_categories(ax: Axes, shape: FeatureShape) -> None:
         parts = [*parts[: _DRAWN // 2], *parts[-_DRAWN // 2 :]]
     rows = shape.category_rows
     texts = [
-        shown(text, 16).strip() + (f" ({counted(rows.get(text, 0), 'row')})" if rows else "")
+        padded(text, 16).strip() + (f" ({counted(rows.get(text, 0), 'row')})" if rows else "")
         for text, _ in parts
     ]
     ax.barh(range(len(parts)), [part for _, part in parts])

@@ -14,7 +14,15 @@ from crucial.inspection.numbered_names import names_of
 from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.pipelines import inner_ranker
-from crucial.inspection.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, shown
+from crucial.inspection.results import (
+    Axes,
+    Frame,
+    as_frame,
+    axes_grid,
+    feature_name,
+    listed,
+    padded,
+)
 from crucial.inspection.shape_drawing import draw_shape
 from crucial.model.describe import Ramp, describe, direction_of
 from crucial.model.inputs import checked_rows
@@ -160,7 +168,7 @@ class Shapes(HtmlResult):
         for one in self.features:
             ends = f"{one(-math.inf):.3g} to {one(math.inf):.3g}"
             lines.append(
-                f"{shown(one.name, 24)} {one.share_of_weight:6.1%}  "
+                f"{padded(one.name, 24)} {one.share_of_weight:6.1%}  "
                 f"{sparkline(one.values.tolist(), 24):<24}  {ends:<16} missing {one.missing:.3g}"
                 + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
             )
@@ -168,7 +176,7 @@ class Shapes(HtmlResult):
                 parts = [f"{text} {part:.3g}" for text, part in one.by_category().items()]
                 lines.append(f"{'':>25}{listed(parts)}")
         for pair in self.pairs:
-            first, second = (shown(name, 24).strip() for name in pair.names)
+            first, second = (padded(name, 24).strip() for name in pair.names)
             low, high = pair.values.min(), pair.values.max()
             lines.append(f"{first} with {second}: {low:.3g} to {high:.3g} ({pair.importance:.1%})")
         if self.unused:

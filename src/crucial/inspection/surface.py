@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.inspection.curve_parts import Band, ScoredRows, band_of, limits, read_rows
+from crucial.inspection.curve_parts import Band, RankedRows, band_of, limits, read_rows
 from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.notebook import HtmlResult, HtmlTable
@@ -147,7 +147,7 @@ def roc_surface(
     return RocSurface(at, at, beta, volume, band)
 
 
-def _surface(rows: ScoredRows, weight: Floats, members: list[Bools], at: Floats) -> Floats:
+def _surface(rows: RankedRows, weight: Floats, members: list[Bools], at: Floats) -> Floats:
     """Return the share of the middle class between both thresholds.
 
     Both thresholds are as good for the middle class as the shares of the others allow: the

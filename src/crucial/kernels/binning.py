@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from crucial.kernels.sizes import is_small
 from crucial.types import Codes, Floats, Reals
 
-__all__ = ["Columns"]
+__all__ = ["ColumnCutter"]
 
 # Sorting by bits goes through tables of 2,048 counts, which costs more than sorting so few.
 _FEW_VALUES = 2000
 
 
-class Columns:
+class ColumnCutter:
     """Works on one column after the other, in memory that is used again.
 
     Parameters

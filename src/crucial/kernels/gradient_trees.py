@@ -9,15 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.leaf_limits import (
-    NEAR,
-    NO_COUNTS,
-    NO_SPLIT,
-    TIE,
-    WIDE,
-    LeafLimits,
-    Split,
-)
+from crucial.kernels.leaf_limits import NEAR, NO_COUNTS, NO_SPLIT, TIE, WIDE, LeafLimits, LeafSplit
 from crucial.kernels.threads import cut_evenly, over_ranges, run_all
 from crucial.kernels.tree_rows import TreeRows, summable
 from crucial.types import Bools, Codes, Floats, Ints
@@ -27,8 +19,8 @@ __all__ = [
     "FeatureBlocks",
     "LeafLimits",
     "LeafPlan",
+    "LeafSplit",
     "LevelLeaf",
-    "Split",
     "SplitSearch",
     "summable",
 ]
@@ -56,7 +48,7 @@ class LeafPlan(NamedTuple):
     end: int
     hist: NDArray[np.int64]
     limits: LeafLimits
-    split: Split
+    split: LeafSplit
     allowed: Bools | None
     """Features that may split its children; None if none may."""
     place: int | None = None
@@ -290,7 +282,7 @@ class SplitSearch(TreeRows):
         limits: LeafLimits,
         peaks: Floats,
         counted: bool,
-    ) -> Split:
+    ) -> LeafSplit:
         """Return the best split by the tie rule, without its place.
 
         Peaks were scanned without regard to the weight of rows. If weights are counted, peaks are
@@ -316,14 +308,14 @@ class SplitSearch(TreeRows):
             f = int((peaks >= worst).argmax())
             if not counted or f in verified:
                 counts = self.counts(begin, end, f) if counted else NO_COUNTS
-                return Split(f, best - base, worst, counts)
+                return LeafSplit(f, best - base, worst, counts)
             verified.add(f)
             self._place(hist, limits, f, self.counts(begin, end, f), 0.0, peaks)
 
     def foresee(self, leaves: Sequence[LeafPlan]) -> None:
         """Take notice of leaves that may be split after the next one, the likeliest first."""
 
-    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: Split) -> int:
+    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: LeafSplit) -> int:
         """Return the place of a split: the first with its gain."""
         peaks = np.empty(self._n_features)
         return self._place(hist, limits, split.feature, split.counts, split.least, peaks)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.types import Floats
 
-__all__ = ["CHUNK", "NEAR", "NO_COUNTS", "NO_SPLIT", "TIE", "WIDE", "LeafLimits", "Split"]
+__all__ = ["CHUNK", "NEAR", "NO_COUNTS", "NO_SPLIT", "TIE", "WIDE", "LeafLimits", "LeafSplit"]
 
 #: Gains that agree to this share of what the leaf is worth are equal: sums have 32 bits, so that
 #: a row twice and a row of weight 2 may differ in the eighth digit.
@@ -25,7 +25,7 @@ NEAR, WIDE = CHUNK + 8, 264
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class LeafSplit:
     """A split of a leaf.
 
     Attributes
@@ -47,7 +47,7 @@ class Split:
     counts: Floats
 
 
-NO_SPLIT = Split(-1, 0.0, 0.0, NO_COUNTS)
+NO_SPLIT = LeafSplit(-1, 0.0, 0.0, NO_COUNTS)
 
 
 class LeafLimits(NamedTuple):

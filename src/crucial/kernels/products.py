@@ -25,13 +25,13 @@ Numbers: TypeAlias = NDArray[np.number | np.bool_]
 
 # Numbers of products from which a compiled loop pays off: where it is loaded, where Numba is, and
 # where neither is.
-_LOADED, _COMPILED, _ALWAYS_COMPILED = 500, 50_000, 30_000_000
+_PRODUCT_LOADED, _PRODUCT_COMPILED, _ALWAYS_COMPILED = 500, 50_000, 30_000_000
 
 
 def _compiled(n_products: int) -> bool:
     if "crucial.kernels.compiled.products" in sys.modules:
-        return n_products >= _LOADED
-    return n_products >= (_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
+        return n_products >= _PRODUCT_LOADED
+    return n_products >= (_PRODUCT_COMPILED if "numba" in sys.modules else _ALWAYS_COMPILED)
 
 
 def expect_products(n_products: int) -> None:

@@ -11,11 +11,11 @@ from crucial.kernels.predict import BLOCK_ROWS
 from crucial.kernels.threads import count_threads, over_ranges
 from crucial.types import Floats, Ints, Reals
 
-__all__ = ["Cells", "NodeTable", "ValueTables"]
+__all__ = ["NodeTable", "ThresholdCells", "ValueTables"]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ThresholdCells:
     """The thresholds that cut the values of features into cells.
 
     Attributes
@@ -37,7 +37,7 @@ class Cells:
 class NodeTable:
     """The nodes of all trees; see ``compiled.tree_scores.add_trees``."""
 
-    cells: Cells
+    cells: ThresholdCells
     nodes: NDArray[np.uint64]
     values: Floats
     roots: Ints
@@ -56,7 +56,7 @@ class NodeTable:
 class ValueTables:
     """Tables of one and of two features; see ``compiled.tree_scores.add_tables``."""
 
-    cells: Cells
+    cells: ThresholdCells
     one_slot: Ints
     one_start: Ints
     pair_slots: Ints
@@ -79,7 +79,7 @@ class ValueTables:
 
 
 def _scores(
-    cells: Cells,
+    cells: ThresholdCells,
     X: Reals,
     n_jobs: int | None,
     kernel: str,

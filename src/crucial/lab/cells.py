@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import about
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.lab.adapter import Adapter
 from crucial.lab.curves import curves, stages
 from crucial.lab.given_folds import FoldTask
-from crucial.lab.protocols import Protocol
+from crucial.lab.protocols import ExperimentProtocol
 from crucial.lab.rankers import Contender
 from crucial.lab.records import Cell, CellMeasure, Key
-from crucial.lab.tasks import Part, Parts, Split, TaskLike
+from crucial.lab.tasks import SplitRows, TaskLike, TaskRows, TaskSplit
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
 from crucial.types import Floats
@@ -30,7 +30,7 @@ __all__ = ["Job", "forget_parts", "run_cell", "run_job", "run_job_beside"]
 
 
 #: The last split that was read in this process: several rankers in turn need it.
-_LAST: list[tuple[TaskLike, str, Parts]] = []
+_LAST: list[tuple[TaskLike, str, SplitRows]] = []
 
 #: Processes that this one ends with.
 _WATCHED: set[int] = set()
@@ -56,9 +56,9 @@ class Job:
     """
 
     task: TaskLike
-    split: Split
+    split: TaskSplit
     contender: Contender
-    protocol: Protocol
+    protocol: ExperimentProtocol
     measures: tuple[Measure, ...]
     choosers: tuple[Measure, ...]
     n_jobs: int | None
@@ -103,7 +103,7 @@ def run_cell(key: Key, work: Callable[[], dict[str, object]]) -> Cell:
             }
     messages = list(dict.fromkeys(str(one.message) for one in caught))
     seconds = time.perf_counter() - began
-    cell: Cell = plain(head | body | {"warnings": messages[:20], "seconds": seconds})
+    cell: Cell = json_value(head | body | {"warnings": messages[:20], "seconds": seconds})
     return cell
 
 
@@ -126,7 +126,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _parts_of(job: Job) -> Parts:
+def _parts_of(job: Job) -> SplitRows:
     """Return the rows of a job's split, from memory if they were read last."""
     for task, split, parts in _LAST:
         if split == job.split.name and (task is job.task or _same_files(task, job.task)):
@@ -151,7 +151,7 @@ def _same_files(last: TaskLike, task: TaskLike) -> bool:
     )
 
 
-def _learn_and_measure(job: Job, parts: Parts) -> dict[str, object]:
+def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
     """Fit every candidate, choose by the validation part, and measure on the test part."""
     by_name = {one.name: one for one in (*job.measures, *job.choosers)}
     needed = dict.fromkeys(job.protocol.chooser(one.name) for one in job.measures)
@@ -204,7 +204,7 @@ def _better(measure: Measure, new: float, old: float) -> bool:
 def _choose(
     ranker: Adapter,
     parameters: dict[str, object],
-    valid: Part | None,
+    valid: TaskRows | None,
     deciders: Sequence[Measure],
 ) -> Iterable[tuple[str, _Choice]]:
     """Yield the first best round of a ranker, by each measure."""
@@ -233,7 +233,7 @@ def _first_best(measure: Measure, values: Floats) -> tuple[int, float]:
     return at + 1, float(values[at])
 
 
-def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, object]:
+def _measure(job: Job, test: TaskRows, choices: dict[str, _Choice]) -> dict[str, object]:
     """Measure each measure's choice on the test part, query by query."""
     scores = _test_scores(test, choices)
     found: dict[str, CellMeasure] = {}
@@ -270,7 +270,7 @@ def _measure(job: Job, test: Part, choices: dict[str, _Choice]) -> dict[str, obj
     return made
 
 
-def _test_scores(test: Part, choices: dict[str, _Choice]) -> dict[str, Floats]:
+def _test_scores(test: TaskRows, choices: dict[str, _Choice]) -> dict[str, Floats]:
     """Return the scores of the test rows, for every choice; each ranker is staged once."""
     found: dict[str, Floats] = {}
     for ranker in {id(one.ranker): one.ranker for one in choices.values()}.values():

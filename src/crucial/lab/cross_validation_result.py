@@ -17,7 +17,7 @@ from crucial.lab.tidy import Row, columns_of
 from crucial.measures.base import Measure, Prepared, summarise
 from crucial.measures.evaluation import MeasureResult, interval_notes, measure_result
 from crucial.measures.intervals import Interval, bootstrap_interval
-from crucial.measures.judged import Judged
+from crucial.measures.judged import JudgedLists
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
 from crucial.notebook import HtmlResult, HtmlTable
@@ -233,7 +233,7 @@ def summarise_folds(
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
     drawn = seed if isinstance(seed, int) else int(seed.integers(2**62))
-    judged = Judged.from_labels(y[rows], lists)
+    judged = JudgedLists.from_labels(y[rows], lists)
     for measure in measures:
         name = measure.name
         prepared = Prepared(measure, judged)

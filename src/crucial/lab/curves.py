@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.lab.adapter import is_scorer
-from crucial.lab.tasks import Part
+from crucial.lab.tasks import TaskRows
 from crucial.measures.base import Measure, summarise
 from crucial.measures.custom import CustomMeasure
 from crucial.measures.judged import as_numbers
@@ -23,7 +23,7 @@ __all__ = ["curve", "curves", "stages"]
 _AT_ONCE = 1_000_000
 
 
-def stages(estimator: object, part: Part) -> Iterator[Floats] | None:
+def stages(estimator: object, part: TaskRows) -> Iterator[Floats] | None:
     """Yield the scores of the rows after every round; None for what does not learn in rounds."""
     name = "staged_predict"
     if not is_scorer(estimator):
@@ -38,7 +38,7 @@ def stages(estimator: object, part: Part) -> Iterator[Floats] | None:
     return found
 
 
-def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
+def curve(measure: Measure, part: TaskRows, scores: Floats) -> Floats:
     """Return the value of a measure for every row of a table of scores, one row per round.
 
     Equal to ``measure(part.y, row, part.groups)`` for each row, and faster: the rounds are measured
@@ -68,7 +68,7 @@ def curve(measure: Measure, part: Part, scores: Floats) -> Floats:
 
 
 def curves(
-    rounds: Iterable[Floats], part: Part, measures: Iterable[Measure]
+    rounds: Iterable[Floats], part: TaskRows, measures: Iterable[Measure]
 ) -> tuple[dict[str, Floats], int]:
     """Return the value of every measure after every round, and the number of rounds."""
     source, chosen = iter(rounds), list(measures)

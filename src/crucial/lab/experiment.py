@@ -16,14 +16,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.errors import CrucialError, ParameterError, about
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
-from crucial.lab.protocols import Protocol, as_protocol
+from crucial.lab.protocols import ExperimentProtocol, as_protocol
 from crucial.lab.rankers import Contender, as_contenders
-from crucial.lab.records import Cell, Key, MeasureRecord, SessionRecord, Settings, key_of
+from crucial.lab.records import Cell, ExperimentSettings, Key, MeasureRecord, SessionRecord, key_of
 from crucial.lab.store import FORMAT, ResultFolder
-from crucial.lab.tasks import Split, Task, TaskLike, as_tasks
+from crucial.lab.tasks import Task, TaskLike, TaskSplit, as_tasks
 from crucial.measures.base import Measure
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero
@@ -82,7 +82,7 @@ class Experiment:
         tasks: object,
         rankers: object,
         measures: Measures = ("ndcg@10",),
-        protocol: str | Protocol = "five-folds",
+        protocol: str | ExperimentProtocol = "five-folds",
         *,
         grids: str | Mapping[str, Mapping[str, Sequence[object]]] | None = None,
         changes: Mapping[str, Any] | None = None,
@@ -102,7 +102,7 @@ class Experiment:
         self.tasks = as_tasks(tasks)
         for task in self.tasks:
             self._check_labels(task)
-        self._splits: dict[str, list[Split]] = {
+        self._splits: dict[str, list[TaskSplit]] = {
             task.name: self.protocol.splits(task, self.seed) for task in self.tasks
         }
 
@@ -124,9 +124,9 @@ class Experiment:
             with about(f"task {task.name!r}"):
                 measure.prepare(task.y, task.groups)
 
-    def settings(self) -> Settings:
+    def settings(self) -> ExperimentSettings:
         """Return everything that decides the numbers, and the versions that compute them."""
-        found: Settings = plain(
+        found: ExperimentSettings = json_value(
             {
                 "format": FORMAT,
                 "crucial": __version__,
@@ -280,7 +280,7 @@ def session_record() -> SessionRecord:
     return {"started": now.isoformat(timespec="seconds"), "versions": versions}
 
 
-def _only(settings: Settings, experiment: Experiment) -> Settings:
+def _only(settings: ExperimentSettings, experiment: Experiment) -> ExperimentSettings:
     """Return the settings of this experiment's tasks and rankers; a folder may have more."""
     tasks, rankers = settings["tasks"], settings["rankers"]
     return {

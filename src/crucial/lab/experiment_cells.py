@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from crucial.lab.blocks import UNITS, Blocks
-from crucial.lab.records import Cell, Key, MeasureRecord, Settings, key_of
+from crucial.lab.records import Cell, ExperimentSettings, Key, MeasureRecord, key_of
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Floats
 
@@ -24,7 +24,7 @@ class ExperimentCells:
         As in `ExperimentResult`.
     """
 
-    def __init__(self, settings: Settings, cells: Iterable[Cell]) -> None:
+    def __init__(self, settings: ExperimentSettings, cells: Iterable[Cell]) -> None:
         self.settings = settings
         self._cells = {key_of(one): one for one in cells}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.lab.records import Cell
-from crucial.measures.judged import Judged
+from crucial.measures.judged import JudgedLists
 from crucial.types import Floats, Ints
 
 __all__ = ["FoldRows", "rows_of_folds"]
@@ -29,7 +29,7 @@ class FoldRows:
         Which row of the task each one is.
     """
 
-    judged: Judged
+    judged: JudgedLists
     scores: Callable[[str], Mapping[str, Floats]]
     numbers: Ints
 
@@ -70,5 +70,5 @@ def rows_of_folds(cells: Iterable[Cell], rankers: Iterable[str]) -> FoldRows | N
         }
 
     lists = Groups(np.arange(len(sizes)), starts.astype(np.int64))
-    judged = Judged.from_labels(np.concatenate([one["y"] for one in first]), lists)
+    judged = JudgedLists.from_labels(np.concatenate([one["y"] for one in first]), lists)
     return FoldRows(judged, scores, np.concatenate(numbers).astype(np.int64))

@@ -17,7 +17,7 @@ from crucial.data.files import open_bytes
 from crucial.data.formats.alike import read_alike
 from crucial.data.instances import Instances
 from crucial.errors import FileError
-from crucial.lab.tasks import Part, Parts, Split
+from crucial.lab.tasks import SplitRows, TaskRows, TaskSplit
 from crucial.types import PathLike
 from crucial.wording import counted
 
@@ -75,15 +75,15 @@ class FoldTask:
     options: Mapping[str, Any]
 
     @property
-    def splits(self) -> list[Split]:
+    def splits(self) -> list[TaskSplit]:
         """One split per fold."""
-        return [Split(one.name) for one in self.folds]
+        return [TaskSplit(one.name) for one in self.folds]
 
-    def files_of(self, split: Split) -> FoldFiles:
+    def files_of(self, split: TaskSplit) -> FoldFiles:
         """Return the files of a split."""
         return next(one for one in self.folds if one.name == split.name)
 
-    def parts(self, split: Split) -> Parts:
+    def parts(self, split: TaskSplit) -> SplitRows:
         """Read the files of a fold, with the same columns in all."""
         files = self.files_of(split)
         paths = files.paths
@@ -98,7 +98,7 @@ class FoldTask:
             raise FileError(bare, f"its rows have no query ids; other files of {files.name} do.")
         train = _joined(training)
         _refuse_leak(files, train, valid, test)
-        return Parts(train, valid, test)
+        return SplitRows(train, valid, test)
 
     def digest(self) -> str:
         """Return a hash of all files."""
@@ -222,7 +222,7 @@ def _rotated(folder: str) -> list[FoldFiles]:
     return folds
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[TaskRows]) -> TaskRows:
     """Return the rows of several files as one part."""
     if len(parts) == 1:
         return parts[0]
@@ -238,16 +238,16 @@ def _joined(parts: list[Part]) -> Part:
         if len({one.dtype.kind for one in ids}) > 1:
             ids = [one.astype(str).astype(object) for one in ids]
         qid = np.concatenate(ids)
-    return Part.of(X, np.concatenate([part.y for part in parts]), qid)
+    return TaskRows.of(X, np.concatenate([part.y for part in parts]), qid)
 
 
-def _part(path: str, data: Dataset) -> Part:
+def _part(path: str, data: Dataset) -> TaskRows:
     if data.y is None:
         raise FileError(path, "its rows have no labels.")
-    return Part.of(data.X, data.y, data.qid)
+    return TaskRows.of(data.X, data.y, data.qid)
 
 
-def _refuse_leak(files: FoldFiles, train: Part, valid: Part, test: Part) -> None:
+def _refuse_leak(files: FoldFiles, train: TaskRows, valid: TaskRows, test: TaskRows) -> None:
     """Refuse a fold whose test or validation queries are also in its training file."""
     if train.qid is None:
         return

@@ -11,24 +11,24 @@ import numpy as np
 from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError, about
-from crucial.lab.tasks import Split, Task, TaskLike
+from crucial.lab.tasks import Task, TaskLike, TaskSplit
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, between, check, lookup, refuse
 from crucial.types import Ints
 
 __all__ = [
     "PROTOCOLS",
+    "ExperimentProtocol",
     "GivenFolds",
     "HalfOfItems",
     "PlainFolds",
-    "Protocol",
     "ThreeWayFolds",
     "as_protocol",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protocol:
+class ExperimentProtocol:
     """How tasks are divided and rounds are chosen.
 
     Attributes
@@ -41,7 +41,7 @@ class Protocol:
 
     choose_by: str | Mapping[str, str] = "each"
 
-    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
         """Divide a task; the splits depend on its name and the seed, not on other tasks."""
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreeWayFolds(Protocol):
+class ThreeWayFolds(ExperimentProtocol):
     """Folds that take turns: one to test, the next to validate, the others to train.
 
     With five, this is the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt
@@ -121,7 +121,7 @@ class ThreeWayFolds(Protocol):
     def _division(self) -> str:
         return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
         """Return one split per fold."""
         fold = _dealt(self._in_memory(task), self.n_folds, seed)
         found = []
@@ -129,12 +129,12 @@ class ThreeWayFolds(Protocol):
             after = (k + 1) % self.n_folds
             rest = np.flatnonzero((fold != k) & (fold != after))
             valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
-            found.append(Split(f"fold {k + 1}", rest, valid, test))
+            found.append(TaskSplit(f"fold {k + 1}", rest, valid, test))
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ValidShare(Protocol):
+class _ValidShare(ExperimentProtocol):
     """A protocol that can set a share of the training part aside to validate."""
 
     valid: float = 0.0
@@ -176,7 +176,7 @@ class PlainFolds(_ValidShare):
     def _division(self) -> str:
         return f"{self.n_folds} folds, {self.n_folds - 1} to train{self._aside}, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
         """Return one split per fold."""
         held = self._in_memory(task)
         fold = _dealt(held, self.n_folds, seed)
@@ -185,7 +185,7 @@ class PlainFolds(_ValidShare):
         for k in range(self.n_folds):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             train, valid = _set_aside(held, train, self.valid, random)
-            found.append(Split(f"fold {k + 1}", train, valid, test))
+            found.append(TaskSplit(f"fold {k + 1}", train, valid, test))
         return found
 
 
@@ -214,7 +214,7 @@ class HalfOfItems(_ValidShare):
         times = f", {self.repeats} times" if self.repeats > 1 else ""
         return f"half of every list's items to train{self._aside}, the other half to test{times}"
 
-    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
         """Return one split per repeat."""
         held = self._in_memory(task)
         small = held.groups.sizes < (4 if self.valid else 2)
@@ -232,21 +232,21 @@ class HalfOfItems(_ValidShare):
             if self.valid:
                 inside = Groups.from_qid(held.groups.codes[train], len(train))
                 train, valid = _cut_lists(train, inside, self.valid, random)
-            found.append(Split(f"half {number + 1}", train, valid, test))
+            found.append(TaskSplit(f"half {number + 1}", train, valid, test))
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenFolds(Protocol):
+class GivenFolds(ExperimentProtocol):
     """Folds that come with the data, as LETOR's: files to train, validate and test."""
 
     @property
     def _division(self) -> str:
         return "the folds that came with the data"
 
-    def splits(self, task: TaskLike, seed: int) -> list[Split]:
+    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
         """Return the folds of the task."""
-        folds: list[Split] | None = getattr(task, "splits", None)
+        folds: list[TaskSplit] | None = getattr(task, "splits", None)
         if folds is None:
             raise ParameterError(
                 f"task {task.name!r} has no folds; read it with "
@@ -256,7 +256,7 @@ class GivenFolds(Protocol):
 
 
 #: Protocols by name.
-PROTOCOLS: dict[str, Protocol] = {
+PROTOCOLS: dict[str, ExperimentProtocol] = {
     "five-folds": ThreeWayFolds(n_folds=5),
     "four-folds": PlainFolds(n_folds=4),
     "half-of-items": HalfOfItems(),
@@ -264,9 +264,9 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def as_protocol(protocol: str | Protocol) -> Protocol:
+def as_protocol(protocol: str | ExperimentProtocol) -> ExperimentProtocol:
     """Return a protocol, given as such or by name."""
-    if isinstance(protocol, Protocol):
+    if isinstance(protocol, ExperimentProtocol):
         return protocol
     if isinstance(protocol, str):
         return lookup(PROTOCOLS, protocol, "protocol")

@@ -14,7 +14,7 @@ from crucial.lab.row_comparison import RowComparison
 from crucial.measures.base import EMPTY
 from crucial.measures.defaults import default_measure
 from crucial.measures.evaluation import evaluate
-from crucial.measures.judged import TIES, Judged, as_numbers
+from crucial.measures.judged import TIES, JudgedLists, as_numbers
 from crucial.measures.names import Measures, get_measures
 from crucial.measures.paired import TESTS
 from crucial.measures.row_intervals import RowSampling
@@ -94,7 +94,7 @@ def compare_rankings(
     check("compare_rankings", "test", test, one_of(*TESTS))
     check("compare_rankings", "level", level, between(0.0, 1.0, low_open=True))
     check("compare_rankings", "resamples", resamples, none_or(at_least(10)))
-    judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    judged = JudgedLists.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
     scores: dict[str, Floats] = {}
     for name, one in named.items():
         with about(f"ranking {name!r}"):

@@ -10,11 +10,11 @@ __all__ = [
     "Cell",
     "CellMeasure",
     "CellStages",
+    "ExperimentSettings",
     "Key",
     "MeasureRecord",
     "RankerRecord",
     "SessionRecord",
-    "Settings",
     "TaskRecord",
     "key_of",
 ]
@@ -53,7 +53,7 @@ class SessionRecord(TypedDict):
     versions: dict[str, str]
 
 
-class Settings(TypedDict):
+class ExperimentSettings(TypedDict):
     """Everything that decides the numbers of an experiment."""
 
     format: int

@@ -11,7 +11,7 @@ from crucial.lab.comparison_result import Comparison, Difference
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import interval_notes
 from crucial.measures.intervals import Interval
-from crucial.measures.judged import Judged
+from crucial.measures.judged import JudgedLists
 from crucial.measures.row_intervals import (
     ROW_TESTS,
     RowSampling,
@@ -44,7 +44,7 @@ class RowComparison:
 
     def __init__(
         self,
-        judged: Judged,
+        judged: JudgedLists,
         scores: Mapping[str, Floats] | Callable[[str], Mapping[str, Floats]],
         base: str,
         sampling: RowSampling,

@@ -24,7 +24,7 @@ from crucial.data.row_tables import Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
-from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, padded
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.folds import make_folds
 from crucial.measures.base import Measure
@@ -394,7 +394,7 @@ class StabilitySelection(HtmlResult):
         stable = self.support()
         for j in order[self.shares[order] > 0].tolist():
             mark = "stable" if stable[j] else ""
-            lines.append(f"{shown(self.names[j], 24)} {self.shares[j]:.2f} {mark}".rstrip())
+            lines.append(f"{padded(self.names[j], 24)} {self.shares[j]:.2f} {mark}".rstrip())
         never = [self.names[j] for j in np.flatnonzero(self.shares == 0)]
         if never:
             lines.append(f"never chosen: {listed(never)}")

@@ -23,7 +23,7 @@ import msgspec
 from crucial.data.append_log import AppendLog, Entry, LogKind, open_locked, read_log
 from crucial.data.files import atomic_write, os_reason
 from crucial.errors import DataError, FileError
-from crucial.lab.records import Cell, CellMeasure, Key, Settings, key_of
+from crucial.lab.records import Cell, CellMeasure, ExperimentSettings, Key, key_of
 from crucial.model.text import printable
 from crucial.types import PathLike
 
@@ -65,7 +65,7 @@ class ResultFolder:
         self._cells: dict[Key, Cell] = {}
         self._log: AppendLog | None = None
 
-    def settings(self) -> Settings | None:
+    def settings(self) -> ExperimentSettings | None:
         """Return the settings of the experiment, or None if there is none yet."""
         if not os.path.exists(self._settings_path):
             return None
@@ -82,12 +82,12 @@ class ResultFolder:
                 f"is not an experiment of format {FORMAT}; it may come from another version.",
             )
         try:
-            msgspec.convert(found, Settings)
+            msgspec.convert(found, ExperimentSettings)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise FileError(
                 self._settings_path, f"is damaged: {printable(str(error), 200)}."
             ) from error
-        return cast(Settings, found)
+        return cast(ExperimentSettings, found)
 
     def cells(self) -> dict[Key, Cell]:
         """Read every finished cell; of a failure that was tried again, the last one."""
@@ -112,7 +112,7 @@ class ResultFolder:
         return True
 
     @contextmanager
-    def opened(self, settings: Settings) -> Iterator[dict[Key, Cell]]:
+    def opened(self, settings: ExperimentSettings) -> Iterator[dict[Key, Cell]]:
         """Lock the folder to continue the experiment; yields the cells that are finished.
 
         Raises
@@ -156,7 +156,9 @@ class ResultFolder:
         self._log.append(cast(Entry, cell))
 
 
-def _merged(path: str, old: Settings | None, new: Settings) -> Settings:
+def _merged(
+    path: str, old: ExperimentSettings | None, new: ExperimentSettings
+) -> ExperimentSettings:
     """Add new tasks and rankers to the settings; refuse different ones under a known name."""
     if old is None:
         return new
@@ -172,7 +174,7 @@ def _merged(path: str, old: Settings | None, new: Settings) -> Settings:
             if name in known and known[name] != one:
                 raise _refused(path, f"another {word} {name!r}", *_differing(known[name], one))
         merged[what] = {**known, **now[what]}
-    return cast(Settings, merged)
+    return cast(ExperimentSettings, merged)
 
 
 def _differing(old: object, new: object, place: str = "") -> tuple[str, object, object]:

@@ -20,11 +20,11 @@ from crucial.feedback.labels import check_labels
 from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
 
-__all__ = ["Part", "Parts", "Split", "Task", "TaskLike", "as_tasks"]
+__all__ = ["SplitRows", "Task", "TaskLike", "TaskRows", "TaskSplit", "as_tasks"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TaskRows:
     """Rows to train on, to validate on or to test on.
 
     Attributes
@@ -42,22 +42,22 @@ class Part:
     qid: NDArray[np.generic] | None
 
     @classmethod
-    def of(cls, X: Table, y: Floats, qid: NDArray[np.generic] | None) -> Part:
+    def of(cls, X: Table, y: Floats, qid: NDArray[np.generic] | None) -> TaskRows:
         """Group the rows by query."""
         return cls(X, y, Groups.from_qid(qid, len(y)), qid)
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class SplitRows:
     """The parts of a split; ``valid`` is None where nothing is chosen."""
 
-    train: Part
-    valid: Part | None
-    test: Part
+    train: TaskRows
+    valid: TaskRows | None
+    test: TaskRows
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class TaskSplit:
     """One way to divide a task.
 
     Attributes
@@ -79,7 +79,7 @@ class TaskLike(Protocol):
     def name(self) -> str:
         """Name of the task."""
 
-    def parts(self, split: Split) -> Parts:
+    def parts(self, split: TaskSplit) -> SplitRows:
         """Return the rows of every part."""
 
     def digest(self) -> str:
@@ -135,16 +135,16 @@ class Task:
         """The queries."""
         return Groups.from_qid(self.qid, len(self.y))
 
-    def parts(self, split: Split) -> Parts:
+    def parts(self, split: TaskSplit) -> SplitRows:
         """Return the rows of every part."""
         assert split.train is not None
         assert split.test is not None
         valid = None if split.valid is None else self._take(split.valid)
-        return Parts(self._take(split.train), valid, self._take(split.test))
+        return SplitRows(self._take(split.train), valid, self._take(split.test))
 
-    def _take(self, rows: Ints) -> Part:
+    def _take(self, rows: Ints) -> TaskRows:
         qid = None if self.qid is None else self.qid[rows]
-        return Part.of(take_rows(self.X, rows), self.y[rows], qid)
+        return TaskRows.of(take_rows(self.X, rows), self.y[rows], qid)
 
     def digest(self) -> str:
         """Return a hash of the data; a run continues an experiment on the same data only."""
@@ -171,7 +171,7 @@ class Task:
         )
 
 
-_RULE = (
+_TASK_RULE = (
     "tasks must be a Task, a problem or data set with X, y and qid, a list of tasks, or a mapping "
     "from name to any of these or to (X, y) or (X, y, qid)"
 )
@@ -186,7 +186,7 @@ def as_tasks(tasks: object) -> list[TaskLike]:
     elif isinstance(tasks, Iterable) and not isinstance(tasks, str | bytes | np.ndarray):
         found = [_as_task(f"task {at}", one) for at, one in enumerate(tasks, start=1)]
     else:
-        raise ParameterError(f"{_RULE}. Got {type(tasks).__name__}.")
+        raise ParameterError(f"{_TASK_RULE}. Got {type(tasks).__name__}.")
     if not found:
         raise ParameterError("tasks is empty: give at least one.")
     seen: set[str] = set()
@@ -215,4 +215,4 @@ def _as_task(name: str, one: Any) -> TaskLike:
         return Task(name, one.X, one.y, one.qid)
     if isinstance(one, tuple) and len(one) in (2, 3):
         return Task(name, *one)
-    raise ParameterError(f"{_RULE}. Got {type(one).__name__} for {name!r}.")
+    raise ParameterError(f"{_TASK_RULE}. Got {type(one).__name__} for {name!r}.")

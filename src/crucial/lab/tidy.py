@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from crucial.data.files import atomic_write
 from crucial.data.formats.cells import sheet_cell
 from crucial.errors import FileError
-from crucial.inspection.results import Frame, as_frame, plain
+from crucial.inspection.results import Frame, as_frame, json_value
 from crucial.types import PathLike
 
 __all__ = ["Row", "columns_of", "frame_of", "write_rows"]
@@ -52,7 +52,7 @@ def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
     if name.endswith((".csv", ".tsv")):
         data = _as_csv(rows, "," if name.endswith(".csv") else "\t")
     elif name.endswith(".json"):
-        data = (json.dumps(plain(list(rows)), indent=1, allow_nan=False) + "\n").encode()
+        data = (json.dumps(json_value(list(rows)), indent=1, allow_nan=False) + "\n").encode()
     elif name.endswith((".parquet", ".pq")):
         data = _as_parquet(path, rows)
     else:
@@ -67,7 +67,7 @@ def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
     writer = csv.writer(text, delimiter=mark, lineterminator="\n")
     writer.writerow(map(sheet_cell, columns))
     for row in zip(*columns.values()):
-        cells = ["" if (one := plain(value)) is None else one for value in row]
+        cells = ["" if (one := json_value(value)) is None else one for value in row]
         writer.writerow(map(sheet_cell, cells))
     return text.getvalue().encode("utf-8", "surrogateescape")
 
@@ -79,7 +79,7 @@ def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
         from pyarrow.parquet import write_table
     except ImportError as error:
         raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
-    columns = {name: [plain(one) for one in some] for name, some in columns_of(rows).items()}
+    columns = {name: [json_value(one) for one in some] for name, some in columns_of(rows).items()}
     for name, values in columns.items():
         if len({type(one) for one in values if one is not None} - {int, float}) > 1:
             columns[name] = [None if one is None else str(one) for one in values]

@@ -31,7 +31,7 @@ __all__ = [
 # Steps of FISTA between two attempts of Newton's method.
 _BLOCK = 10
 # Newton's steps in one attempt, and the iterations of conjugate gradients in one of them.
-_NEWTON, _INNER = 8, 250
+_NEWTON_STEPS, _INNER = 8, 250
 # Newton's steps for the last digits, at most.
 _POLISH = 50
 # How far to go along a step of Newton's method, at most.
@@ -142,10 +142,10 @@ def minimise_l1(
     best = problem.at(np.zeros(len(shrink)) if start is None else start)
     steps, rate = 0, 1.0
     while len(shrink):
-        best = _newton(problem, best, tol)
+        best = _newton_in_block(problem, best, tol)
         if problem.left(best) <= tol:
             # All digits, so that the order of the rows changes none; this may uncover a column.
-            best = _newton(problem, best, 0.0)
+            best = _newton_in_block(problem, best, 0.0)
             if problem.left(best) <= tol:
                 break
         if steps >= max_iter:
@@ -245,13 +245,13 @@ def _fista(problem: _Problem, best: _Point, rate: float, steps: int) -> tuple[_P
     return (best if found is None else problem.at(found)), rate
 
 
-def _newton(problem: _Problem, point: _Point, tol: float) -> _Point:
+def _newton_in_block(problem: _Problem, point: _Point, tol: float) -> _Point:
     """Take Newton's steps in the weights that are not 0, as long as the objective falls.
 
     With a ``tol`` above 0 they end early: where that is reached, or where other weights are
     further from their place than these.
     """
-    for _ in range(_NEWTON if tol > 0.0 else _POLISH):
+    for _ in range(_NEWTON_STEPS if tol > 0.0 else _POLISH):
         used = np.flatnonzero(point.w)
         slope = point.slope[used] + np.copysign(problem.shrink[used], point.w[used])
         steep = float(np.abs(slope).max(initial=0.0))

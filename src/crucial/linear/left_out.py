@@ -45,7 +45,7 @@ _CLOSE = 1e-5
 # Also those of which a 2 x 2 system may lose this share.
 _MOST_LOST = 1e-2
 # Numbers in the equations of pairs that are solved at once.
-_CELLS = 1 << 20
+_LEFT_OUT_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,10 @@ class _Equations:
         # (the mean of the others moves by both rows, which a third row stands for)
         removed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         removed[2] /= np.sqrt(max(1, len(self.rows) - 2))
-        pairs, step = np.column_stack([first, second]), max(1, _CELLS // max(1, len(right)) ** 2)
+        pairs, step = (
+            np.column_stack([first, second]),
+            max(1, _LEFT_OUT_CELLS // max(1, len(right)) ** 2),
+        )
         margins, reaches = np.empty(len(pairs)), np.empty(len(pairs))
         for at in range(0, len(pairs), step):
             part = pairs[at : at + step]

@@ -77,7 +77,7 @@ def l1_planes(
     found, found_value = w, np.inf
     centre, centre_value = w, np.inf
     bound, steps = 0.0, 0
-    planes = _Planes(len(w))
+    planes = _PushPlanes(len(w))
     while True:
         for at in (w, _INSIDE * centre + (1.0 - _INSIDE) * w)[: 2 if steps else 1]:
             height, by_score = loss(space.scores(at))
@@ -98,7 +98,7 @@ def l1_planes(
     return SparseMinimum(found, found_value, gap, gap, steps)
 
 
-class _Planes:
+class _PushPlanes:
     """Planes below the loss, ``heights - slopes w``."""
 
     def __init__(self, n_columns: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.kernels.exact_sums import ExactSum
-from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
+from crucial.measures.judged import TIES, JudgedLists, Ranking, as_numbers
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, VectorLike
 
@@ -163,7 +163,7 @@ class Measure(ABC):
         """Description of one query's value, gain and discount included."""
 
     @abstractmethod
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Check the labels and compute what depends on them alone."""
 
     @property
@@ -201,7 +201,7 @@ class Measure(ABC):
         """Whether the measure can use weights of rows."""
         return False
 
-    def refuse_labels(self, judged: Judged, bad: Bools, rule: str) -> None:
+    def refuse_labels(self, judged: JudgedLists, bad: Bools, rule: str) -> None:
         """Refuse labels that the measure cannot use, naming the first."""
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
@@ -235,7 +235,7 @@ class Measure(ABC):
         >>> auc([3.0, 2.0, 1.0]), auc([1.0, 1.0, 1.0])
         (1.0, 0.5)
         """
-        judged = Judged.from_labels(y, groups, sample_weight=sample_weight, ids=ids)
+        judged = JudgedLists.from_labels(y, groups, sample_weight=sample_weight, ids=ids)
         return Prepared(self, judged, ties=ties, empty=empty)
 
     def per_query(
@@ -279,7 +279,7 @@ class Prepared:
     def __init__(
         self,
         measure: Measure,
-        judged: Judged,
+        judged: JudgedLists,
         *,
         ties: str = "expected",
         empty: str | int = "skip",
@@ -344,7 +344,7 @@ class Relevance:
             return "the query's highest y"
         return "y > 0" if self.threshold is None else f"y >= {self.threshold:g}"
 
-    def of(self, judged: Judged) -> Bools:
+    def of(self, judged: JudgedLists) -> Bools:
         """Return which rows are relevant."""
         y = judged.y
         if not self.top:

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.kernels.elementary import exp2, log, log1p
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ragged import runs, size_classes, slots
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
@@ -169,7 +169,7 @@ class ExpectedReciprocalRank(Measure):
         most = "the data's highest y" if self.highest is None else f"{self.highest:g}"
         return f"expected reciprocal rank{at}, stop probability (2^y - 1)/2^max, max = {most}"
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the chance to stop at every row."""
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
         self.refuse_labels(judged, y < 0, "of at least 0, since 2^y - 1 is part of a chance")

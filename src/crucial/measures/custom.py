@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.errors import ParameterError, in_short
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.types import Floats
 
 __all__ = ["CustomMeasure"]
@@ -72,7 +72,7 @@ class CustomMeasure(Measure):
                 f"the measure {self.name} must return a number. Got {in_short(repr(value))}."
             ) from None
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Return a measure that calls the function query by query."""
         groups, with_id = judged.groups, _wants_qid(self.function)
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crucial.kernels.elementary import log, sigmoid
-from crucial.measures.judged import Judged
+from crucial.measures.judged import JudgedLists
 from crucial.measures.pairs import PairMeasure, levels_of
 from crucial.types import Floats, Ints
 
@@ -122,7 +122,7 @@ def t_test(statistic: float, freedom: float) -> float:
     return float(2.0 * stdtr(freedom, -abs(statistic)))
 
 
-def pair_share(measure: PairMeasure, judged: Judged, scores: Floats) -> PairShare:
+def pair_share(measure: PairMeasure, judged: JudgedLists, scores: Floats) -> PairShare:
     """Return the share of pairs in the right order, tied ones counted as the measure does.
 
     Parameters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.measures.base import EMPTY, Measure, Prepared
 from crucial.measures.intervals import Interval, RandomState, bootstrap_interval
-from crucial.measures.judged import TIES, Judged, Ranking, as_numbers
+from crucial.measures.judged import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.linear import weighted_sum
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.measures.row_intervals import RowSampling, row_interval
@@ -210,7 +210,7 @@ class Evaluation(HtmlResult):
         return self.notes()
 
 
-def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> float | None:
+def _unjudged_share(judged: JudgedLists, ranking: Ranking, depth: int | None) -> float | None:
     """Return the share of unjudged items in the first ``depth`` positions."""
     if judged.judged is None:
         return None
@@ -222,7 +222,7 @@ def _unjudged_share(judged: Judged, ranking: Ranking, depth: int | None) -> floa
 
 
 def measure_ranking(
-    judged: Judged,
+    judged: JudgedLists,
     scores: Floats,
     measures: Measures,
     *,
@@ -355,7 +355,7 @@ def evaluate(
     >>> found.results["auc"].interval_text, found.results["auc"].method
     ('0.0880 to 0.9985', 'DeLong from rows, symmetric on the logit scale')
     """
-    judged = Judged.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    judged = JudgedLists.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
     return measure_ranking(
         judged,
         as_numbers(scores, "scores", len(judged.y)),

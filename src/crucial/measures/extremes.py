@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.measures.base import RELEVANT, Aggregate, BoundMeasure, Measure, Relevance
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ragged import runs, size_classes, slots
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
@@ -70,7 +70,7 @@ class _FirstRelevant(Measure):
             out[query[batch]] = np.clip(mean, worth.min(axis=1), worth.max(axis=1))
         return out
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute which rows are relevant."""
         good = self.relevance.of(judged).astype(float)
         nothing = judged.per_query(good) == 0
@@ -170,7 +170,7 @@ class Coverage(Measure):
         """Relevance, in words."""
         return f"precision at the last relevant item ({self.relevance.text})"
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute which rows are relevant and their number per query."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)

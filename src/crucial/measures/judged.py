@@ -17,7 +17,7 @@ from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import Table, TieBlocks, sort_into_blocks
 from crucial.types import Bools, Floats, Ints, VectorLike
 
-__all__ = ["TIES", "Judged", "Ranking", "as_numbers"]
+__all__ = ["TIES", "JudgedLists", "Ranking", "as_numbers"]
 
 #: How tied scores are treated; see `crucial.evaluate`.
 TIES = ("expected", "trec")
@@ -50,7 +50,7 @@ def as_numbers(values: VectorLike, name: str, n_rows: int | None = None) -> Floa
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedLists:
     """Labels in lists, with everything about them that does not depend on scores.
 
     Attributes
@@ -85,7 +85,7 @@ class Judged:
         *,
         sample_weight: VectorLike | None = None,
         ids: VectorLike | None = None,
-    ) -> Judged:
+    ) -> JudgedLists:
         """Check labels, query ids (or `Groups`), weights and names."""
         labels = as_numbers(y, "y")
         n = len(labels)
@@ -184,7 +184,7 @@ class Ranking:
         equals (the earlier row where there are no names), as trec_eval does.
     """
 
-    def __init__(self, judged: Judged, scores: Floats, ties: str = "expected") -> None:
+    def __init__(self, judged: JudgedLists, scores: Floats, ties: str = "expected") -> None:
         self.judged, self.scores, self.ties = judged, scores, ties
         self._cut: dict[int | None, TieBlocks] = {}
 

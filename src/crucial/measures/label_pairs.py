@@ -9,7 +9,7 @@ import numpy as np
 from crucial.kernels.inversions import count_pairs, running, sum_higher
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.pairs import levels_of, weighted_levels
 from crucial.measures.ragged import runs
 from crucial.types import Floats, Ints
@@ -47,7 +47,7 @@ class IntegratedAUC(Measure):
         """A row of weight 2 counts as two rows, as a threshold too."""
         return True
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the weight of each threshold, and its sums up to every label."""
         n, threads = judged.n_queries, count_threads(None)
         weight = _scaled_weights(judged)
@@ -76,7 +76,7 @@ class IntegratedAUC(Measure):
         return BoundMeasure(values)
 
 
-def _scaled_weights(judged: Judged) -> Floats:
+def _scaled_weights(judged: JudgedLists) -> Floats:
     """Return the weights of rows, the largest of each query 1, so that no product overflows."""
     if judged.weight is None:
         return np.ones(len(judged.y))
@@ -138,7 +138,7 @@ class NeighbourAUC(Measure):
         """A pair weighs the product of its rows' weights."""
         return True
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Number the pairs of neighbouring labels, each a list of its own."""
         n, threads = judged.n_queries, count_threads(None)
         weight = None if judged.weight is None else _scaled_weights(judged)

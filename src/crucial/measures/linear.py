@@ -14,7 +14,7 @@ import numpy as np
 
 from crucial.kernels.elementary import exp2, log2
 from crucial.measures.base import RELEVANT, BoundMeasure, Measure, Relevance
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats
 
@@ -99,7 +99,7 @@ class NDCG(Measure):
             fall = f"1/log_{self.base:g}(i), 1 before position {self.base:g}"
         return f"NDCG{f' at {self.cutoff}' if self.cutoff else ''}, {gain}, discount {fall}"
 
-    def _gains(self, judged: Judged) -> Floats:
+    def _gains(self, judged: JudgedLists) -> Floats:
         """Return the gain of every row; a run's negative judgements are not relevant."""
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)
         self.refuse_labels(judged, y < 0, "of at least 0, since a gain is never negative")
@@ -110,7 +110,7 @@ class NDCG(Measure):
         # Only the ratio matters; this keeps the sum of a list finite.
         return y / y.max() if y.max() > 1e200 else y
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute gains, discounts and the best possible sum."""
         gains, n = self._gains(judged), judged.n_queries
         weights = discounts(min(judged.longest, self.cutoff or judged.longest), self.base)
@@ -131,10 +131,10 @@ class _Binary(Measure):
     relevance: Relevance = RELEVANT
 
     @abstractmethod
-    def _weights(self, judged: Judged) -> Floats:
+    def _weights(self, judged: JudgedLists) -> Floats:
         """Return the weights of positions 1, 2, ..."""
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute which rows are relevant and the weights of positions."""
         good, weights = self.relevance.of(judged).astype(float), self._weights(judged)
         scale = np.where(judged.per_query(good) > 0, 1.0, np.nan)
@@ -157,7 +157,7 @@ class Precision(_Binary):
         """Cutoff and relevance, in words."""
         return f"share of relevant items ({self.relevance.text}) in the first {self.cutoff}"
 
-    def _weights(self, judged: Judged) -> Floats:
+    def _weights(self, judged: JudgedLists) -> Floats:
         return np.full(min(self.cutoff, judged.longest), 1.0 / self.cutoff)
 
 
@@ -177,7 +177,7 @@ class RankBiasedPrecision(_Binary):
         at = f" at {self.cutoff}" if self.cutoff else ""
         return f"rank-biased precision{at}, p = {self.persistence:g}, of {self.relevance.text}"
 
-    def _weights(self, judged: Judged) -> Floats:
+    def _weights(self, judged: JudgedLists) -> Floats:
         length = min(judged.longest, self.cutoff or judged.longest)
         # (by multiplication: powers differ in their last digit between CPUs)
         reached = np.multiply.accumulate([1.0, *[self.persistence] * (length - 1)])[:length]
@@ -198,7 +198,7 @@ class Recall(Measure):
             f"share of all relevant items ({self.relevance.text}) found in the first {self.cutoff}"
         )
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         weights = np.ones(min(self.cutoff, judged.longest))
@@ -228,7 +228,7 @@ class Persistence(Measure):
         """Cutoff, in words."""
         return f"share of the {self.cutoff} highest-labelled items found in the first {self.cutoff}"
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Keep how likely every item is to be one of the highest k."""
         # (a run's negative judgements are not relevant, as everywhere)
         y = judged.y if judged.retrieved is None else np.maximum(judged.y, 0.0)

@@ -26,7 +26,7 @@ SAME = 1e-12
 _ALL_SIGNS = 14
 
 #: Signs drawn at a time.
-_AT_ONCE = 4_000_000
+_PAIRS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _flip_signs(amounts: Floats, resamples: int, seed: int) -> tuple[float, bool
         sums = row_sums(1.0 - 2.0 * bits, moving)
         return float(np.mean(np.abs(sums) >= bar)), True
     random = generator("compare", seed)
-    hits, left, rows = 0, resamples, max(1, _AT_ONCE // len(moving))
+    hits, left, rows = 0, resamples, max(1, _PAIRS_AT_ONCE // len(moving))
     while left:
         count = min(rows, left)
         signs = random.integers(0, 2, (count, len(moving)), np.int8)

@@ -15,7 +15,7 @@ import numpy as np
 from crucial.kernels.inversions import count_pairs, running
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ragged import runs
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats, Ints
@@ -25,7 +25,7 @@ __all__ = ["PairMeasure", "count_all_pairs", "levels_of", "weighted_levels"]
 _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 
 
-def levels_of(judged: Judged, y: Floats) -> Ints:
+def levels_of(judged: JudgedLists, y: Floats) -> Ints:
     """Return the labels as 0, 1, 2, ... inside each query."""
     blocks = judged.sort(y)
     first = runs(blocks.query)
@@ -36,7 +36,7 @@ def levels_of(judged: Judged, y: Floats) -> Ints:
     return out
 
 
-def weighted_levels(judged: Judged) -> tuple[Ints, Ints]:
+def weighted_levels(judged: JudgedLists) -> tuple[Ints, Ints]:
     """Return the labels as 0, 1, 2, ... and how many there are in each query.
 
     Labels that only rows of weight 0 have are not counted.
@@ -106,7 +106,7 @@ class PairMeasure(Measure):
         """A pair weighs the product of its rows' weights."""
         return True
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the levels of the labels and the weight of the pairs of each query."""
         n, threads = judged.n_queries, count_threads(None)
         y = judged.y if self.relevance is None else self.relevance.of(judged).astype(float)
@@ -148,7 +148,7 @@ class PairMeasure(Measure):
         return BoundMeasure(values, (total if all_pairs is None else all_pairs) * scale**2)
 
 
-def _count_comparable(judged: Judged, level: Ints, weight: Floats | None) -> Floats:
+def _count_comparable(judged: JudgedLists, level: Ints, weight: Floats | None) -> Floats:
     """Return the weight of the pairs with different levels, per query."""
     n_levels = np.zeros(judged.n_queries, np.int64)
     np.maximum.at(n_levels, judged.codes, level + 1)
@@ -161,7 +161,7 @@ def _count_comparable(judged: Judged, level: Ints, weight: Floats | None) -> Flo
     return pairs.astype(np.float64, copy=False)
 
 
-def count_all_pairs(judged: Judged, weight: Floats | None) -> Floats:
+def count_all_pairs(judged: JudgedLists, weight: Floats | None) -> Floats:
     """Return the weight of all pairs of rows, per query."""
     if weight is None:
         size = judged.groups.sizes.astype(np.float64)
@@ -171,7 +171,7 @@ def count_all_pairs(judged: Judged, weight: Floats | None) -> Floats:
     return judged.per_query(_scattered(inside * running(inside, starts, False), judged))
 
 
-def _scattered(values: Floats, judged: Judged) -> Floats:
+def _scattered(values: Floats, judged: JudgedLists) -> Floats:
     """Return values in the order of the lists as values of rows."""
     out = np.empty_like(values)
     out[judged.groups.order] = values

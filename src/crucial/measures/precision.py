@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.measures.base import RELEVANT, BoundMeasure, Measure, Relevance
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ranking import TieBlocks
 from crucial.types import Floats
 
@@ -66,7 +66,7 @@ class AveragePrecision(Measure):
         at = f" at {self.cutoff}" if self.cutoff else ""
         return f"average precision{at} of relevant items ({self.relevance.text})"
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute which rows are relevant and their number per query."""
         good = self.relevance.of(judged).astype(float)
         total = judged.per_query(good)

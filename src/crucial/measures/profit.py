@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.linear import weighted_sum
 from crucial.types import Floats
 
@@ -41,7 +41,7 @@ class Profit(Measure):
         """Cutoff and cost, in words."""
         return f"sum of the labels of the first {self.cutoff} less {self.cost:g} for each"
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Keep the amounts and the cost of each list."""
         n = judged.n_queries
         large = np.flatnonzero(np.abs(judged.y) > _LARGEST)

@@ -28,7 +28,7 @@ from crucial.measures.delong import (
     variance,
 )
 from crucial.measures.intervals import Interval, RandomState, drawn_interval, generator
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.pairs import PairMeasure
 from crucial.types import Floats, Ints
 
@@ -96,7 +96,7 @@ def _of_measure(measure: PairMeasure, ends: tuple[float, float]) -> tuple[float,
 
 def row_interval(
     measure: Measure,
-    judged: Judged,
+    judged: JudgedLists,
     scores: Floats,
     sampling: RowSampling = _DEFAULTS,
     rows: Ints | None = None,
@@ -151,7 +151,7 @@ def row_interval(
 
 def row_difference(
     measure: Measure,
-    judged: Judged,
+    judged: JudgedLists,
     first: Floats,
     second: Floats,
     sampling: RowSampling = _DEFAULTS,
@@ -255,7 +255,7 @@ def _draws(n_rows: int) -> tuple[int, int]:
 
 def _drawer(
     measure: Measure,
-    judged: Judged,
+    judged: JudgedLists,
     rankings: Sequence[Floats],
     sampling: RowSampling,
 ) -> Callable[[int], Floats]:

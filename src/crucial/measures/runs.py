@@ -15,7 +15,7 @@ from crucial.data.words import as_objects, name_places
 from crucial.errors import DataError, DataWarning
 from crucial.measures.evaluation import Evaluation, measure_ranking
 from crucial.measures.intervals import RandomState
-from crucial.measures.judged import Judged, as_numbers
+from crucial.measures.judged import JudgedLists, as_numbers
 from crucial.measures.names import Measures
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
@@ -108,7 +108,7 @@ def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None
                         f"the second time in row {row}.")  # fmt: skip
 
 
-def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[Judged, Floats, int, int]:
+def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[JudgedLists, Floats, int, int]:
     """Join a run and its judgements: one row per retrieved or judged document.
 
     Parameters
@@ -164,7 +164,7 @@ def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[Judged, Floats, int, int]
     query = np.concatenate((run_query[known], judged_query[left]))
     groups = _numbered_groups(name_places(names)[query], as_objects(sorted(names)))
     ids = as_objects(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
-    judged = Judged(
+    judged = JudgedLists(
         np.concatenate((np.where(found, label[match], 0.0), label[left])),
         groups,
         ids=ids,
@@ -182,13 +182,13 @@ def _numbered_groups(numbers: Ints, names: Ids) -> Groups:
     return replace(groups, ids=names[groups.ids])
 
 
-def _only(judged: Judged, scores: Floats, keep: Bools) -> tuple[Judged, Floats]:
+def _only(judged: JudgedLists, scores: Floats, keep: Bools) -> tuple[JudgedLists, Floats]:
     """Return the rows to keep."""
     if judged.ids is None or judged.retrieved is None or judged.judged is None:
         raise TypeError("only a judged run can be cut down")
     groups = _numbered_groups(judged.codes[keep], judged.groups.ids)
     parts = (judged.ids[keep], judged.retrieved[keep], judged.judged[keep])
-    return Judged(judged.y[keep], groups, None, *parts), scores[keep]
+    return JudgedLists(judged.y[keep], groups, None, *parts), scores[keep]
 
 
 def evaluate_run(

@@ -15,7 +15,7 @@ from crucial.errors import ParameterError
 from crucial.kernels.inversions import count_pairs
 from crucial.kernels.threads import count_threads
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.linear import weighted_sum
 from crucial.measures.pairs import count_all_pairs, levels_of
 from crucial.measures.ragged import runs
@@ -77,7 +77,7 @@ class TopLoss(Measure):
         """A missed row counts its weight, a pair in the wrong order the product of two."""
         return True
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute each item's chance to be of the true best K, and the sizes of the lists."""
         if judged.weight is not None and self.ordered and self.standard == "attained":
             raise ParameterError(
@@ -134,7 +134,7 @@ class _Lists:
     undefined: Bools
 
     @classmethod
-    def of(cls, judged: Judged, truth: TieBlocks, cutoff: int) -> _Lists:
+    def of(cls, judged: JudgedLists, truth: TieBlocks, cutoff: int) -> _Lists:
         """Compute them from the labels in falling order."""
         n = judged.n_queries
         weight = np.ones(len(judged.y)) if judged.weight is None else judged.weight
@@ -162,7 +162,7 @@ class _Lists:
 
 
 def _largest(
-    lists: _Lists, judged: Judged, ordered: bool, standard: Literal["paper", "attained"] | None
+    lists: _Lists, judged: JudgedLists, ordered: bool, standard: Literal["paper", "attained"] | None
 ) -> Floats:
     """Return the value of each list that a standardised loss is divided by."""
     if standard == "attained":
@@ -179,7 +179,7 @@ def _largest(
     return np.asarray(order + lists.outside / lists.size * most)
 
 
-def _attained(lists: _Lists, judged: Judged, ordered: bool) -> Floats:
+def _attained(lists: _Lists, judged: JudgedLists, ordered: bool) -> Floats:
     """Return the largest loss over all choices and orders of the predicted best K.
 
     A choice of K rows loses what is due outside it and, in the worst order, the pairs of

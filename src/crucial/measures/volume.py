@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.pairs import weighted_levels
 from crucial.measures.ragged import runs, size_classes, slots
 from crucial.measures.ranking import TieBlocks
@@ -83,7 +83,7 @@ class VolumeUnderSurface(Measure):
         """An item is drawn by its weight."""
         return True
 
-    def bind(self, judged: Judged) -> BoundMeasure:
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the levels of the labels, and refuse too many."""
         level, n_levels = weighted_levels(judged)
         most = int(n_levels.max(initial=0))

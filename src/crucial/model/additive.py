@@ -18,7 +18,7 @@ from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
 from crucial.model.text import printable
-from crucial.model.tree_sums import PairTable, TreeSums
+from crucial.model.tree_sums import PairTerm, TreeSums
 from crucial.model.tree_text import boosted_lines
 from crucial.model.weak import (
     Affine,
@@ -325,7 +325,7 @@ class AdditiveRanker(RoundsModel):
         """Thresholds and values of what trees of one feature add up to."""
         return {} if self.tree_sums is None else self.tree_sums.one_feature()
 
-    def pair_tables(self) -> list[PairTable]:
+    def pair_tables(self) -> list[PairTerm]:
         """Return what pairs of features add to the score, where trees have two features."""
         return [] if self.tree_sums is None else self.tree_sums.pair_tables()
 

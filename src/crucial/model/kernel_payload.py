@@ -16,7 +16,7 @@ from crucial.parameters import refuse
 __all__ = ["KernelPayload"]
 
 
-class _Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _KernelColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranker: ScaledFeature
     scale: float
     offset: float
@@ -40,7 +40,7 @@ class KernelPayload(
     n_features: int
     feature_names: list[str] | None
     kernel: _Kernel
-    columns: list[_Column]
+    columns: list[_KernelColumn]
     support: list[list[float]]
     rows: list[int]
     coefficients: list[float]
@@ -62,7 +62,7 @@ class KernelPayload(
             model.n_features,
             names,
             kernel,
-            [_Column(one.ranker, one.scale, one.offset) for one in model.columns],
+            [_KernelColumn(one.ranker, one.scale, one.offset) for one in model.columns],
             model.support.tolist(),
             model.rows.tolist(),
             model.coefficients.tolist(),

@@ -13,7 +13,7 @@ from crucial.model.export.regions import Answer, region_tree
 
 __all__ = ["row_function"]
 
-_MAX_NODES = 20_000  # about half a second of compiling; larger models are scored by tables
+_MAX_CODE_NODES = 20_000  # about half a second of compiling; larger models are scored by tables
 _MAX_DEPTH = 24  # (Python reads up to about 90 nested brackets)
 
 
@@ -41,7 +41,7 @@ def row_function(form: ScoreForm) -> Callable[[Sequence[float]], float] | None:
     """
     nodes = sum(len(step.thresholds) for step in form.steps)
     nodes += sum(len(tree.features) for tree in form.trees) + 4 * len(form.pieces)
-    if nodes > _MAX_NODES or not all(map(_countable, form.trees)):
+    if nodes > _MAX_CODE_NODES or not all(map(_countable, form.trees)):
         return None
     space: dict[str, Callable[[Sequence[float]], float]] = {}
     # (the code is made of the names below and of numbers written by repr)

@@ -14,18 +14,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.tree_scores import Cells, NodeTable, ValueTables
+from crucial.kernels.tree_scores import NodeTable, ThresholdCells, ValueTables
 from crucial.model.tree import Tree
 from crucial.types import Floats, Reals
 
-__all__ = ["PairTable", "TreeSums"]
+__all__ = ["PairTerm", "TreeSums"]
 
 _NEVER = 0xFFFF  # a cut that no cell is above
 _EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
-class PairTable:
+class PairTerm:
     """What two features add to the score together.
 
     Attributes
@@ -91,7 +91,7 @@ class TreeSums:
         return float(sum(np.abs(one).max() for one in values)) / float(lowest.min()) <= _EXACT
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _cells(self) -> ThresholdCells:
         """All thresholds of the trees."""
         cuts: dict[int, set[float]] = {}
         for tree in self.trees:
@@ -101,7 +101,7 @@ class TreeSums:
                     own.add(threshold)
         features = sorted(cuts)
         thresholds = [np.array([-np.inf, *sorted(cuts[f])]) for f in features]
-        return Cells(
+        return ThresholdCells(
             np.array(features, np.int64),
             np.concatenate(thresholds),
             np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
@@ -186,14 +186,14 @@ class TreeSums:
                 out[features[0]] = cuts, np.asarray(values)
         return out
 
-    def pair_tables(self) -> list[PairTable]:
+    def pair_tables(self) -> list[PairTerm]:
         """Return what trees of two features add up to, one table per pair."""
         out = []
         for features, numbers in self.by_features.items():
             if len(features) == 2:
                 a, b = (self._cuts(numbers, feature) for feature in features)
                 values = sum(self._grid(number, [a, b], features) for number in numbers)
-                out.append(PairTable((features[0], features[1]), (a, b), np.asarray(values)))
+                out.append(PairTerm((features[0], features[1]), (a, b), np.asarray(values)))
         return out
 
     @cached_property
@@ -233,7 +233,7 @@ class TreeSums:
         )
 
     @staticmethod
-    def _map(cells: Cells, slot: int, cuts: Floats) -> NDArray[np.uint16]:
+    def _map(cells: ThresholdCells, slot: int, cuts: Floats) -> NDArray[np.uint16]:
         """Return the cell among some thresholds of a feature for each of its cells."""
         own = cells.thresholds[cells.starts[slot] : cells.starts[slot + 1]]
         inside = np.searchsorted(cuts, own[1:], "right") + 1

@@ -13,7 +13,7 @@ from crucial.types import Floats, Ints, Numbers
 
 __all__ = ["TreeWalk"]
 
-_CELLS = 1 << 14  # (tree, row) pairs that are walked at a time: they stay in the cache
+_WALK_CELLS = 1 << 14  # (tree, row) pairs that are walked at a time: they stay in the cache
 _MAX_NODES = 200_000
 #: Feature, threshold, place of the left child, value and depth of a node.
 _Node: TypeAlias = "tuple[int, float, int, float, int]"
@@ -94,7 +94,7 @@ class TreeWalk:
         x[:k][missing], x[k:][missing] = -np.inf, np.inf
         cells, first, rows = x.ravel(), self.feature * n, np.arange(n)
         leaves = np.empty((len(self.roots), n))
-        step = max(1, _CELLS // n)
+        step = max(1, _WALK_CELLS // n)
         for begin in range(0, len(self.roots), step):
             part = slice(begin, begin + step)
             node = np.broadcast_to(self.roots[part, None], leaves[part].shape)

@@ -26,7 +26,7 @@ from crucial.types import Bools, Floats
 
 __all__ = [
     "FittedState",
-    "RowLoss",
+    "RegressionLoss",
     "SurrogateLoss",
     "SurrogateState",
     "labelled_rows",
@@ -153,7 +153,7 @@ class _Regression(Objective):
         return {"risk": cast(FittedState, potentials.pairs).risk}
 
 
-class RowLoss(_Regression):
+class RegressionLoss(_Regression):
     """The weighted mean of a loss over rows.
 
     Parameters

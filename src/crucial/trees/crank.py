@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from crucial.kernels.products import dot
 from crucial.measures.label_pairs import threshold_sums
 from crucial.trees.grow import Node
-from crucial.trees.scan import Cells, Sides
-from crucial.trees.splitters import Split, Splitter
+from crucial.trees.scan import NodeCells, Sides
+from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
 
@@ -142,8 +142,8 @@ class MedianTask:
         return bool(self._label[node.rows[0]] != self._label[node.rows[-1]])
 
     def choose(
-        self, nodes: list[Node], cells: Cells, splitter: Splitter
-    ) -> list[tuple[Split, float] | None]:
+        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
+    ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
         weight = self._weight[cells.rows]
         good = np.concatenate(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import NOISE, TIE
 
@@ -37,7 +37,7 @@ class Cut:
     place: int
     missing: bool
 
-    def above(self, rows: TreeRows, places: NDArray[np.uint32]) -> Bools:
+    def above(self, rows: NodeRows, places: NDArray[np.uint32]) -> Bools:
         """Return which rows are above."""
         codes = rows.bins.codes[self.slot, places]
         absent = codes == rows.bins.n_bins[self.slot]
@@ -104,7 +104,7 @@ class _Half:
 
 
 def best_two_levels(
-    rows: TreeRows, places: NDArray[np.uint32], surplus: Floats, slots: Ints
+    rows: NodeRows, places: NDArray[np.uint32], surplus: Floats, slots: Ints
 ) -> TwoLevels | None:
     """Return the best tests of a box, the first of equal ones; None if no test gains anything.
 

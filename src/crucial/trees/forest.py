@@ -10,7 +10,7 @@ import numpy as np
 from crucial.kernels.threads import run_all
 from crucial.trees.grow import Node
 from crucial.trees.sampling import ClassSampler
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.types import Bytes, Floats
 
 __all__ = ["grow_forest", "tree_generator"]
@@ -25,7 +25,7 @@ def tree_generator(seed: int, tree: int) -> np.random.Generator:
 
 
 def grow_forest(
-    rows: TreeRows,
+    rows: NodeRows,
     classes: Bytes,
     grow_tree: GrowTree,
     n_trees: int,

@@ -1,6 +1,6 @@
 """Grow a ranking tree level by level.
 
-A `Task` decides what every node should tell apart, and which of the splits to make; a
+A `TreeTask` decides what every node should tell apart, and which of the splits to make; a
 `Splitter` finds the splits. Leaves are ranked from left to right, the best first.
 """
 
@@ -13,11 +13,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.trees.scan import Cells, NodeTest
-from crucial.trees.splitters import Split, Splitter
+from crucial.trees.scan import NodeCells, NodeTest
+from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Floats
 
-__all__ = ["Node", "Task", "grow"]
+__all__ = ["Node", "TreeTask", "grow"]
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Node:
         """Both children, or None for a leaf."""
         return None if self.left is None or self.right is None else (self.left, self.right)
 
-    def divide(self, split: Split, gain: float) -> tuple[Node, Node]:
+    def divide(self, split: NodeSplit, gain: float) -> tuple[Node, Node]:
         """Make the children of a split, and return them."""
         self.gain, self.tests = gain, split.tests
         self.left = Node(self.rows[split.left], self.depth + 1)
@@ -102,15 +102,15 @@ class Node:
         return self._mass
 
 
-class Task(Protocol):
+class TreeTask(Protocol):
     """What the nodes of a tree should tell apart."""
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has anything to tell apart."""
 
     def choose(
-        self, nodes: list[Node], cells: Cells, splitter: Splitter
-    ) -> list[tuple[Split, float] | None]:
+        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
+    ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
 
     def divided(self, node: Node) -> None:
@@ -120,7 +120,7 @@ class Task(Protocol):
 def grow(
     root: Node,
     weight: Floats,
-    task: Task,
+    task: TreeTask,
     splitter: Splitter,
     max_depth: int | None,
     min_rows: float,
@@ -144,7 +144,7 @@ def grow(
         there = [n for n in level if n.mass(weight) >= min_rows and task.may_split(n)]
         if not there:
             break
-        chosen = task.choose(there, Cells.of([node.rows for node in there]), splitter)
+        chosen = task.choose(there, NodeCells.of([node.rows for node in there]), splitter)
         level = []
         for node, found in zip(there, chosen, strict=True):
             if found is not None:

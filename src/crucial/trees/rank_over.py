@@ -15,7 +15,7 @@ import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.model.tree_table import Router, TestRow, TreeTable
-from crucial.trees.scan import NodeTest, TreeRows
+from crucial.trees.scan import NodeRows, NodeTest
 from crucial.types import Bools, Bytes, Floats, Ints
 from crucial.weak.choose import TIE, worst_tied
 
@@ -62,7 +62,7 @@ class HalfLines:
         1 for a high row.
     """
 
-    def __init__(self, rows: TreeRows, good: Bytes) -> None:
+    def __init__(self, rows: NodeRows, good: Bytes) -> None:
         self._rows = rows
         bins, n = rows.bins, len(rows.rows)
         high = good == 1
@@ -131,7 +131,7 @@ class LevelSets:
         Returns the scores of a table.
     """
 
-    def __init__(self, rows: TreeRows, good: Bytes, score: Callable[[Any], Floats]) -> None:
+    def __init__(self, rows: NodeRows, good: Bytes, score: Callable[[Any], Floats]) -> None:
         self._score = score
         table = rows.instances.take_rows(rows.rows).table
         table = table.tocsr() if rows.instances.is_sparse else table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.types import Bytes, Floats, Ints
 
 __all__ = ["ClassSampler"]
@@ -28,7 +28,7 @@ class ClassSampler:
         Each class is drawn from separately, and keeps its weight.
     """
 
-    def __init__(self, rows: TreeRows, classes: Bytes) -> None:
+    def __init__(self, rows: NodeRows, classes: Bytes) -> None:
         self._n = len(rows.rows)
         self._hash = _hashes(rows)
         self._members: list[Ints] = []
@@ -72,7 +72,7 @@ class ClassSampler:
         return fold
 
 
-def _hashes(rows: TreeRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _hashes(rows: NodeRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     """Return 64 random bits per row that depend on its codes alone."""
     bins = rows.bins
     factors = np.random.default_rng(0).integers(0, 2**64, (len(bins.features), 2), np.uint64)

@@ -17,7 +17,7 @@ from crucial.model.tree_table import OUTSIDE, Router
 from crucial.types import Bools, Bytes, Floats, Ints
 from crucial.weak.choose import NOISE, worst_tied
 
-__all__ = ["CellSplits", "Cells", "NodeTest", "Sides", "TreeRows"]
+__all__ = ["CellSplits", "NodeCells", "NodeRows", "NodeTest", "Sides"]
 
 # Weights are counts here, and sums of counts are exact up to this.
 _MOST_ROWS = 2.0**53
@@ -60,13 +60,13 @@ class NodeTest:
 
 
 @dataclass(frozen=True)
-class Cells:
+class NodeCells:
     """Cells of rows, one after the other.
 
     Attributes
     ----------
     rows : uint32 array
-        Places of the rows in `TreeRows`, cell by cell.
+        Places of the rows in `NodeRows`, cell by cell.
     starts : int array of shape (n_cells + 1,)
     """
 
@@ -74,7 +74,7 @@ class Cells:
     starts: Ints
 
     @classmethod
-    def of(cls, cells: list[NDArray[np.uint32]]) -> Cells:
+    def of(cls, cells: list[NDArray[np.uint32]]) -> NodeCells:
         """Join cells."""
         rows = np.concatenate(cells) if cells else np.zeros(0, np.uint32)
         return cls(rows, np.cumsum([0, *map(len, cells)]).astype(np.int64))
@@ -105,7 +105,7 @@ class Sides:
         0 for a row that does not count.
     """
 
-    cells: Cells
+    cells: NodeCells
     good: Bytes
     weight: Floats
 
@@ -149,7 +149,7 @@ class CellSplits:
 
 
 @dataclass(frozen=True)
-class TreeRows:
+class NodeRows:
     """Rows to grow trees on.
 
     Attributes
@@ -185,7 +185,7 @@ class TreeRows:
         weight: Floats | None,
         max_bins: int | None = 255,
         threads: int = 1,
-    ) -> TreeRows:
+    ) -> NodeRows:
         """Cut the features of some rows into bins."""
         if weight is not None and weight.sum() > _MOST_ROWS:
             raise DataError(
@@ -239,7 +239,7 @@ class TreeRows:
         place, above, missing = self._sums.places(*inputs, chosen, least, gini)
         return CellSplits(chosen, place, above, missing, top)
 
-    def goes_left(self, cells: Cells, found: CellSplits) -> Bools:
+    def goes_left(self, cells: NodeCells, found: CellSplits) -> Bools:
         """Return which rows of the cells are on the left side; none of a cell without a split."""
         if not len(self.bins.codes):  # (no feature has two values)
             return np.zeros(len(cells.rows), bool)

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.kernels.products import dot
 from crucial.trees.exact import Cut, best_two_levels
-from crucial.trees.scan import Cells, NodeTest, Sides, TreeRows
+from crucial.trees.scan import NodeCells, NodeRows, NodeTest, Sides
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import NOISE
 
-__all__ = ["ClassifierSplitter", "Split", "Splitter", "StumpSplitter", "TreeSplitter"]
+__all__ = ["ClassifierSplitter", "NodeSplit", "Splitter", "StumpSplitter", "TreeSplitter"]
 
 
 @dataclass(frozen=True)
-class Split:
+class NodeSplit:
     """How to split a node.
 
     Attributes
@@ -46,7 +46,7 @@ class Split:
 class Splitter(Protocol):
     """Finds the split of every node of a level."""
 
-    def split(self, sides: Sides) -> list[Split | None]:
+    def split(self, sides: Sides) -> list[NodeSplit | None]:
         """Return a split per cell; None where no split has a gain above 0."""
 
 
@@ -89,25 +89,25 @@ class StumpSplitter:
 
     def __init__(
         self,
-        rows: TreeRows,
+        rows: NodeRows,
         max_features: int | None = None,
         random: np.random.Generator | None = None,
     ) -> None:
         self._rows, self._slots = rows, _Slots(rows.n_slots, max_features, random)
 
-    def split(self, sides: Sides) -> list[Split | None]:
+    def split(self, sides: Sides) -> list[NodeSplit | None]:
         """Return a split per cell; None where no split has a gain above 0."""
         found = self._rows.best(sides, self._slots.draw(len(sides.cells)))
         left = sides.cells.parts(self._rows.goes_left(sides.cells, found))
         places = sides.cells.parts(sides.cells.rows)
-        out: list[Split | None] = []
+        out: list[NodeSplit | None] = []
         for cell, inside in enumerate(left):
             if found.slot[cell] < 0:
                 out.append(None)
                 continue
             test = self._rows.test(found, cell, NodeTest.LEFT, NodeTest.RIGHT, 1.0)
             test = self._rows.centred(test, found, cell, places[cell])
-            out.append(Split(inside, (test,), float(found.criterion[cell])))
+            out.append(NodeSplit(inside, (test,), float(found.criterion[cell])))
         return out
 
 
@@ -162,7 +162,7 @@ class TreeSplitter:
 
     def __init__(
         self,
-        rows: TreeRows,
+        rows: NodeRows,
         depth: int,
         min_rows: float = 2.0,
         min_z: float = 0.0,
@@ -175,7 +175,7 @@ class TreeSplitter:
         self._exact = exact and depth > 1
         self._slots = _Slots(rows.n_slots, max_features, random)
 
-    def split(self, sides: Sides) -> list[Split | None]:
+    def split(self, sides: Sides) -> list[NodeSplit | None]:
         """Return a split per cell; None where no split has a gain above 0."""
         scale = sides.scale
         parts = (sides.cells.rows, sides.good, sides.weight)
@@ -195,7 +195,7 @@ class TreeSplitter:
         level = [box for box in level if self._may_split(box)]
         if not level:
             return []
-        cells = Cells.of([box.rows for box in level])
+        cells = NodeCells.of([box.rows for box in level])
         good = np.concatenate([box.good for box in level])
         sides = Sides(cells, good, np.concatenate([box.weight for box in level]))
         owners = np.array([box.owner for box in level])
@@ -238,7 +238,7 @@ class TreeSplitter:
         down, up = box.masses
         return min(down, up) > 0.0 and down + up >= self._min_rows
 
-    def _collected(self, root: _Box, scale: Floats) -> Split | None:
+    def _collected(self, root: _Box, scale: Floats) -> NodeSplit | None:
         """Return the union of the positive leaves, and the tests that find it."""
         bad_scale, good_scale = scale[root.owner].tolist()
         tests: list[NodeTest] = []
@@ -275,7 +275,7 @@ class TreeSplitter:
             return None
         weight = sum(test.gain for test in tests)
         shared = tuple(replace(test, gain=test.gain / weight) for test in tests)
-        return Split(left, shared, gain)
+        return NodeSplit(left, shared, gain)
 
 
 @dataclass(frozen=True)
@@ -315,7 +315,7 @@ class ClassifierSplitter:
 
     def __init__(
         self,
-        rows: TreeRows,
+        rows: NodeRows,
         classifier: Any,
         max_features: int | None = None,
         random: np.random.Generator | None = None,
@@ -325,7 +325,7 @@ class ClassifierSplitter:
         self._all = max_features is None or max_features >= n_features
         self._slots = _Slots(n_features, max_features, random)
 
-    def split(self, sides: Sides) -> list[Split | None]:
+    def split(self, sides: Sides) -> list[NodeSplit | None]:
         """Return a split per cell; None where no split has a gain above 0."""
         slots = self._slots.draw(len(sides.cells))
         parts = (sides.cells.rows, sides.good, sides.weight)
@@ -339,7 +339,7 @@ class ClassifierSplitter:
         weight: Floats,
         scale: Floats,
         columns: Ints,
-    ) -> Split | None:
+    ) -> NodeSplit | None:
         from sklearn.base import clone
 
         counts = weight > 0.0
@@ -354,7 +354,7 @@ class ClassifierSplitter:
         )
         left = router.goes_left(self._rows.instances, rows)
         gain = dot(balanced, np.where(left, 2.0 * good - 1.0, 0.0))
-        return Split(left, (NodeTest.outside(router),), gain) if gain > NOISE else None
+        return NodeSplit(left, (NodeTest.outside(router),), gain) if gain > NOISE else None
 
 
 def _table(instances: Instances, rows: Ints, columns: Ints | None) -> Any:

@@ -11,15 +11,15 @@ import numpy as np
 from crucial.model.ranking_trees import RankingTrees
 from crucial.model.tree_table import Router
 from crucial.trees.freeze import frozen_tree
-from crucial.trees.grow import Node, Task, grow
-from crucial.trees.scan import TreeRows
+from crucial.trees.grow import Node, TreeTask, grow
+from crucial.trees.scan import NodeRows
 from crucial.trees.splitters import Splitter
 from crucial.types import Floats
 
 __all__ = ["StartedTask", "TaskAlgorithm"]
 
 
-class StartedTask(Task, Protocol):
+class StartedTask(TreeTask, Protocol):
     """A task that prepares itself at the root of its tree."""
 
     def start(self, root: Node) -> Node:
@@ -42,7 +42,7 @@ class TaskAlgorithm:
         A node with less weight is not split.
     """
 
-    rows: TreeRows
+    rows: NodeRows
     make_task: Callable[[Floats], StartedTask]
     make_splitter: Callable[[np.random.Generator], Splitter]
     max_depth: int | None

@@ -9,8 +9,8 @@ import numpy as np
 
 from crucial.measures.volume import volume_of_counts
 from crucial.trees.grow import Node
-from crucial.trees.scan import Cells, Sides
-from crucial.trees.splitters import Split, Splitter
+from crucial.trees.scan import NodeCells, Sides
+from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import NOISE, worst_tied
 
@@ -74,16 +74,16 @@ class TournamentTask:
         return any(mass[low] > 0.0 and mass[high] > 0.0 for low, high in self._pairs)
 
     def choose(
-        self, nodes: list[Node], cells: Cells, splitter: Splitter
-    ) -> list[tuple[Split, float] | None]:
+        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
+    ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
-        candidates: list[list[Split]] = [[] for _ in nodes]
+        candidates: list[list[NodeSplit]] = [[] for _ in nodes]
         for pair in self._pairs:
             self._compete(pair, nodes, splitter, candidates)
         leaves = self._root.leaves()
         columns = [self._mass[id(leaf)] for leaf in leaves]
         place = {id(leaf): number for number, leaf in enumerate(leaves)}
-        out: list[tuple[Split, float] | None] = []
+        out: list[tuple[NodeSplit, float] | None] = []
         made = 0  # splits of nodes further left, each of which moves the leaves after it
         for node, splits in zip(nodes, candidates, strict=True):
             at = place[id(node)] + made
@@ -105,14 +105,14 @@ class TournamentTask:
         pair: tuple[int, int],
         nodes: list[Node],
         splitter: Splitter,
-        candidates: list[list[Split]],
+        candidates: list[list[NodeSplit]],
     ) -> None:
         """Add the best split of two classes to the candidates of every node that has both."""
         mass = [self._mass[id(node)] for node in nodes]
         mixed = [at for at, one in enumerate(mass) if one[pair[0]] > 0.0 and one[pair[1]] > 0.0]
         if not mixed:
             return
-        cells = Cells.of([nodes[at].rows for at in mixed])
+        cells = NodeCells.of([nodes[at].rows for at in mixed])
         classes = self._classes[cells.rows]
         good = classes == pair[1]
         weight = np.where(good | (classes == pair[0]), self._weight[cells.rows], 0.0)
@@ -121,7 +121,7 @@ class TournamentTask:
             if split is not None:
                 candidates[at].append(split)
 
-    def _divided(self, node: Node, split: Split) -> list[Floats]:
+    def _divided(self, node: Node, split: NodeSplit) -> list[Floats]:
         """Return the weights of the classes in both children of a split."""
         rows = node.rows[split.left]
         left = np.bincount(self._classes[rows], self._weight[rows], self._n)

@@ -17,7 +17,7 @@ from crucial.trees.pruning import (
     pruning_path,
 )
 from crucial.trees.sampling import ClassSampler
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 from crucial.trees.splitters import Splitter
 from crucial.trees.tasks import TaskAlgorithm
 from crucial.trees.two_classes import TwoClassTask
@@ -44,7 +44,7 @@ class TreeRankAlgorithm:
         A node with less weight is not split.
     """
 
-    rows: TreeRows
+    rows: NodeRows
     good: Bytes
     make_splitter: MakeSplitter
     max_depth: int | None

@@ -6,8 +6,8 @@ import numpy as np
 
 from crucial.kernels.products import dot
 from crucial.trees.grow import Node
-from crucial.trees.scan import Cells, Sides, TreeRows
-from crucial.trees.splitters import Split, Splitter
+from crucial.trees.scan import NodeCells, NodeRows, Sides
+from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Bytes, Floats
 
 __all__ = ["TwoClassTask", "curve_area", "tree_area"]
@@ -44,8 +44,8 @@ class TwoClassTask:
         return node.alpha > 0.0 and node.beta > 0.0
 
     def choose(
-        self, nodes: list[Node], cells: Cells, splitter: Splitter
-    ) -> list[tuple[Split, float] | None]:
+        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
+    ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
         sides = Sides(cells, self._good[cells.rows], self._weight[cells.rows])
         splits = splitter.split(sides)
@@ -82,7 +82,7 @@ def tree_area(root: Node) -> float:
     )
 
 
-def sides_of(rows: TreeRows, good: Bytes) -> Sides:
+def sides_of(rows: NodeRows, good: Bytes) -> Sides:
     """Return all rows as one cell."""
-    cells = Cells.of([rows.everything()])
+    cells = NodeCells.of([rows.everything()])
     return Sides(cells, good, rows.weight)

@@ -15,7 +15,7 @@ from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints, Reals
 from crucial.weak.base import TrainingRows
 
-__all__ = ["Columns"]
+__all__ = ["UnitColumns"]
 
 # Rows of a dense table that are looked at together: they stay in the cache.
 _BLOCK = 512
@@ -29,7 +29,7 @@ _NARROW = 1e-300
 _HUGE = 1e100
 
 
-class Columns:
+class UnitColumns:
     """The features that vary, as columns of numbers in [0, 1].
 
     A feature that abstains counts as its mean. The table itself is not copied if it is a dense one

@@ -40,7 +40,7 @@ _NO_CHANGE = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
 # Bounds older than this factor on all weights are dropped before it overflows.
 _LARGEST = 1e100
 # Features considered for a first good Z, and how many of them are scanned for it.
-_FIRST_LOOK = 8
+_FIRST_DROPS = 8
 _FIRST_SCANS = 2
 # Features scanned before the best is updated.
 _TOGETHER = 16
@@ -173,7 +173,7 @@ class DropSearch:
         slopes = self._slopes
         # Features by the Z they had when last scanned; at the start none was.
         known = np.isfinite(self.lowest).any()
-        look = np.argsort(self.lowest if known else self._reach, kind="stable")[:_FIRST_LOOK]
+        look = np.argsort(self.lowest if known else self._reach, kind="stable")[:_FIRST_DROPS]
         slopes.scan(look[slopes.drift[look] > 0])
         self._renew_bounds(look)
         likely = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.gradient_trees import LeafPlan, SplitSearch
-from crucial.kernels.leaf_limits import NO_SPLIT, TIE, LeafLimits, Split
+from crucial.kernels.leaf_limits import NO_SPLIT, TIE, LeafLimits, LeafSplit
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Growth", "Leaf", "PairLimit", "TreeLimits"]
@@ -89,7 +89,7 @@ class Leaf:
     is_left: bool
     hist: NDArray[np.int64] | None = None  # (None: it is not split)
     peaks: Floats | None = None
-    split: Split = NO_SPLIT
+    split: LeafSplit = NO_SPLIT
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy as np
 
 from crucial.kernels.elementary import log2
 from crucial.kernels.gradient_trees import LeafPlan, LevelLeaf
-from crucial.kernels.leaf_limits import NO_COUNTS, TIE, LeafLimits, Split
+from crucial.kernels.leaf_limits import NO_COUNTS, TIE, LeafLimits, LeafSplit
 from crucial.types import Bools, Floats
 from crucial.weak.leaf_growth import Growth, Leaf
 
@@ -123,7 +123,7 @@ def _plans(growth: Growth, feature: int, place: int, last: bool) -> list[LeafPla
     for leaf in growth.leaves:
         gain = _gain(growth, leaf, feature, place)
         if gain is not None and leaf.hist is not None:
-            split = Split(feature, gain, 0.0, NO_COUNTS)
+            split = LeafSplit(feature, gain, 0.0, NO_COUNTS)
             allowed = None if last else growth.allowed
             found.append(
                 LeafPlan(leaf.begin, leaf.end, leaf.hist, leaf.limits, split, allowed, place)

@@ -16,7 +16,7 @@ from crucial.model.weak import Affine, ScaledFeature
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import first_best
-from crucial.weak.columns import Columns
+from crucial.weak.columns import UnitColumns
 
 __all__ = ["LineLearner", "fitted_line"]
 
@@ -39,7 +39,7 @@ class _FittedPairs(Protocol):
     def risk_of(self, scores: Floats) -> float: ...
 
 
-def fitted_line(columns: Columns, at: int, slope: float, mean: float) -> Affine:
+def fitted_line(columns: UnitColumns, at: int, slope: float, mean: float) -> Affine:
     """Return the line over a feature with this slope and this mean over the training rows."""
     return Affine(columns.rankers[at], mean - slope * float(columns.mean[at]), slope)
 
@@ -79,7 +79,7 @@ class LineLearner(WeakLearner):
         self, training: TrainingRows, constraints: Constraints, step: StepRule
     ) -> Bins | None:
         """Measure the features."""
-        self.columns = Columns(training, self._means)
+        self.columns = UnitColumns(training, self._means)
         self._rate = constraints.rate
         # (threads cost more than they save where a loss takes microseconds)
         small = is_small(len(training.rows), len(self.columns))

@@ -16,7 +16,7 @@ from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import first_best, worst_tied
-from crucial.weak.stored_search import row_sums, slopes_by_rows
+from crucial.weak.stored_search import slopes_by_rows, sparse_row_sums
 from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["RegressionStumps"]
@@ -24,7 +24,7 @@ __all__ = ["RegressionStumps"]
 # A share of all weight that is treated as zero.
 _LIGHT = 1e-14
 # Sums over entries and over rows differ by less than this share of the best.
-_ROUNDING = 1e-12
+_ERROR_ROUNDING = 1e-12
 # Values that agree so far are equal.
 _SAME = 1e-12
 
@@ -97,11 +97,11 @@ class RegressionStumps(WeakLearner):
         self._stored.fits(self._features, potentials, curvature, light, self._peak)
         best = float(self._peak.max(initial=0.0))
         # (every sum of squares contains what one value for all rows explains)
-        close = np.flatnonzero(self._peak >= worst_tied(best) * (1.0 - _ROUNDING))
+        close = np.flatnonzero(self._peak >= worst_tied(best) * (1.0 - _ERROR_ROUNDING))
         parts = []
         for f in close.tolist():
             k, side = np.argwhere(self._grid.offered_of(f).T).T
-            _, sums = row_sums(self._grid, f)
+            _, sums = sparse_row_sums(self._grid, f)
             g, h = (slopes_by_rows(sums, *values)[side, k] for values in (potentials, curvature))
             parts.append((k + self._grid.first[f], side, g, h))
         position, side, g, h = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -16,7 +16,7 @@ from crucial.weak.choose import TIE
 from crucial.weak.drops import SNAP, DropSearch
 from crucial.weak.stump_grid import StumpGrid
 
-__all__ = ["StoredSearch", "row_sums", "slopes_by_rows"]
+__all__ = ["StoredSearch", "slopes_by_rows", "sparse_row_sums"]
 
 # Bounds come from sums of n terms; this much more is scanned than rounding could hide.
 _SLACK = 1e-11
@@ -152,14 +152,14 @@ class StoredSearch:
     def dense_slopes(self, feature: int) -> Floats:
         """Return the slopes of the stumps of a feature by all rows, of shape (2, n_bins + 1)."""
         now = self._potentials
-        return slopes_by_rows(row_sums(self._grid, feature)[1], now.fixed, now.factor)
+        return slopes_by_rows(sparse_row_sums(self._grid, feature)[1], now.fixed, now.factor)
 
     def dense_drops(self, feature: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Return slope, W+, W- and Z of the stumps of a feature by all rows.
 
         Z is infinite where a stump is not on offer.
         """
-        codes, sums = row_sums(self._grid, feature)
+        codes, sums = sparse_row_sums(self._grid, feature)
         slope = slopes_by_rows(sums, self._potentials.fixed, self._potentials.factor)
         offered = self._grid.offered_of(feature)
         right, wrong = np.zeros_like(slope), np.zeros_like(slope)
@@ -173,7 +173,7 @@ class StoredSearch:
         return slope, right, wrong, z
 
 
-def row_sums(grid: StumpGrid, feature: int) -> tuple[Codes, StumpSums]:
+def sparse_row_sums(grid: StumpGrid, feature: int) -> tuple[Codes, StumpSums]:
     """Return the codes of all rows of a sparse feature, and the sums over its stumps."""
     bins = grid.bins
     codes = bins.column(feature)

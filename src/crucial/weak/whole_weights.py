@@ -14,7 +14,7 @@ __all__ = ["whole_weights"]
 # A common unit is at least this share of the largest weight,
 _SMALLEST = 1e-6
 # and weights differ from whole numbers of it by this share of themselves at most.
-_ROUNDING = 1e-12
+_SHARE_ROUNDING = 1e-12
 # Without one, all weights together are about two to this power, so that sums are exact.
 _POWER = 50
 
@@ -44,7 +44,7 @@ def whole_weights(weight: Floats) -> tuple[Floats, float]:
         counts = np.rint(distinct / unit)
         # (the largest weight tells the unit best)
         unit = float(distinct[-1] / counts[-1])
-        if (np.abs(distinct - counts * unit) <= _ROUNDING * distinct).all():
+        if (np.abs(distinct - counts * unit) <= _SHARE_ROUNDING * distinct).all():
             return counts[where], unit
     unit = math.ldexp(1.0, max(math.frexp(exact_sum(weight))[1] - _POWER, -1074))
     return np.maximum(1.0, np.rint(weight / unit)), unit
@@ -59,6 +59,6 @@ def _common_unit(distinct: Floats) -> float | None:
         while smaller > _SMALLEST / 2 * top:
             larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
         unit = larger
-        if smaller > _ROUNDING * top * (top / unit) or unit < _SMALLEST * top:
+        if smaller > _SHARE_ROUNDING * top * (top / unit) or unit < _SMALLEST * top:
             return None
     return unit

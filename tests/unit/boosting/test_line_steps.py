@@ -13,7 +13,7 @@ from crucial import Groups, LabelFeedback, PairFeedback
 from crucial.boosting.line_steps import LineStep
 from crucial.boosting.plus.optimal import line_search
 from crucial.boosting.plus.pairs import list_pairs
-from crucial.boosting.plus.weights import PairWeights, log_cosh
+from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.feedback.potentials import Potentials
 from crucial.kernels.plus import PlusSums
 from crucial.model.weak import ScaledFeature
@@ -118,7 +118,7 @@ def test_rankboost_plus_reaches_far_minima_along_a_direction():
         n = 8
         pairs = [(a, b) for a in range(n) for b in range(a) if a == b + 1 or random.random() < 0.4]
         listed = list_pairs(PairFeedback(pairs, n), None, 0)
-        weights = PairWeights(listed, PlusSums(listed.start, listed.low, 1))
+        weights = PlusWeights(listed, PlusSums(listed.start, listed.low, 1))
         wide = (np.arange(n) >= random.integers(1, n)).astype(np.uint8)
         used = np.stack([wide, wide * random.integers(0, 2, n).astype(np.uint8)])
         for one in used:
@@ -138,7 +138,7 @@ def test_rankboost_plus_reaches_far_minima_along_a_direction():
         far += abs(best) > 15
     assert far > 20
     one = list_pairs(PairFeedback([(1, 0)], 2), None, 0)
-    weights = PairWeights(one, PlusSums(one.start, one.low, 1))
+    weights = PlusWeights(one, PlusSums(one.start, one.low, 1))
     output = np.array([0, 1], np.uint8)
     weights.add(output)
     assert line_search(weights, np.ones(1), output, 0.0) is None

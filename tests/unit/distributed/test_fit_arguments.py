@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from crucial import RankBoost
 from crucial.data.parts import bins_without_rows
 from crucial.distributed import DaskRanker, evaluate_parts, predict_parts, rank_parts
-from crucial.distributed.columns import Columns, column_names
+from crucial.distributed.columns import ColumnRoles, column_names
 from crucial.distributed.loading import FitInput
 from crucial.errors import CrucialError, DataTypeError
 
@@ -61,8 +61,8 @@ def test_scoring_needs_a_model(frame, model):
 def test_the_label_and_the_query_are_no_features():
     for name in ("label", "qid"):
         with pytest.raises(CrucialError, match=f"features names '{name}', which is already the"):
-            Columns(features=("a", name))
-    assert Columns(features=("a", "label"), labelled=False).features == ("a", "label")
+            ColumnRoles(features=("a", name))
+    assert ColumnRoles(features=("a", "label"), labelled=False).features == ("a", "label")
 
 
 def test_bins_are_bins():

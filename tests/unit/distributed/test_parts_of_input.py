@@ -11,7 +11,7 @@ from crucial import Dataset
 from crucial.data.formats import parquet_rows
 from crucial.data.sketches import QuantileSketch
 from crucial.distributed.coding import coded_parts, join_rows
-from crucial.distributed.columns import Columns
+from crucial.distributed.columns import ColumnRoles
 from crucial.distributed.homes import find_homes
 from crucial.distributed.sources import list_sources
 from crucial.distributed.survey import survey
@@ -48,7 +48,7 @@ def as_dataset(frame):
 
 def coded(client, data, n_parts=4, columns=None, roles=None, bins=None, **options):
     """Return the survey, and the parts of whole queries."""
-    columns = columns or Columns()
+    columns = columns or ColumnRoles()
     surveyed = survey(client, list_sources(data, roles or {}, columns, options, client), bins=bins)
     homes = find_homes(surveyed, n_parts, True)
     return surveyed, homes, client.gather(coded_parts(client, surveyed, homes))
@@ -93,7 +93,7 @@ def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
 
     frame = rows()
     frame["weight"] = np.random.default_rng(1).integers(0, 3, len(frame)).astype(float)
-    weighted = Columns(weight="weight")
+    weighted = ColumnRoles(weight="weight")
     surveyed, _, parts = coded(client, dd.from_pandas(frame, npartitions=5), columns=weighted)
     assert_same(parts, surveyed, frame)
     expected = join_rows(sorted(parts, key=lambda part: part.query[0]))
@@ -119,7 +119,7 @@ def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
         (tmp_path, {}),
         (bare, series),
     ):
-        columns = Columns() if given else weighted
+        columns = ColumnRoles() if given else weighted
         _, _, parts = coded(client, data, columns=columns, roles=given)
         found = join_rows(sorted(parts, key=lambda part: part.query[0]))
         np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
@@ -138,21 +138,21 @@ def test_a_large_file_is_several_parts(client, tmp_path, monkeypatch):
             f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4, 6)
         ]
         assert_same(parts, surveyed, frame)
-    assert len(list_sources([path], {}, Columns(), {})) == 4
+    assert len(list_sources([path], {}, ColumnRoles(), {})) == 4
 
 
 def test_queries_in_one_part_stay_there(client):
     frame = rows().sort_values("qid", kind="stable")
     sizes = np.bincount(frame["qid"])
     whole = cut(frame, [sizes[:10].sum(), sizes[10:11].sum(), sizes[11:].sum()])
-    sources = list_sources([dask.delayed(one) for one in whole], {}, Columns(), {})
+    sources = list_sources([dask.delayed(one) for one in whole], {}, ColumnRoles(), {})
     surveyed = survey(client, sources)
     for shuffle in (True, False):
         homes = find_homes(surveyed, 3, shuffle)
         assert homes.sizes.tolist() == [len(one) for one in whole]
         assert homes.moved == 0
     through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
-    surveyed = survey(client, list_sources(through, {}, Columns(), {}))
+    surveyed = survey(client, list_sources(through, {}, ColumnRoles(), {}))
     split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
     message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
     with pytest.raises(DataError, match=message):
@@ -167,7 +167,9 @@ def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, mo
     frame = pd.DataFrame(random.lognormal(sigma=3, size=(1080, 3)), columns=FEATURES)
     frame["qid"], frame["label"] = np.arange(len(frame)) // 30, random.integers(0, 2, len(frame))
     cuts = cut(frame, [30] * 36)
-    surveyed = survey(client, list_sources([dask.delayed(one) for one in cuts], {}, Columns(), {}))
+    surveyed = survey(
+        client, list_sources([dask.delayed(one) for one in cuts], {}, ColumnRoles(), {})
+    )
     local = Dataset.from_parts([as_dataset(one) for one in cuts]).X.table.bins
     exact = Dataset.from_parts([as_dataset(frame)]).X.table.bins
     for one, other, third in zip(
@@ -188,13 +190,13 @@ def test_given_bins_are_used(client):
 
 def test_query_weights_and_features_by_name(client):
     frame = rows().assign(importance=lambda f: f["qid"] % 3 + 1.0, url="x")
-    columns = Columns(query_weight="importance", ignore=("url",))
+    columns = ColumnRoles(query_weight="importance", ignore=("url",))
     surveyed, _, parts = coded(client, [dask.delayed(one) for one in cut(frame, [150, 250])],
                                columns=columns)  # fmt: skip
     assert surveyed.first.instances.names == tuple(FEATURES)
     for part in parts:
         np.testing.assert_array_equal(part.query_weight, surveyed.ids[part.query] % 3 + 1.0)
-    chosen = Columns(features=("f2", "f0"))
+    chosen = ColumnRoles(features=("f2", "f0"))
     surveyed, _, _ = coded(client, [dask.delayed(frame)], columns=chosen)
     assert surveyed.first.instances.names == ("f2", "f0")
 
@@ -242,15 +244,15 @@ def test_a_bad_part_is_named(client, change, message):
 def test_a_bad_weight_is_named(client):
     frame = rows().assign(w=[1.0, -1.0] * 200, c=[np.nan] * 400)
     with pytest.raises(DataError, match=r"part 0 .*: weights must be finite .* Row 1 is -1.0"):
-        coded(client, [dask.delayed(frame)], columns=Columns(weight="w", ignore=("c",)))
+        coded(client, [dask.delayed(frame)], columns=ColumnRoles(weight="w", ignore=("c",)))
     with pytest.raises(DataError, match=r"part 0 .*: query weights must be .* Row 0 is nan"):
-        coded(client, [dask.delayed(frame)], columns=Columns(query_weight="c", ignore=("w",)))
+        coded(client, [dask.delayed(frame)], columns=ColumnRoles(query_weight="c", ignore=("w",)))
 
 
 def test_query_weights_that_differ_inside_a_query_are_refused(client):
     frame = rows(queries=2).assign(c=lambda f: f["qid"] + 1.0)
     frame["qid"] = np.array(["ant", "bee"])[frame["qid"]]
-    columns = Columns(query_weight="c")
+    columns = ColumnRoles(query_weight="c")
     cuts = cut(frame, [300, 100])
     within = frame.assign(c=np.arange(400.0))
     match = r"part 0 \(from 0\): query_weight must be constant inside a query. It is not in 'ant'"
@@ -315,8 +317,8 @@ def test_bad_arrays(client):
 
 def test_a_part_that_changes_between_two_readings_is_refused(client):
     frame = rows()
-    surveyed = survey(client, list_sources([dask.delayed(frame)], {}, Columns(), {}))
-    other = list_sources([dask.delayed(frame.head(399))], {}, Columns(), {})
+    surveyed = survey(client, list_sources([dask.delayed(frame)], {}, ColumnRoles(), {}))
+    other = list_sources([dask.delayed(frame.head(399))], {}, ColumnRoles(), {})
     surveyed.sources[0] = other[0]
     futures = coded_parts(client, surveyed, find_homes(surveyed, 1, True))
     with pytest.raises(DataError, match=r"part 0 .* has other rows than when it was read first"):

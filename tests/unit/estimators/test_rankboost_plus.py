@@ -151,7 +151,7 @@ def test_blocks_of_pairs_change_nothing(monkeypatch):
     from crucial.kernels import plus as plus_kernels
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
-    monkeypatch.setattr(plus_pairs, "_BLOCK", 7)
+    monkeypatch.setattr(plus_pairs, "_PAIR_BLOCK", 7)
     listed = RankBoostPlus(15).fit(X, Y, qid=QID)
     assert listed.model_.weights == whole.model_.weights
     monkeypatch.setattr(plus_kernels, "_BLOCK", 50)

@@ -19,7 +19,7 @@ from crucial.lab.experiment import Experiment
 from crucial.lab.experiment_result import load_experiment
 from crucial.lab.protocols import HalfOfItems, PlainFolds, ThreeWayFolds
 from crucial.lab.rankers import as_contenders
-from crucial.lab.tasks import Part, Task
+from crucial.lab.tasks import Task, TaskRows
 from crucial.measures.names import get_measure
 
 
@@ -168,7 +168,7 @@ def test_many_rounds_at_a_time_are_as_one_at_a_time(name):
     random = np.random.default_rng(0)
     qid = random.permutation(qid)
     scores = random.integers(0, 4, (7, len(y))).astype(float)
-    part = Part.of(X, (y > 1).astype(float), qid)
+    part = TaskRows.of(X, (y > 1).astype(float), qid)
     measure = get_measure(name)
     expected = [measure(part.y, row, qid) for row in scores]
     assert curve(measure, part, scores) == pytest.approx(expected, abs=1e-14)
@@ -179,7 +179,7 @@ def test_own_measures_see_their_queries():
         return float(qid)
 
     X, y, qid = problem(5)
-    part = Part.of(X, y.astype(float), qid)
+    part = TaskRows.of(X, y.astype(float), qid)
     assert curve(get_measure(seen), part, np.zeros((3, len(y)))).tolist() == [2.0] * 3
 
 

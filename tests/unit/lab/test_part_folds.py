@@ -8,7 +8,7 @@ import pytest
 from crucial import Experiment
 from crucial.errors import FileError
 from crucial.lab.given_folds import read_folds
-from crucial.lab.tasks import Split
+from crucial.lab.tasks import TaskSplit
 
 
 def parts_of(folder, n=5, name="S{}.txt", zipped=False):
@@ -49,7 +49,7 @@ def test_letors_rule_of_five_parts(tmp_path):
 
 def test_other_names_and_numbers_of_parts(tmp_path):
     task = read_folds(parts_of(tmp_path / "a", 3, "Fold{}.txt"))
-    parts = task.parts(Split("Fold2"))
+    parts = task.parts(TaskSplit("Fold2"))
     assert (used(parts.train), used(parts.valid), used(parts.test)) == ([2], [3], [1])
     assert len(read_folds(parts_of(tmp_path / "b", 11, "part-{}.txt")).splits) == 11
 
@@ -58,11 +58,11 @@ def test_named_queries_beside_numbers(tmp_path):
     parts_of(tmp_path, 3)
     second = tmp_path / "S2.txt"
     second.write_text(second.read_text().replace("qid:2", "qid:x2"))
-    train = read_folds(tmp_path).parts(Split("Fold1")).train
+    train = read_folds(tmp_path).parts(TaskSplit("Fold1")).train
     assert used(train) == [1]
     both = read_folds(parts_of(tmp_path / "more", 4))
     (tmp_path / "more" / "S2.txt").write_text(second.read_text())
-    mixed = both.parts(Split("Fold1")).train
+    mixed = both.parts(TaskSplit("Fold1")).train
     assert mixed.qid.tolist() == ["10"] * 4 + ["11"] * 4 + ["x20"] * 4 + ["x21"] * 4
 
 
@@ -82,7 +82,7 @@ def test_unusable_parts_are_refused(tmp_path):
     (tmp_path / "S3.txt").write_text((tmp_path / "S1.txt").read_text())
     (tmp_path / "S4.txt").unlink()
     with pytest.raises(FileError, match=r"S3.txt: query 10 is also in S1.txt"):
-        read_folds(tmp_path).parts(Split("Fold1"))
+        read_folds(tmp_path).parts(TaskSplit("Fold1"))
 
 
 def test_an_experiment_on_parts_and_two_processes(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.given_folds import read_folds
 from crucial.lab.protocols import GivenFolds, HalfOfItems, PlainFolds, ThreeWayFolds, as_protocol
-from crucial.lab.tasks import Split, Task, as_tasks
+from crucial.lab.tasks import Task, TaskSplit, as_tasks
 
 
 def make_task(n_queries: int = 10, rows: int = 4, name: str = "toy", queries: bool = True) -> Task:
@@ -193,7 +193,7 @@ def letor(folder: Path, n_folds: int = 2, last: int = 3) -> Path:
 def test_letor_folds_have_the_same_columns(tmp_path):
     task = read_folds(letor(tmp_path / "MQ"))
     assert (task.name, [one.name for one in task.splits]) == ("MQ", ["Fold1", "Fold2"])
-    parts = task.parts(Split("Fold2"))
+    parts = task.parts(TaskSplit("Fold2"))
     assert [one.X.shape for one in (parts.train, parts.valid, parts.test)] == [
         (6, 3),
         (6, 3),
@@ -201,7 +201,7 @@ def test_letor_folds_have_the_same_columns(tmp_path):
     ]
     assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
-    missing = read_folds(tmp_path / "MQ", absent="missing").parts(Split("Fold2"))
+    missing = read_folds(tmp_path / "MQ", absent="missing").parts(TaskSplit("Fold2"))
     assert np.isnan(missing.test.X[:, 2]).all()
 
 
@@ -209,7 +209,7 @@ def test_index_zero_in_one_file_counts_for_all(tmp_path):
     letor(tmp_path, 1)
     path = tmp_path / "Fold1" / "vali.txt"
     path.write_text(path.read_text().replace("1:0", "0:9 1:0", 1))
-    parts = read_folds(tmp_path).parts(Split("Fold1"))
+    parts = read_folds(tmp_path).parts(TaskSplit("Fold1"))
     assert (parts.train.X.shape, parts.test.X.shape) == ((6, 4), (5, 4))
     assert parts.train.X[:, 0].tolist() == [0.0] * 6
     assert parts.valid.X[0, 0] == 9.0
@@ -242,13 +242,13 @@ def test_unusable_folds_say_which(tmp_path):
         read_folds(tmp_path)
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:22 1:x\n")
     with pytest.raises(FileError, match=r"Fold2/vali\.txt, line 1"):
-        read_folds(tmp_path).parts(Split("Fold2"))
+        read_folds(tmp_path).parts(TaskSplit("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:20 1:1\n")
     with pytest.raises(FileError, match=r"vali\.txt: query 20 is also in train\.txt"):
-        read_folds(tmp_path).parts(Split("Fold2"))
+        read_folds(tmp_path).parts(TaskSplit("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 1:1\n0 1:0\n")
     with pytest.raises(FileError, match=r"vali\.txt: its rows have no query ids; other files"):
-        read_folds(tmp_path).parts(Split("Fold2"))
+        read_folds(tmp_path).parts(TaskSplit("Fold2"))
     (tmp_path / "Fold2" / "valid.txt").write_text("1 qid:9 1:1\n")
     with pytest.raises(FileError, match=r"Fold2: this fold has two files .*vali.txt and valid.txt"):
         read_folds(tmp_path)
@@ -259,7 +259,7 @@ def test_tables_with_other_columns_are_refused(tmp_path):
     inside.mkdir()
     for number, part in enumerate(("train", "vali", "test")):
         (inside / f"{part}.csv").write_text(f"qid,label,bm25\n{number},1,0.5\n{number},0,0.1\n")
-    assert read_folds(tmp_path).parts(Split("Fold1")).test.X.tolist() == [[0.5], [0.1]]
+    assert read_folds(tmp_path).parts(TaskSplit("Fold1")).test.X.tolist() == [[0.5], [0.1]]
     (inside / "test.csv").write_text("qid,label,clicks\n2,1,0.5\n")
     with pytest.raises(FileError, match=r"test\.csv.*bm25"):
-        read_folds(tmp_path).parts(Split("Fold1"))
+        read_folds(tmp_path).parts(TaskSplit("Fold1"))

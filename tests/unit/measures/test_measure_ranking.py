@@ -5,14 +5,14 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
 from crucial.measures import judged as judged_module
 from crucial.measures.evaluation import evaluate
-from crucial.measures.judged import Judged, Ranking
+from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.ragged import size_classes, slots
 from crucial.measures.ranking import sort_into_blocks
 from crucial.model.places import membership, positions
 
 
 def test_blocks_by_hand() -> None:
-    judged = Judged.from_labels([0, 1, 2, 3, 4], ["b", "a", "b", "b", "a"])
+    judged = JudgedLists.from_labels([0, 1, 2, 3, 4], ["b", "a", "b", "b", "a"])
     blocks = Ranking(judged, np.array([5.0, 1.0, 7.0, 5.0, 2.0])).blocks()
     found = {}
     for b, query in enumerate(blocks.query):
@@ -26,7 +26,7 @@ def test_blocks_by_hand() -> None:
 
 
 def test_a_deeper_question_is_answered_after_a_shallow_one() -> None:
-    judged = Judged.from_labels(np.zeros(100))
+    judged = JudgedLists.from_labels(np.zeros(100))
     ranking = Ranking(judged, np.arange(100.0))
     assert ranking.blocks(2).items.tolist() == [99, 98]
     assert len(ranking.blocks(20).items) == 20
@@ -35,7 +35,7 @@ def test_a_deeper_question_is_answered_after_a_shallow_one() -> None:
 
 
 def test_the_cut_keeps_all_that_is_tied_with_the_last_place() -> None:
-    judged = Judged.from_labels(np.zeros(100))
+    judged = JudgedLists.from_labels(np.zeros(100))
     scores = np.arange(100.0)
     scores[60:99] = 98.0
     assert len(Ranking(judged, scores).blocks(2).items) == 40
@@ -87,7 +87,7 @@ def test_blocks_of_lists_of_many_lengths(levels, depth, keep_hidden) -> None:
     queries = rng.permutation(np.repeat(np.arange(len(lengths)), lengths))
     keys = rng.integers(levels, size=len(queries)).astype(float)
     keys[rng.random(len(keys)) < 0.1] = np.inf
-    judged = Judged.from_labels(np.zeros(len(keys)), queries)
+    judged = JudgedLists.from_labels(np.zeros(len(keys)), queries)
     blocks = sort_into_blocks(judged._plain_tables, keys, depth=depth, keep_hidden=keep_hidden)
     found, before = {}, {}
     for b, query in enumerate(blocks.query.tolist()):
@@ -111,7 +111,7 @@ def test_no_lists_have_no_blocks() -> None:
 
 
 def test_two_tables() -> None:
-    judged = Judged.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
+    judged = JudgedLists.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
     blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
     assert len(judged._plain_tables) == 2
     assert blocks.items.tolist() == [0, 4, 3, 2, 1, 5]
@@ -120,12 +120,12 @@ def test_two_tables() -> None:
 
 def test_the_first_negative_weight_is_named() -> None:
     with pytest.raises(DataError, match=r"sample_weight must not be negative. Got -2.0 in row 1\."):
-        Judged.from_labels([0, 1, 2], sample_weight=[1.0, -2.0, -3.0])
+        JudgedLists.from_labels([0, 1, 2], sample_weight=[1.0, -2.0, -3.0])
 
 
 def test_names_of_the_wrong_kind_are_shown() -> None:
     with pytest.raises(DataTypeError, match=r"y must be numbers. Got <U1 values such as \['a'\]\."):
-        Judged.from_labels(np.array(["a", "b"]))
+        JudgedLists.from_labels(np.array(["a", "b"]))
 
 
 MEASURES = [

@@ -15,7 +15,7 @@ from scipy.stats import t as student
 import crucial
 from crucial.measures.delong import pair_share, t_test, variance
 from crucial.measures.intervals import bootstrap_interval
-from crucial.measures.judged import Judged
+from crucial.measures.judged import JudgedLists
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling, row_difference, row_interval
 from crucial.wording import counted, digits_that_stand, interval_text, p_text
@@ -42,7 +42,7 @@ def test_shares_of_pairs_agree_with_all_pairs(rows, name):
     if len(set(y)) < 2:
         return
     measure = get_measure(name)
-    found = pair_share(measure, Judged.from_labels(y, sample_weight=weight), scores)
+    found = pair_share(measure, JudgedLists.from_labels(y, sample_weight=weight), scores)
     tied = {"r1": 0.0, "kendall(tied=0)": 1.0}.get(name, 0.5)
     value, moves = naive_moves(y, scores, weight, tied)
     assert found.value == pytest.approx(value, abs=1e-12)
@@ -61,7 +61,7 @@ def test_lists_of_rows_dealt_at_random(name):
     rng = np.random.default_rng(3)
     y, scores, weight = rng.integers(0, 4, 60), rng.integers(0, 9, 60), rng.integers(1, 4, 60)
     fold = np.repeat(np.arange(4), [8, 12, 15, 25])
-    judged = Judged.from_labels(y, fold, sample_weight=weight)
+    judged = JudgedLists.from_labels(y, fold, sample_weight=weight)
     found = pair_share(get_measure(name), judged, scores.astype(float))
     tied = 0.0 if name.startswith("r1") else 0.5
     value, moves = naive_moves(y, scores, weight, tied, fold, "pool" in name)
@@ -78,7 +78,7 @@ def test_the_variance_is_that_of_brunner_and_munzel():
     """SciPy's test of stochastic equality divides AUC - 1/2 by DeLong's standard error."""
     y, scores, _ = two_labels(40, 90)
     scores = scores.round(1)
-    share = pair_share(get_measure("auc"), Judged.from_labels(y), scores)
+    share = pair_share(get_measure("auc"), JudgedLists.from_labels(y), scores)
     spread, freedom = variance(share.moves, share.strata)
     error = math.sqrt(spread)
     theirs = brunnermunzel(scores[y == 0], scores[y == 1], distribution="t")
@@ -99,10 +99,12 @@ def test_order_of_rows_scale_and_copies_of_weights_do_not_matter():
     for name in names:
         measure = get_measure(name)
         given_weight = weight if measure.takes_weights else None
-        one = row_interval(measure, Judged.from_labels(y, sample_weight=given_weight), scores, some)
+        one = row_interval(
+            measure, JudgedLists.from_labels(y, sample_weight=given_weight), scores, some
+        )
         other = row_interval(
             measure,
-            Judged.from_labels(
+            JudgedLists.from_labels(
                 y[turned], sample_weight=None if given_weight is None else weight[turned]
             ),
             np.exp(scores[turned]),
@@ -110,10 +112,10 @@ def test_order_of_rows_scale_and_copies_of_weights_do_not_matter():
         )
         assert one.ends == pytest.approx(other.ends, abs=1e-12), name
     whole = row_interval(
-        get_measure("auc"), Judged.from_labels(y, sample_weight=7 * weight), scores
+        get_measure("auc"), JudgedLists.from_labels(y, sample_weight=7 * weight), scores
     )
     kept = weight > 0
-    left = Judged.from_labels(y[kept], sample_weight=weight[kept])
+    left = JudgedLists.from_labels(y[kept], sample_weight=weight[kept])
     assert whole.ends == pytest.approx(row_interval(get_measure("auc"), left, scores[kept]).ends)
 
 
@@ -173,7 +175,7 @@ def test_labels_of_single_rows_are_exchanged():
 
 def test_the_paired_test_is_delongs():
     y, first, second = two_labels(60, 80)
-    auc, judged = get_measure("auc"), Judged.from_labels(y)
+    auc, judged = get_measure("auc"), JudgedLists.from_labels(y)
     change, interval, p, test = row_difference(auc, judged, first, second)
     moves = [naive_moves(y, one, np.ones(140), 0.5) for one in (first, second)]
     error = math.sqrt(naive_variance(y, moves[1][1] - moves[0][1]))
@@ -187,7 +189,9 @@ def test_the_paired_test_is_delongs():
     assert again[0] == pytest.approx(-change)
     assert again[2] == pytest.approx(p)
     assert row_difference(auc, judged, first, first)[0::2][:2] == (0.0, 1.0)
-    perfect = row_difference(auc, Judged.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]])
+    perfect = row_difference(
+        auc, JudgedLists.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]]
+    )
     assert perfect[2] == pytest.approx(2 / 6)
 
 
@@ -198,7 +202,7 @@ def test_the_difference_of_orders_without_variance_has_an_interval(name, other):
     measure = get_measure(name)
     for m, n in ((1, 3), (2, 6), (3, 3), (3, 4), (4, 4), (15, 15), (5, 40)):
         y = np.repeat([1.0, 0.0], [m, n])
-        judged = Judged.from_labels(y)
+        judged = JudgedLists.from_labels(y)
         change, found, p, _ = row_difference(measure, judged, other(y), y)
         one, two = (row_interval(measure, judged, scores) for scores in (other(y), y))
         ends = (two.low - one.high, two.high - one.low)
@@ -217,13 +221,13 @@ def test_other_measures_are_compared_by_drawing_rows():
     y, first, second = two_labels(60, 80)
     some = RowSampling(resamples=400)
     change, interval, p, test = row_difference(
-        get_measure("map"), Judged.from_labels(y), second, first, some
+        get_measure("map"), JudgedLists.from_labels(y), second, first, some
     )
     assert test == "bootstrap"
     assert interval.low < change < interval.high
     assert interval.draws == 400
     assert (p < 0.05) == (interval.low > 0)
-    same = row_difference(get_measure("map"), Judged.from_labels(y), first, first, some)
+    same = row_difference(get_measure("map"), JudgedLists.from_labels(y), first, first, some)
     assert (same[0], same[2]) == (0.0, 1.0)
 
 
@@ -234,7 +238,7 @@ def test_rankings_are_compared_by_rows():
     assert found.unit == "row"
     one = found["auc", "new"]
     assert one.p == pytest.approx(row_difference(
-        get_measure("auc"), Judged.from_labels(y), second, first)[2])  # fmt: skip
+        get_measure("auc"), JudgedLists.from_labels(y), second, first)[2])  # fmt: skip
     text = str(found)
     assert "DeLong's test, from rows (auc); bootstrap over rows (p@10)" in text
     assert "win/tie/loss" not in text
@@ -291,7 +295,7 @@ def coverage(m, n, shift, repeats, measure="auc", sampling=None, seed=0):
     """The share of intervals that contain the truth, for normal scores."""
     rng = np.random.default_rng(seed)
     y = np.repeat([1.0, 0.0], [m, n])
-    judged, one = Judged.from_labels(y), get_measure(measure)
+    judged, one = JudgedLists.from_labels(y), get_measure(measure)
     far = np.repeat([1.0, 0.0], [20_000, 20_000])
     truth = one(far, rng.normal(size=40_000) + shift * far)
     hits = 0
@@ -321,7 +325,7 @@ def test_coverage_of_the_bootstrap_and_size_of_the_test():
     assert coverage(60, 60, 1.0, 300, "vus", some) == pytest.approx(0.95, abs=0.035)
     rng = np.random.default_rng(1)
     y = np.repeat([1.0, 0.0], [30, 100])
-    judged, auc = Judged.from_labels(y), get_measure("auc")
+    judged, auc = JudgedLists.from_labels(y), get_measure("auc")
     p = [row_difference(auc, judged, *(rng.normal(size=(2, 130)) + y))[2] for _ in range(3000)]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crucial.model.export import forest
-from crucial.model.export.forest import EngineTrees, Forest, NestedNode, flattened, spliced
+from crucial.model.export.forest import EngineForest, EngineTrees, NestedNode, flattened, spliced
 
 
 def random_tree(rng, depth):
@@ -57,12 +57,12 @@ def naive(trees, X, test, numbers, sums, start):
 @pytest.mark.parametrize("sums", [np.float32, np.float64])
 @pytest.mark.parametrize("cells", [1, 7, 24, 1 << 18])
 def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, cells):
-    monkeypatch.setattr(forest, "_CELLS", cells)
+    monkeypatch.setattr(forest, "_WALK_CELLS", cells)
     rng = np.random.default_rng(cells)
     nested = [random_tree(rng, 4) for _ in range(6)]
     X = rng.integers(0, 4, (25, 3)) / 3  # (many values are on a threshold)
     X[rng.random(X.shape) < 0.2] = np.nan
-    made = Forest(engine_trees(nested), test, numbers, sums)
+    made = EngineForest(engine_trees(nested), test, numbers, sums)
     assert made.scores(X, 0.1).tolist() == naive(nested, X, test, numbers, sums, 0.1)
     assert made.scores(X).tolist() == naive(nested, X, test, numbers, sums, 0.0)
     alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
@@ -78,7 +78,7 @@ def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, ce
 
 def test_missing_values_go_right_where_no_node_says_otherwise():
     nested = [(0, 1.0, False, (1.0, (1, 2.0, False, (3.0, 5.0))))]
-    made = Forest(flattened(nested, read), "<", np.float64, np.float64)
+    made = EngineForest(flattened(nested, read), "<", np.float64, np.float64)
     assert made.scores(np.array([[np.nan, np.nan], [0.0, np.nan], [np.nan, 1.0]])).tolist() == [
         5.0, 1.0, 3.0,
     ]  # fmt: skip
@@ -86,7 +86,7 @@ def test_missing_values_go_right_where_no_node_says_otherwise():
 
 def test_numbers_beyond_float32_become_infinite_without_a_note(recwarn):
     nested = [(0, 1e39, False, (1.0, 2.0))]
-    made = Forest(flattened(nested, read), "<", np.float32, np.float64)
+    made = EngineForest(flattened(nested, read), "<", np.float32, np.float64)
     assert made.scores(np.array([[3e38], [1e300], [-1e300]])).tolist() == [1.0, 2.0, 1.0]
     assert len(recwarn) == 0
 
@@ -104,18 +104,18 @@ def test_a_leaf_is_what_a_node_is_by_default():
 
 def test_how_many_cells_are_walked_at_a_time(monkeypatch):
     """The memory of a block is that of some 2^18 pairs of a row and a tree, whatever the rows."""
-    assert forest._CELLS == 1 << 18
+    assert forest._WALK_CELLS == 1 << 18
     seen = []
-    walk = Forest._leaves
+    walk = EngineForest._leaves
 
     def counted(self, columns, thresholds, children):
         seen.append(columns.shape[1])
         return walk(self, columns, thresholds, children)
 
-    monkeypatch.setattr(Forest, "_leaves", counted)
-    monkeypatch.setattr(forest, "_CELLS", 8)
+    monkeypatch.setattr(EngineForest, "_leaves", counted)
+    monkeypatch.setattr(forest, "_WALK_CELLS", 8)
     trees = flattened([1.0, 2.0, 3.0], read)
-    Forest(trees, "<", np.float64, np.float64).scores(np.zeros((5, 1)))
+    EngineForest(trees, "<", np.float64, np.float64).scores(np.zeros((5, 1)))
     assert seen == [2, 2, 1]
 
 

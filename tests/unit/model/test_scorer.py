@@ -59,7 +59,7 @@ def test_it_gives_the_bits_of_predict(kind, seed):
 
 @pytest.mark.parametrize("n_rows", [1, 2, 90])
 def test_trees_are_walked_in_blocks(n_rows, monkeypatch):
-    monkeypatch.setattr("crucial.model.tree_walk._CELLS", 200)
+    monkeypatch.setattr("crucial.model.tree_walk._WALK_CELLS", 200)
     model = random_model("trees", 4, n_rounds=30)
     form, X = score_form(model), random_rows(model, 4, n_rows)
     walk = TreeWalk.of(form.trees)
@@ -84,7 +84,7 @@ def test_values_of_numpy_types_are_compared_as_float64():
 
 
 def test_models_too_long_for_code_are_scored_by_tables(monkeypatch):
-    monkeypatch.setattr("crucial.model.row_code._MAX_NODES", 3)
+    monkeypatch.setattr("crucial.model.row_code._MAX_CODE_NODES", 3)
     model = random_model("mixed", 3, n_rounds=30, names=NAMES)
     assert row_function(score_form(model)) is None
     checked(model.scorer(), model, random_rows(model, 3, 3))

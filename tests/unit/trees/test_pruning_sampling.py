@@ -17,7 +17,7 @@ from crucial.trees.pruning import (
     pruning_path,
 )
 from crucial.trees.sampling import ClassSampler
-from crucial.trees.scan import TreeRows
+from crucial.trees.scan import NodeRows
 
 
 def node(gain: float, left: Node | None = None, right: Node | None = None) -> Node:
@@ -64,7 +64,7 @@ def test_held_out_areas_are_those_of_the_pruned_trees() -> None:
 
 
 def sampler(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> ClassSampler:
-    rows = TreeRows.build(Instances.from_input(X), np.arange(len(y)), weight)
+    rows = NodeRows.build(Instances.from_input(X), np.arange(len(y)), weight)
     return ClassSampler(rows, y.astype(np.uint8))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
 from crucial.kernels.compiled import splits as compiled
-from crucial.trees.scan import Cells, Sides, TreeRows
+from crucial.trees.scan import NodeCells, NodeRows, Sides
 from crucial.trees.splitters import TreeSplitter
 from naive import splits as naive
 
@@ -18,16 +18,16 @@ def problem(seed: int, n: int, p: int, n_cells: int):
     random = np.random.default_rng(seed)
     X = random.integers(0, 6, (n, p)).astype(float)
     X[random.random((n, p)) < 0.2] = np.nan
-    rows = TreeRows.build(Instances.from_input(X), np.arange(n), None)
+    rows = NodeRows.build(Instances.from_input(X), np.arange(n), None)
     cell = random.integers(0, n_cells, n)
     parts = [np.flatnonzero(cell == c).astype(np.uint32) for c in range(n_cells)]
-    cells = Cells.of([part for part in parts if len(part)])
+    cells = NodeCells.of([part for part in parts if len(part)])
     good = random.integers(0, 2, n).astype(np.uint8)
     weight = random.integers(0, 4, n).astype(float)
     return X, rows, Sides(cells, good[cells.rows], weight[cells.rows])
 
 
-def naive_best(X: np.ndarray, rows: TreeRows, sides: Sides, cell: int):
+def naive_best(X: np.ndarray, rows: NodeRows, sides: Sides, cell: int):
     """Try every split of a cell, in the order of the tie rule."""
     inside = slice(*sides.cells.starts[cell : cell + 2])
     at, good, weight = sides.cells.rows[inside], sides.good[inside] == 1, sides.weight[inside]
@@ -104,7 +104,7 @@ def test_kernels_agree_with_their_twins_to_the_bit(
     assert found[0] == found[1]
 
 
-def naive_two_levels(X: np.ndarray, rows: TreeRows, surplus: np.ndarray) -> float:
+def naive_two_levels(X: np.ndarray, rows: NodeRows, surplus: np.ndarray) -> float:
     """The largest gain of two levels of tests, by trying all of them."""
     sides = []
     for slot, feature in enumerate(rows.bins.features):
@@ -156,10 +156,10 @@ def test_depth_costs_nothing_where_nothing_is_left_to_split(monkeypatch) -> None
 
 def test_a_box_may_be_deeper_than_the_stack_of_calls() -> None:
     n = 1500
-    rows = TreeRows.build(
+    rows = NodeRows.build(
         Instances.from_input(np.arange(n, dtype=float)[:, None]), np.arange(n), None, None
     )
     good = (np.arange(n) % 2).astype(np.uint8)
-    sides = Sides(Cells.of([np.arange(n, dtype=np.uint32)]), good, np.ones(n))
+    sides = Sides(NodeCells.of([np.arange(n, dtype=np.uint32)]), good, np.ones(n))
     (found,) = TreeSplitter(rows, n).split(sides)
     assert found.left.tolist() == (good == 1).tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["FusionChoice", "Setting", "Trial"]
+__all__ = ["FusionChoice", "FusionTrial", "Setting"]
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,7 +32,9 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     share: float = float("1")
 
 
-class Trial(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class FusionTrial(
+    Setting, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
     """A setting and its results on held-out queries.
 
     Attributes
@@ -79,10 +81,10 @@ class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folds: int
     n_queries: int = msgspec.field(name="topics")
     longest: tuple[int, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[FusionTrial, ...]
 
     @property
-    def trial(self) -> Trial | None:
+    def trial(self) -> FusionTrial | None:
         """The trial that was chosen; None if its file does not list it."""
         return next((one for one in self.trials if one.setting == self.setting), None)
 

@@ -16,7 +16,7 @@ from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
-from crucial.measures.judged import Judged, Ranking, as_numbers
+from crucial.measures.judged import JudgedLists, Ranking, as_numbers
 from crucial.measures.names import get_measure
 from crucial.types import Bools, Floats, Ids, Ints
 
@@ -120,10 +120,10 @@ class Judging:
         return np.maximum(self.relevance, 0.0)
 
     @cached_property
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedLists:
         """The rows of the pool, then the judged documents that no run returned."""
         query = np.concatenate((self.pool.query_of_row, self.lost_query))
-        return Judged(
+        return JudgedLists(
             np.concatenate((self.relevance, self.lost_relevance)),
             Groups.from_qid(query, len(query)),
             retrieved=np.arange(len(query)) < self.pool.n_rows,
@@ -159,7 +159,7 @@ class Judging:
         share = measured.results[name].unjudged
         return float("nan") if share is None else share
 
-    def _ranked(self, ranking: Floats | Listing) -> tuple[Judged, Floats]:
+    def _ranked(self, ranking: Floats | Listing) -> tuple[JudgedLists, Floats]:
         """Return the documents that the run of a ranking has or that are judged, with scores."""
         scores = np.zeros(self.pool.n_rows + len(self.lost_query))
         if isinstance(ranking, Listing):
@@ -179,7 +179,7 @@ class Judging:
         query = judged.groups.ids[judged.codes[keep]]
         groups = Groups.from_qid(query, len(query))
         parts = {"retrieved": retrieved[keep], "judged": judged.judged[keep]}
-        return Judged(judged.y[keep], groups, **parts), scores[keep]
+        return JudgedLists(judged.y[keep], groups, **parts), scores[keep]
 
 
 def _refuse_twice(keys: Ints, docs: Ids) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from crucial.apps.fusion.blending import RRF, blended, spread
-from crucial.apps.fusion.choice import FusionChoice, Setting, Trial
+from crucial.apps.fusion.choice import FusionChoice, FusionTrial, Setting
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.methods import Fusion
@@ -151,7 +151,7 @@ def relearn(judging: Judging, options: LearningOptions, fusion: FusionRanker) ->
 
 
 def _learn(
-    judging: Judging, options: LearningOptions, setting: Setting, trials: tuple[Trial, ...]
+    judging: Judging, options: LearningOptions, setting: Setting, trials: tuple[FusionTrial, ...]
 ) -> FusionRanker:
     """Learn with one setting from all queries of a pool."""
     pool = judging.pool
@@ -199,12 +199,12 @@ def _sample(judging: Judging, options: LearningOptions) -> Judging:
 
 def _try_settings(
     judging: Judging, options: LearningOptions, progress: Progress | None
-) -> list[Trial]:
+) -> list[FusionTrial]:
     """Cross-validate every setting with every share; reciprocal rank fusion is the first trial."""
     plain = judging.values(options.target, RRF.scores(judging.pool))
     first = options.settings()[0]
     start = Setting("reciprocal", first.balance, first.positive, 0, 0.0)
-    trials = [Trial(*msgspec.structs.astuple(start), value=_mean(plain))]
+    trials = [FusionTrial(*msgspec.structs.astuple(start), value=_mean(plain))]
     for setting in options.settings():
         if progress is not None:
             sign = "positive weights" if setting.positive else "any weights"
@@ -214,7 +214,9 @@ def _try_settings(
             gain, bound = options.gain(values, plain)
             low = bound if math.isfinite(bound) else None
             trials.append(
-                Trial(*msgspec.structs.astuple(tried), value=_mean(values), gain=gain, bound=low)
+                FusionTrial(
+                    *msgspec.structs.astuple(tried), value=_mean(values), gain=gain, bound=low
+                )
             )
     return trials
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.apps.preferences.graph import Circles
 from crucial.apps.preferences.judges import JudgeAgreement
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.wording import counted
 
@@ -178,7 +178,7 @@ class Leaderboard(HtmlResult):
             span = f"{one.rank_low}-{one.rank_high}"
             place = f"{one.rank} ({span})" if one.rank_low != one.rank_high else f"{one.rank}"
             lines.append(
-                f"{place:>9}  {shown(one.item, width)} {self.points(one.strength):>9}  "
+                f"{place:>9}  {padded(one.item, width)} {self.points(one.strength):>9}  "
                 f"[{self.points(one.low)}, {self.points(one.high)}]"
             )
         if top is not None and top < len(self.standings):

@@ -13,7 +13,7 @@ from crucial.apps.preferences.graph import centred, parts_of
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult
 from crucial.parameters import check
 from crucial.types import Floats, Ints
@@ -99,7 +99,7 @@ class JudgeAgreement(HtmlResult):
             slope = self.reliability[k] if self.reliability else float("nan")
             follows = "" if slope != slope else f", reliability {slope:.2f}"
             lines.append(
-                f"  {shown(self.judges[k], 24)} {agreed} as the others{follows}, "
+                f"  {padded(self.judges[k], 24)} {agreed} as the others{follows}, "
                 f"{self.n[k]:,} in all"
             )
         return "\n".join(lines)

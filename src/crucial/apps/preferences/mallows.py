@@ -17,7 +17,7 @@ from crucial.apps.preferences.nested import rankings_of_one_form
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.measures.median_order import kemeny_order
 from crucial.notebook import HtmlResult
 from crucial.parameters import check, one_of
@@ -91,7 +91,7 @@ class Consensus(HtmlResult):
         if self.theta is not None:
             lines.append(f"Mallows: theta {self.theta:.3f}")
         return "\n".join(
-            lines + [f"{k:>4}  {shown(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
+            lines + [f"{k:>4}  {padded(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
         )
 
     __str__ = text

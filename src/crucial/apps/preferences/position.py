@@ -11,7 +11,7 @@ import numpy as np
 from crucial.apps.preferences.judges import offset_slope
 from crucial.apps.preferences.uncertainty import p_of, quantile
 from crucial.data.comparisons import Comparisons
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, shown
+from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult
 from crucial.types import Floats, Ints
 
@@ -59,7 +59,7 @@ class PositionBias(HtmlResult):
         """Return the bias as lines of text, the most certain first."""
         order = [0, *sorted(range(1, len(self.n)), key=lambda k: (self.p_value[k], k))]
         return "\n".join(
-            f"{shown(self.judges[k], 24)} {self.first_won[k]:6.1%} for the first shown, "
+            f"{padded(self.judges[k], 24)} {self.first_won[k]:6.1%} for the first shown, "
             f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}], "
             f"{p_text(self.p_value[k])}"
             for k in order[:21]

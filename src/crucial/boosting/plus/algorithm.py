@@ -20,8 +20,8 @@ from crucial.boosting.loop import Ensemble
 from crucial.boosting.plus.candidates import Candidates, check_columns
 from crucial.boosting.plus.optimal import OptimalSearch, line_search
 from crucial.boosting.plus.pairs import PairList, list_pairs
-from crucial.boosting.plus.search import Choice, EfficientSearch
-from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.plus.search import Direction, EfficientSearch
+from crucial.boosting.plus.weights import PlusWeights
 from crucial.boosting.progress import Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
@@ -168,7 +168,7 @@ class _Run:
         self.candidates = Candidates(
             self.bins, component, rules.default_rank, rules.columns, kernels
         )
-        self.weights = PairWeights(self.pairs, kernels)
+        self.weights = PlusWeights(self.pairs, kernels)
         self.search: EfficientSearch | OptimalSearch
         if rules.search == "optimal":
             self.search = OptimalSearch(self.candidates, self.weights, component)
@@ -209,7 +209,7 @@ class _Run:
         self.scores += alpha * output
         return _Move(self.ranker(choice.number), alpha, r, choice.delta, log_z)
 
-    def _move(self, choice: Choice, output: Bytes, alpha: float) -> float:
+    def _move(self, choice: Direction, output: Bytes, alpha: float) -> float:
         """Let the weights follow; return the logarithm of Z."""
         if choice.beta is None:
             place = choice.place if choice.place >= 0 else self.weights.add(output)

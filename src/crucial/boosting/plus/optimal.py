@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.candidates import Candidates, Offer
-from crucial.boosting.plus.search import Choice, lowest
+from crucial.boosting.plus.search import Direction, lowest
 from crucial.boosting.plus.span import Span
-from crucial.boosting.plus.weights import PairWeights, log_cosh
+from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.boosting.steps import newton_root
 from crucial.kernels.elementary import exp, tanh
 from crucial.kernels.plus import stump_sums
@@ -46,7 +46,7 @@ class OptimalSearch:
     static_round = None
 
     def __init__(
-        self, candidates: Candidates, weights: PairWeights, component: NDArray[np.integer]
+        self, candidates: Candidates, weights: PlusWeights, component: NDArray[np.integer]
     ) -> None:
         self._candidates, self._weights = candidates, weights
         self._offer = Offer(candidates, candidates.distinct)
@@ -58,7 +58,7 @@ class OptimalSearch:
         self._betas = np.zeros((0, 8))
         self._lengths = np.zeros(0)
 
-    def propose(self, number: int) -> Choice | None:
+    def propose(self, number: int) -> Direction | None:
         """Return the best choice for a round; None if nothing helps."""
         delta, slope = self._weights.deltas()
         along = row_sums(self._betas[:, : len(delta)], delta)
@@ -74,20 +74,20 @@ class OptimalSearch:
             if self._span.add(output):
                 self.members.append(new[0])
                 self._sort_out()
-                return Choice(new[0], -new[1], new[1])
+                return Direction(new[0], -new[1], new[1])
             # (kept by subtraction, its rest looked larger than it is)
             self._settle(np.array([new[0]]))
         at = lowest(steep, self.members + self._inside, top)
         if at is None:
             return None
         if at < len(delta):
-            return Choice(self.members[at], float(delta[at]), float(slope[at]), at)
+            return Direction(self.members[at], float(delta[at]), float(slope[at]), at)
         row = at - len(delta)
         beta = self._betas[row, : len(delta)].copy()
         # Normalised by the sum of |beta|, it bounds Z as delta does: F2 along beta is a mean
         # of exponentials with slopes of no more than that sum.
         delta_of = float(along[row] / np.abs(beta).sum())
-        return Choice(self._inside[row], delta_of, None, beta=beta)
+        return Direction(self._inside[row], delta_of, None, beta=beta)
 
     def _sort_out(self) -> None:
         """Find the candidates that the newest member made dependent."""
@@ -137,7 +137,7 @@ def _squares(candidates: Candidates, component: NDArray[np.integer]) -> Floats:
 
 
 def line_search(
-    weights: PairWeights, beta: Floats, output: Bytes, smoothing: float
+    weights: PlusWeights, beta: Floats, output: Bytes, smoothing: float
 ) -> float | None:
     """Return the alpha that minimises ``F2(eta + alpha beta)``; None if there is none.
 
@@ -159,7 +159,7 @@ def line_search(
 class _Direction:
     """F2 along a direction, with its derivatives."""
 
-    def __init__(self, weights: PairWeights, beta: Floats, output: Bytes) -> None:
+    def __init__(self, weights: PlusWeights, beta: Floats, output: Bytes) -> None:
         self._weights = weights
         self._places = np.flatnonzero(beta)
         self._beta, self._eta = beta[self._places], weights.eta[self._places]

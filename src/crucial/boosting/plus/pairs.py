@@ -19,7 +19,7 @@ __all__ = ["BYTES_PER_PAIR", "PairList", "list_pairs", "sample_numbers"]
 # connected components takes for a moment.
 BYTES_PER_PAIR = 40
 # Pairs that are made at a time.
-_BLOCK = 1 << 19
+_PAIR_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ def list_pairs(feedback: Feedback, max_pairs: int | None, seed: int) -> PairList
     count = whole
     if max_pairs is not None and max_pairs < whole:
         count = max_pairs
-    _check_room(whole, count)
+    _check_pair_memory(whole, count)
     if count < whole:
         chosen = sample_numbers(whole, count, np.random.default_rng([seed, 1]))
     n = len(feedback.rows)
     high, low = np.empty(count, np.int32), np.empty(count, np.int32)
     weight = np.empty(count)
-    for begin in range(0, count, _BLOCK):
-        end = min(begin + _BLOCK, count)
+    for begin in range(0, count, _PAIR_BLOCK):
+        end = min(begin + _PAIR_BLOCK, count)
         numbers = np.arange(begin, end) if chosen is None else chosen[begin:end]
         high[begin:end], low[begin:end], weight[begin:end] = feedback.pairs_at(numbers)
     if np.any(high[1:] < high[:-1]):  # (feedbacks that were added up come one after the other)
@@ -116,7 +116,7 @@ def sample_numbers(whole: int, count: int, random: np.random.Generator) -> Ints:
     return np.sort(random.permutation(drawn)[:count])
 
 
-def _check_room(whole: int, count: int) -> None:
+def _check_pair_memory(whole: int, count: int) -> None:
     """Refuse pairs that would take more than half of the free memory."""
     there = free_memory()
     needed = count * BYTES_PER_PAIR

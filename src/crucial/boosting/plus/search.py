@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 
 from crucial.boosting.plus.candidates import Candidates, Offer
 from crucial.boosting.plus.span import Span
-from crucial.boosting.plus.weights import PairWeights
+from crucial.boosting.plus.weights import PlusWeights
 from crucial.data.memory import free_memory
 from crucial.errors import DataError
 from crucial.types import Floats
 from crucial.weak.choose import NOISE, worst_tied
 
-__all__ = ["Choice", "EfficientSearch", "lowest"]
+__all__ = ["Direction", "EfficientSearch", "lowest"]
 
 
 # Candidates that are tested for independence together.
-_BLOCK = 128
+_FEATURE_BLOCK = 128
 
 
 @dataclass(frozen=True)
-class Choice:
+class Direction:
     """The direction that a round moves along.
 
     Attributes
@@ -90,7 +90,7 @@ class EfficientSearch:
     def __init__(
         self,
         candidates: Candidates,
-        weights: PairWeights,
+        weights: PlusWeights,
         component: NDArray[np.integer],
         seed: int,
         static_after: int | None = None,
@@ -109,7 +109,7 @@ class EfficientSearch:
         rest = [] if self.static_round is None else np.flatnonzero(self._offer.offered).tolist()
         return self._used + rest
 
-    def propose(self, number: int) -> Choice | None:
+    def propose(self, number: int) -> Direction | None:
         """Return the best choice for a round; None if nothing helps."""
         if self._span is not None and number == self._static_after:
             self._make_static(number)
@@ -132,19 +132,19 @@ class EfficientSearch:
         delta, slope = self._weights.deltas(0.0 if new is None else abs(new[1]))
         return new, delta, slope, float(np.abs(delta).max(initial=0.0))
 
-    def _of_used(self, delta: Floats, slope: Floats, top: float) -> Choice | None:
+    def _of_used(self, delta: Floats, slope: Floats, top: float) -> Direction | None:
         at = lowest(delta, self._used, top)
         if at is None:
             return None
-        return Choice(self._used[at], float(delta[at]), float(slope[at]), at)
+        return Direction(self._used[at], float(delta[at]), float(slope[at]), at)
 
-    def _enter(self, new: tuple[int, float]) -> Choice:
+    def _enter(self, new: tuple[int, float]) -> Direction:
         self._used.append(new[0])
-        return Choice(new[0], -new[1], new[1])
+        return Direction(new[0], -new[1], new[1])
 
     def _of_static(
         self, delta: Floats, slope: Floats, top: float, new: tuple[int, float] | None
-    ) -> Choice | None:
+    ) -> Direction | None:
         """The best of S, whether in use already or not."""
         reach = 0.0 if new is None else abs(new[1])
         used = self._of_used(delta, slope, max(top, reach))
@@ -168,10 +168,10 @@ class EfficientSearch:
             limit = min(limit, self._max_static)
         _check_room(self._candidates.n_rows, limit, number)
         taken = np.zeros(len(self._offer.offered), bool)
-        for begin in range(0, len(left), _BLOCK):
+        for begin in range(0, len(left), _FEATURE_BLOCK):
             if span.size >= limit:
                 break
-            block = left[begin : begin + _BLOCK]
+            block = left[begin : begin + _FEATURE_BLOCK]
             outputs = self._candidates.outputs(block)
             for at in np.flatnonzero(span.outside(outputs)).tolist():
                 if span.size < limit and span.add(outputs[at]):

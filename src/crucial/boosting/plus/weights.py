@@ -18,7 +18,7 @@ from crucial.kernels.products import row_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 
-__all__ = ["PairWeights", "log_cosh"]
+__all__ = ["PlusWeights", "log_cosh"]
 
 
 # Sum of |alpha| after which weights are computed anew. Relative to each other they can
@@ -44,7 +44,7 @@ def _log_cosh(x: float) -> float:
     return size + log1p(exp(-2.0 * size)) - _LOG_2
 
 
-class PairWeights:
+class PlusWeights:
     """Pair weights D of equation 26, and those of E1 beside them.
 
     Attributes

@@ -17,7 +17,7 @@ from crucial.model.describe import describe
 __all__ = ["print_learned", "print_lists", "print_systems"]
 
 _SHOWN = 10  # images of a list
-_INK = 6  # of 16: darker than this is drawn
+_DRAWN_INK = 6  # of 16: darker than this is drawn
 _PLACES = (50, 10, 1)
 
 
@@ -97,7 +97,7 @@ def print_lists(screen: Console, test: SearchProblem, systems: dict[str, System]
         f"on {len(gain) - wins - losses} ({measure}). It loses most on image {queries[least]} "
         f"({before[least]:.3f} to {after[least]:.3f}) and gains most on image {query}, a {digit}:"
     )
-    for line in half_blocks((test.images[query] > _INK).tolist()):
+    for line in half_blocks((test.images[query] > _DRAWN_INK).tolist()):
         screen.print(f"  {line}")
     for name, system, value in (("rank fusion", base, before), ("RankBoost", better, after)):
         documents = system.first(query, _SHOWN)
@@ -113,7 +113,9 @@ def _print_images(screen: Console, test: SearchProblem, documents: list[int], di
     """Print images side by side, as many as fit, with the digit they show below."""
     documents = documents[: max(1, screen.width // 8)]
     right = [int(test.digit[document]) == digit for document in documents]
-    pictures = [half_blocks((test.images[document] > _INK).tolist()) for document in documents]
+    pictures = [
+        half_blocks((test.images[document] > _DRAWN_INK).tolist()) for document in documents
+    ]
     for line in range(len(pictures[0])):
         text = Text(no_wrap=True)
         for picture, fine in zip(pictures, right):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crucial.data.dataset import Dataset
-    from crucial.distributed.columns import Columns
+    from crucial.distributed.columns import ColumnRoles
     from crucial.distributed.sources import Source
     from crucial.model.payloads import Model
     from crucial.types import Floats
@@ -41,7 +41,7 @@ def named(paths: Sequence[str]) -> str:
 
 
 def file_sources(
-    files: Sequence[str], how: RowFormat, columns: Columns, **reader: Any
+    files: Sequence[str], how: RowFormat, columns: ColumnRoles, **reader: Any
 ) -> list[Source]:
     """Return the files as parts for workers to read.
 
@@ -84,14 +84,14 @@ def score_files(
     ordered : bool
         Whether the rows are to be put in order.
     """
-    from crucial.distributed.columns import Columns
+    from crucial.distributed.columns import ColumnRoles
     from crucial.distributed.scoring import joined, scored_parts
     from crucial.progress import progress_bar
 
     files = part_files(paths)
     how, reader = reader_for_model(files[0], model, options, labels=labels, weights=labels)
     # (what a part lacks is reported as for a single file, once all are read)
-    columns = Columns(qid=None, labelled=False)
+    columns = ColumnRoles(qid=None, labelled=False)
     parts = scored_parts(model, file_sources(files, how, columns, **reader))
     futures = client.compute(parts)
     found = []

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.lab.comparison_result import Comparison
 from crucial.wording import p_text
 
@@ -81,4 +81,4 @@ def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
         "notes": found.notes,
         "methods": found.methods,
     }
-    return json.dumps(plain(result), indent=1, allow_nan=False) + "\n"
+    return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"

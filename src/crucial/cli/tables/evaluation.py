@@ -12,7 +12,7 @@ from rich.console import Console
 from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.formats.cells import sheet_cell
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.measures.evaluation import Evaluation
 
 __all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation"]
@@ -122,4 +122,4 @@ def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool)
     }
     if by_query:
         result["by_query"] = found.per_query
-    return json.dumps(plain(result), indent=1, allow_nan=False) + "\n"
+    return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"

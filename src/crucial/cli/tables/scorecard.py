@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from crucial.data.formats.cells import sheet_cell
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.inspection.scorecards.card import Scorecard
 from crucial.inspection.scorecards.text import card_columns
 
@@ -67,4 +67,4 @@ def _json(card: Scorecard) -> str:
         "left_out": list(card.left_out),
         "notes": list(card.notes),
     }
-    return json.dumps(plain(result), indent=1, allow_nan=False)
+    return json.dumps(json_value(result), indent=1, allow_nan=False)

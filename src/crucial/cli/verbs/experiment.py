@@ -15,7 +15,7 @@ from crucial.cli.shared.row_files import RowFormat
 
 if TYPE_CHECKING:
     from crucial.lab.given_folds import FoldTask
-    from crucial.lab.protocols import Protocol
+    from crucial.lab.protocols import ExperimentProtocol
     from crucial.lab.tasks import Task
 
 __all__ = ["ExperimentOptions", "experiment_command"]
@@ -144,7 +144,7 @@ def _tasks(options: ExperimentOptions) -> list[Task | FoldTask]:
     return tasks
 
 
-def _protocol(options: ExperimentOptions) -> Protocol:
+def _protocol(options: ExperimentOptions) -> ExperimentProtocol:
     """Return the protocol that the options describe."""
     from crucial.lab.protocols import GivenFolds, HalfOfItems, PlainFolds, ThreeWayFolds
 

@@ -94,7 +94,7 @@ def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
                 if not values:
                     continue
                 # (a cell can be far away from the one before, and its text be in the file once)
-                cells = [_cell(value) for value in values]
+                cells = [_sheet_cell(value) for value in values]
                 size += sum(max(8, len(cell)) for cell in cells)
                 check_unpacked(path, size)
                 if any(cells):
@@ -113,7 +113,7 @@ def _other_sheets(names: Sequence[str], chosen: str) -> str:
     )
 
 
-def _cell(value: object) -> str:
+def _sheet_cell(value: object) -> str:
     """Return a value as the text of a cell."""
     if value is None:
         return ""

@@ -17,7 +17,7 @@ __all__ = ["DISTINCT", "all_differ", "set_features"]
 DISTINCT = "every value differs: an id, or free text"
 """Why a column of text cannot be a feature."""
 
-_MOST_NAMED = 8
+_MOST_EXAMPLES = 8
 
 
 def all_differ(texts: Sequence[str]) -> bool:
@@ -68,4 +68,4 @@ def set_features(
 
 
 def _few(parts: list[str]) -> str:
-    return ", ".join(parts[:_MOST_NAMED]) + (", ..." if len(parts) > _MOST_NAMED else "")
+    return ", ".join(parts[:_MOST_EXAMPLES]) + (", ..." if len(parts) > _MOST_EXAMPLES else "")

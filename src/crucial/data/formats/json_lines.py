@@ -58,7 +58,7 @@ def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
         yield number, one
 
 
-def _cell(value: object) -> str:
+def _json_cell(value: object) -> str:
     """Return a value as the text of a cell; lists and objects as JSON."""
     if value is None:
         return ""
@@ -76,7 +76,7 @@ def read_json_lines(path: PathLike, form: CellFormat, wanted: RoleNames) -> Data
     if not names:
         raise FileError(path, "there is no row with a key in this file.")
     records: Iterator[Record] = (
-        (number, [_cell(row.get(name)) for name in names]) for number, row in rows
+        (number, [_json_cell(row.get(name)) for name in names]) for number, row in rows
     )
     return read_records(path, None, names, records, form, wanted)
 

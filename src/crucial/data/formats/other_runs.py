@@ -20,7 +20,7 @@ from crucial.types import PathLike
 __all__ = ["file_stem", "form_of", "read_beir_qrels", "read_json_qrels", "read_json_run"]
 
 _BEIR = ({b"query-id", b"query_id", b"qid"}, {b"corpus-id", b"corpus_id", b"doc_id"}, {b"score"})
-_WHOLE = re.compile(r"[+-]?[0-9]{1,9}(?:\.0*)?")
+_WHOLE_TEXT = re.compile(r"[+-]?[0-9]{1,9}(?:\.0*)?")
 
 
 def file_stem(path: PathLike) -> str:
@@ -68,7 +68,7 @@ def read_beir_qrels(path: PathLike) -> Qrels:
                 problem = f"expected 3 fields: query-id corpus-id score. Got {len(fields)}."
                 raise FileError(path, problem, number, 1)
             qid, doc, grade = (field.strip() for field in fields)
-            if not _WHOLE.fullmatch(grade):
+            if not _WHOLE_TEXT.fullmatch(grade):
                 problem = f"the score must be a whole number. Got {shown(grade)}."
                 raise FileError(path, problem, number)
             first, _ = found.setdefault(qid, {}).setdefault(doc, (number, int(float(grade))))

@@ -19,7 +19,7 @@ _FORMS = (
 )
 #: Names of the id and of the score of a hit: Elasticsearch's and OpenSearch's, then others'.
 _ID = ("_id", "id", "doc", "doc_id", "docno", "docid", "corpus_id")
-_SCORE = ("_score", "score")
+_SCORE_KEYS = ("_score", "score")
 
 
 def result_list(found: object, what: str) -> tuple[list[str], list[float]]:
@@ -122,7 +122,7 @@ def _is_id(entry: object) -> bool:
 def _from_mappings(hits: list[Mapping[str, Any]], what: str) -> tuple[list[Any], list[Any]]:
     """Return ids and scores of hits that are mappings."""
     names = []
-    for wanted in (_ID, _SCORE):
+    for wanted in (_ID, _SCORE_KEYS):
         name = next((one for one in wanted if one in hits[0]), None)
         if name is None:
             raise DataError(

@@ -18,7 +18,7 @@ from crucial.types import Bytes, Floats, Ints, PathLike
 
 __all__ = ["CodedRun", "Words", "read_coded_runs"]
 
-_QID, _DOC, _TAG = 0, 2, 5
+_QID_FIELD, _DOC_FIELD, _TAG = 0, 2, 5
 
 
 class Words(WordTable):
@@ -58,7 +58,7 @@ class CodedRun:
 
 
 @dataclass
-class _Lines:
+class _RunLines:
     """The lines of a file, cut into fields."""
 
     text: Bytes
@@ -66,7 +66,7 @@ class _Lines:
     scores: Floats
 
 
-def _cut(path: PathLike) -> _Lines | None:
+def _cut(path: PathLike) -> _RunLines | None:
     """Cut a file into fields; None where anything about it is unusual."""
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
@@ -84,7 +84,7 @@ def _cut(path: PathLike) -> _Lines | None:
     for row in odd.tolist():
         scores[row] = float(raw[places[row, 8] : places[row, 9]])
     text = np.frombuffer(raw, np.uint8)
-    return _Lines(text, places, scores) if np.isfinite(scores).all() else None
+    return _RunLines(text, places, scores) if np.isfinite(scores).all() else None
 
 
 def read_coded_runs(
@@ -107,8 +107,8 @@ def read_coded_runs(
             tags = Words()
             tags.numbers(lines.text, lines.places, _TAG)
             tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
-            qid = queries.numbers(lines.text, lines.places, _QID)
-            doc = docs.numbers(lines.text, lines.places, _DOC)
+            qid = queries.numbers(lines.text, lines.places, _QID_FIELD)
+            doc = docs.numbers(lines.text, lines.places, _DOC_FIELD)
             warn_reversed(path, qid.astype(np.int64), lines.scores)
             runs.append(CodedRun(qid, doc, lines.scores, tag))
     return runs

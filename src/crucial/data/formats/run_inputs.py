@@ -79,7 +79,7 @@ def as_run(table: object, name: str = "run") -> Run:
         raise DataTypeError(f"{what}: the tag must be text, or one text per row. Got {tag!r}.")
     numbers = _scores(score, what)
     run = Run(_ids(qid, what, "qid"), _ids(doc, what, "doc"), numbers, tag)
-    _check_lengths(what, qid=run.qid, doc=run.doc, score=run.score)
+    _check_columns(what, qid=run.qid, doc=run.doc, score=run.score)
     return run
 
 
@@ -122,7 +122,7 @@ def as_qrels(table: object) -> Qrels:
         _ids(doc, "the qrels", "doc"),
         grades.astype(np.int64) if whole else grades,
     )
-    _check_lengths("the qrels", qid=judged.qid, doc=judged.doc, relevance=judged.relevance)
+    _check_columns("the qrels", qid=judged.qid, doc=judged.doc, relevance=judged.relevance)
     return judged
 
 
@@ -226,7 +226,7 @@ def _got(array: NDArray[Any]) -> str:
     return f"Got {array.item()!r}." if array.ndim == 0 else f"Got an array of shape {array.shape}."
 
 
-def _check_lengths(what: str, **columns: Any) -> None:
+def _check_columns(what: str, **columns: Any) -> None:
     if len({len(column) for column in columns.values()}) != 1:
         sizes = ", ".join(f"{len(column)} {name}" for name, column in columns.items())
         raise DataError(f"{what}: the columns must be of one length. Got {sizes}.")

@@ -230,7 +230,7 @@ def _next_records(
     return taken, None
 
 
-class Watch(Protocol):
+class CellWatch(Protocol):
     """What sees the text of the cells before they are parsed, such as `CellReader`."""
 
     #: Whether a cell may be one that ``float`` accepts and a table does not.
@@ -238,7 +238,7 @@ class Watch(Protocol):
 
 
 def parse_records(
-    plan: ColumnPlan, records: Iterator[Record], watch: Watch | None = None
+    plan: ColumnPlan, records: Iterator[Record], watch: CellWatch | None = None
 ) -> list[ParsedRows]:
     """Parse records with everything a table may have: words for numbers, any text.
 

@@ -91,7 +91,7 @@ def make_letor(
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, docs_per_query))
     traits = rng.standard_normal((_N_TRAITS, len(qid)), np.float32)
     y = _graded_labels(rng, traits, qid, n_queries, n_levels)
-    columns = [_Column.draw(rng, _KINDS[j % len(_KINDS)]) for j in range(n_features)]
+    columns = [_LetorColumn.draw(rng, _KINDS[j % len(_KINDS)]) for j in range(n_features)]
     shifts = rng.standard_normal((_N_TRAITS, n_queries), np.float32)
     X = np.empty((len(qid), n_features), kept)
     for first in range(0, len(qid), _ROWS_A_BLOCK):
@@ -133,7 +133,7 @@ def _graded_labels(
 
 
 @dataclass(frozen=True)
-class _Column:
+class _LetorColumn:
     """How one LETOR column shows a trait."""
 
     kind: str
@@ -144,7 +144,7 @@ class _Column:
     centre: np.float32
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, kind: str) -> _Column:
+    def draw(cls, rng: np.random.Generator, kind: str) -> _LetorColumn:
         """Draw what the kind leaves open: some columns are far better than others."""
         n_plain = _N_TRAITS - _N_MIDDLE
         traits, noise = ((0, n_plain), (0.7, 3.0))

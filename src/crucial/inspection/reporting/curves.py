@@ -14,7 +14,7 @@ from crucial.types import Floats, Ints
 
 __all__ = ["cutoffs_to", "row_curves"]
 
-_POINTS = 250  # of a curve, at most
+_CURVE_POINTS = 250  # of a curve, at most
 _FIRST = (*range(1, 21), 25, 30, 40, 50, 75, 100)
 
 
@@ -75,9 +75,9 @@ def row_curves(subject: Subject) -> PageData | None:
 def _thinned(x: Floats, y: Floats) -> Ints:
     """Return which points of a curve to draw: evenly along it, with both ends."""
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    if len(along) <= _POINTS:
+    if len(along) <= _CURVE_POINTS:
         return np.arange(len(along))
-    found = np.searchsorted(along, np.linspace(0.0, along[-1], _POINTS))
+    found = np.searchsorted(along, np.linspace(0.0, along[-1], _CURVE_POINTS))
     return np.unique(np.concatenate([[0], found.clip(0, len(along) - 1), [len(along) - 1]]))
 
 

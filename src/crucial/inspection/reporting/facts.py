@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _POINTS = 400  # points of a curve
-_BARS = 40  # bars of the margins of pairs
+_MARGIN_BARS = 40  # bars of the margins of pairs
 _LABELS = 12  # distinct labels that are counted one by one
 _MISSING = 300  # features whose missing rate is shown
 
@@ -75,7 +75,9 @@ def margin_facts(subject: Subject) -> PageData | None:
         return None
     qid = subject.groups.codes if subject.has_queries else None
     try:
-        found = margins(subject.model, subject.instances, subject.y, qid, resolution=_BARS + 1)
+        found = margins(
+            subject.model, subject.instances, subject.y, qid, resolution=_MARGIN_BARS + 1
+        )
     except NotRankedError:  # (no weights)
         return None
     thresholds, shares = found.curve

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 
 __all__ = ["as_json", "page_asset", "page_html"]
 
@@ -50,7 +50,7 @@ def as_json(data: object) -> str:
     >>> as_json({"name": "</script><!--", "value": float("nan")})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003c!--","value":null}'
     """
-    text = json.dumps(plain(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_value(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -20,10 +20,10 @@ from crucial.wording import counted
 __all__ = ["ranked_lists"]
 
 _QUERIES = 8  # best, and as many worst
-_FIRST = 20  # items shown from the top of a list
+_FIRST_ITEMS = 20  # items shown from the top of a list
 _FIRST_OF_TREES = 12  # the same where every pair of items has its own reasons
 _MORE = 8  # items with the highest label shown from further down
-_CELLS = 60_000  # (item, feature) cells on the page, at most
+_LIST_CELLS = 60_000  # (item, feature) cells on the page, at most
 _FEATURES = 200  # features shown; the others are summed
 
 
@@ -114,8 +114,8 @@ def _extremes(values: Floats, higher: bool) -> dict[str, list[int]]:
 def _first(subject: Subject, n_lists: int) -> int:
     """Return how many items from the top of each list to show, fewer with many features."""
     used = min(_FEATURES, 1 if subject.model is None else len(subject.heaviest))
-    most = _FIRST if subject.order == 1 else _FIRST_OF_TREES
-    return max(5, min(most, _CELLS // max(1, used * n_lists) - _MORE))
+    most = _FIRST_ITEMS if subject.order == 1 else _FIRST_OF_TREES
+    return max(5, min(most, _LIST_CELLS // max(1, used * n_lists) - _MORE))
 
 
 def _shown(subject: Subject, query: int, first: int) -> Ints:

@@ -15,7 +15,7 @@ _DIGIT = np.uint64(11)
 _MASK = np.uint64(2047)
 _PASSES = 6
 _SIGN = np.uint64(63)
-_ONE = np.uint64(1)
+_U1 = np.uint64(1)
 
 
 @kernel
@@ -69,8 +69,8 @@ def _deal_sorted(values, starts, first_query, last_query, out, ends):
                 # As unsigned numbers, bits of floats rise with them, once negative ones are
                 # turned over and the others put above them.
                 one = bits[i]
-                negative = (one >> _SIGN) == _ONE
-                keys[n] = ~one if negative else one | (_ONE << _SIGN)
+                negative = (one >> _SIGN) == _U1
+                keys[n] = ~one if negative else one | (_U1 << _SIGN)
                 rows[n] = i - begin
                 n += 1
     ordered = _sort_keys(keys, rows, n)

@@ -12,7 +12,7 @@ from crucial.kernels.run_text import FIELDS
 __all__ = ["number_words", "place_words", "split_lines"]
 
 _NEWLINE = 10
-_U0, _U1 = np.uint64(0), np.uint64(1)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 _PRIME = np.uint64(0x100000001B3)
 _BASIS = np.uint64(0xCBF29CE484222325)
 
@@ -100,7 +100,7 @@ def place_words(hashes, n_words, slots):
     for word in range(n_words):
         at = hashes[word] >> np.uint64(32) & mask
         while slots[at] >= 0:
-            at = (at + _U1) & mask
+            at = (at + _ONE) & mask
         slots[at] = word
 
 
@@ -147,7 +147,7 @@ def number_words(text, places, field, codes, slots, arena, starts, hashes, n_wor
             ):
                 found = word
                 break
-            at = (at + _U1) & mask
+            at = (at + _ONE) & mask
         if found < 0:
             found = n_words
             slots[at] = found

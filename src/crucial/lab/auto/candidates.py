@@ -15,7 +15,7 @@ from crucial.estimators.rank_rls import RankRLS
 from crucial.estimators.rankboost import RankBoost
 from crucial.types import Floats
 
-__all__ = ["KINDS", "Candidate", "Facts", "candidates_for"]
+__all__ = ["KINDS", "Facts", "RankerCandidate", "candidates_for"]
 
 #: Kinds of rankers, the simplest first: a weighted sum of the features, a sum of functions of one
 #: feature each, of one and two features, and trees without limits.
@@ -79,7 +79,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class RankerCandidate:
     """A ranker with its settings.
 
     Attributes
@@ -108,10 +108,10 @@ class Candidate:
     cost: float = 1.0
     members: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
-    larger: tuple[Candidate, ...] = ()
+    larger: tuple[RankerCandidate, ...] = ()
 
     @property
-    def longer(self) -> Candidate | None:
+    def longer(self) -> RankerCandidate | None:
         """The same with more rounds; None for one that has many, or chooses them itself."""
         if self.rounds is None or self.rounds > _LONG:
             return None
@@ -164,7 +164,7 @@ _LARGER: dict[str, tuple[str, ...]] = {
 }
 
 
-def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> Candidate:
+def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> RankerCandidate:
     """Return gradient boosting under a loss with trees of a shape; its family is the loss."""
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
@@ -172,26 +172,26 @@ def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> Candidate:
         settings = {"l2": 0.0, **settings}
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
     larger = tuple(_boosted(loss, one, family, **more) for one in _LARGER.get(shape, ()))
-    return Candidate(name, kind, family or loss, estimator, _LOSS_COST[loss], larger=larger)
+    return RankerCandidate(name, kind, family or loss, estimator, _LOSS_COST[loss], larger=larger)
 
 
-def _bagged(loss: str, shape: str) -> Candidate:
+def _bagged(loss: str, shape: str) -> RankerCandidate:
     """Return the average of ten runs, each on other queries, with rounds chosen by the others."""
     text, kind, _, settings = _SHAPES[shape]
     estimator = GradientRanker(200, loss=loss, n_bags=10, early_stopping_rounds=30, **settings)
     cost = 1200 * _LOSS_COST[loss]  # (rounds of all bags, as it counts as a ranker without any)
-    return Candidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
+    return RankerCandidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
 
 
-def _noisy() -> Candidate:
+def _noisy() -> RankerCandidate:
     """Return larger trees, each grown on other rows and features: a family of its own."""
     estimator = GradientRanker(
         200, max_leaves=31, max_depth=6, l2=3.0, min_rows=1.0, subsample_rows=0.8, max_features=0.3
     )
-    return Candidate("query_rmse, 31 leaves, sampled", "trees", "sampled", estimator, 2.0)
+    return RankerCandidate("query_rmse, 31 leaves, sampled", "trees", "sampled", estimator, 2.0)
 
 
-def _with_queries(facts: Facts) -> list[Candidate]:
+def _with_queries(facts: Facts) -> list[RankerCandidate]:
     """Return candidates for labels in queries: trees and stumps of every loss, then the rest.
 
     Those that win most often come first. An average gains more from another loss than from
@@ -221,7 +221,7 @@ def _with_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("logistic", "small", **gain)),
         (large, _boosted("xendcg", "symmetric")),
         (large, _boosted("xendcg", "stumps")),
-        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
         (gains, _boosted("yeti", "stumps")),
         (gains, _boosted("lambda", "stumps")),
         (True, _boosted("exponential", "stumps", **gain)),
@@ -238,7 +238,7 @@ def _with_queries(facts: Facts) -> list[Candidate]:
     return [one for suits, one in wanted if suits]
 
 
-def _without_queries(facts: Facts) -> list[Candidate]:
+def _without_queries(facts: Facts) -> list[RankerCandidate]:
     """Return candidates for rows that are all compared, those that win most often first."""
     few = facts.n_rows <= _ROWS_FOR_LOGISTIC
     wanted = [
@@ -253,7 +253,7 @@ def _without_queries(facts: Facts) -> list[Candidate]:
         (True, _boosted("query_rmse", "symmetric", "symmetric")),
         (not few, _boosted("exponential", "pairs")),
         (not few, _boosted("exponential", "stumps")),
-        (True, Candidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
         (True, _boosted("query_rmse", "stumps")),
         (True, _boosted("query_rmse", "pairs")),
         (few, _boosted("exponential", "stumps")),
@@ -264,12 +264,12 @@ def _without_queries(facts: Facts) -> list[Candidate]:
     return [one for suits, one in wanted if suits]
 
 
-def _linear(estimator: Any, cost: float = 1.0) -> Candidate:
+def _linear(estimator: Any, cost: float = 1.0) -> RankerCandidate:
     name = type(estimator).__name__
-    return Candidate(name, "linear", name, estimator, cost)
+    return RankerCandidate(name, "linear", name, estimator, cost)
 
 
-def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[Candidate]:
+def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[RankerCandidate]:
     """Return the first candidates that suit the data.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crucial.lab.auto.blend import scale_factors, score_spread
-from crucial.lab.auto.candidates import Candidate
+from crucial.lab.auto.candidates import RankerCandidate
 from crucial.lab.auto.rows import Rows
 from crucial.lab.cells import run_cell
 from crucial.lab.folds import Fold
@@ -53,7 +53,7 @@ def stage_rounds(n_rounds: int) -> list[int]:
     return sorted({round(float(one)) for one in (*early, *even)})
 
 
-def fresh(candidate: Candidate, n_jobs: int | None, rounds: int | None = None) -> Any:
+def fresh(candidate: RankerCandidate, n_jobs: int | None, rounds: int | None = None) -> Any:
     """Return an unfitted copy of a candidate's estimator."""
     estimator = clone(candidate.estimator)
     if rounds is not None and candidate.rounds is not None:
@@ -61,7 +61,9 @@ def fresh(candidate: Candidate, n_jobs: int | None, rounds: int | None = None) -
     return estimator.set_params(n_jobs=n_jobs)
 
 
-def refitted(candidate: Candidate, n_jobs: int | None, rounds: int | None, growth: float) -> Any:
+def refitted(
+    candidate: RankerCandidate, n_jobs: int | None, rounds: int | None, growth: float
+) -> Any:
     """Return an unfitted copy for all rows, where there are more than it was validated on.
 
     More rows bear more rounds: ``sqrt(growth)`` times as many, at most twice.
@@ -78,7 +80,7 @@ def refitted(candidate: Candidate, n_jobs: int | None, rounds: int | None, growt
 
 def compute_cell(
     key: Key,
-    candidate: Candidate,
+    candidate: RankerCandidate,
     rows: Rows,
     fold: Fold,
     measure: Measure,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from crucial.lab.auto.candidates import KINDS, Candidate
+from crucial.lab.auto.candidates import KINDS, RankerCandidate
 from crucial.lab.auto.trials import Trial
 
 __all__ = ["next_sizes"]
@@ -26,7 +26,7 @@ def next_sizes(
     tried: Collection[str],
     n_rows: int,
     more_rounds: bool,
-) -> list[Candidate]:
+) -> list[RankerCandidate]:
     """Return what to try next: larger trees, or more rounds, of the best rankers.
 
     Parameters
@@ -76,5 +76,5 @@ def _is_smaller(one: Trial, other: Trial) -> bool:
     return _leads_to(one.candidate, other.name)
 
 
-def _leads_to(candidate: Candidate, name: str) -> bool:
+def _leads_to(candidate: RankerCandidate, name: str) -> bool:
     return any(one.name == name or _leads_to(one, name) for one in candidate.larger)

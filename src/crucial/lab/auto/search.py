@@ -12,10 +12,10 @@ from sklearn.base import clone
 
 from crucial import __version__
 from crucial.errors import DataError
-from crucial.inspection.results import plain
+from crucial.inspection.results import json_value
 from crucial.kernels.elementary import exp
 from crucial.lab.auto.blend import AverageRanker
-from crucial.lab.auto.candidates import KINDS, Candidate
+from crucial.lab.auto.candidates import KINDS, RankerCandidate
 from crucial.lab.auto.cells import TASK, average_cell, compute_cell, compute_scores, fresh
 from crucial.lab.auto.climb import next_sizes
 from crucial.lab.auto.plan import Plan, Stage
@@ -24,7 +24,7 @@ from crucial.lab.auto.trials import Trial
 from crucial.lab.experiment import measure_record, session_record
 from crucial.lab.folds import Fold
 from crucial.lab.rankers import Contender
-from crucial.lab.records import Cell, Key, Settings, key_of
+from crucial.lab.records import Cell, ExperimentSettings, Key, key_of
 from crucial.lab.store import FORMAT, ResultFolder
 from crucial.measures.base import Measure
 from crucial.measures.custom import CustomMeasure
@@ -73,7 +73,7 @@ class Search:
     """
 
     rows: Rows
-    candidates: list[Candidate]
+    candidates: list[RankerCandidate]
     plan: Plan
     measure: Measure
     seed: int
@@ -90,7 +90,7 @@ class Search:
     def __post_init__(self) -> None:
         self.candidates = [self._seeded(one) for one in self.candidates]
 
-    def _seeded(self, candidate: Candidate) -> Candidate:
+    def _seeded(self, candidate: RankerCandidate) -> RankerCandidate:
         """Return the candidate with the seed of the search."""
         estimator = clone(candidate.estimator)
         if "random_state" in estimator.get_params(deep=False):
@@ -142,13 +142,13 @@ class Search:
             self._cells, self._keep = dict(cells), folder.append
             yield
 
-    def _settings(self, folds: Sequence[Sequence[Fold]]) -> Settings:
+    def _settings(self, folds: Sequence[Sequence[Fold]]) -> ExperimentSettings:
         """Return everything that decides the cells."""
         splits = dict.fromkeys(str(fold.name) for held in folds for fold in held)
         rankers = {
             one.name: Contender(one.name, one.estimator).settings() for one in self.candidates
         }
-        found: Settings = plain(
+        found: ExperimentSettings = json_value(
             {
                 "format": FORMAT,
                 "crucial": __version__,
@@ -222,7 +222,7 @@ class Search:
 
     def _try(
         self,
-        candidate: Candidate,
+        candidate: RankerCandidate,
         rows: Rows,
         folds: Sequence[Fold],
         stage: int,
@@ -337,7 +337,7 @@ def _with_rounds(trial: Trial) -> str:
     )
 
 
-def _average_of(members: Sequence[Trial]) -> Candidate:
+def _average_of(members: Sequence[Trial]) -> RankerCandidate:
     """Return the average of candidates, each with its best number of rounds."""
     estimators = [fresh(one.candidate, None, one.rounds) for one in members]
     kind = KINDS[max(KINDS.index(one.kind) for one in members)]
@@ -346,7 +346,7 @@ def _average_of(members: Sequence[Trial]) -> Candidate:
     parts = [_part(one, members[0]) for one in members]
     shares = tuple(round(part / sum(parts), 3) for part in parts)
     estimator = AverageRanker(rankers=estimators, parts=shares)
-    return Candidate(name, kind, "average", estimator, members=names, shares=shares)
+    return RankerCandidate(name, kind, "average", estimator, members=names, shares=shares)
 
 
 def _members(trials: Sequence[Trial]) -> list[Trial]:
@@ -371,7 +371,7 @@ def _part(trial: Trial, best: Trial) -> float:
     return exp(-0.5 * (gap.mean / (_FADING * gap.error)) ** 2) if gap.error else 0.0
 
 
-def _work(candidates: Sequence[Candidate], rows: Rows, folds: int) -> float:
+def _work(candidates: Sequence[RankerCandidate], rows: Rows, folds: int) -> float:
     """Estimate the time of some fits, in any unit."""
     cells = float(len(rows.y) * max(1, rows.instances.n_features))
     return sum(one.cost * (one.rounds or 1) for one in candidates) * cells * folds

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from crucial.inspection.results import Frame, plain
-from crucial.lab.auto.candidates import KINDS, Candidate
+from crucial.inspection.results import Frame, json_value
+from crucial.lab.auto.candidates import KINDS, RankerCandidate
 from crucial.lab.auto.choice import Entrant, Gap, choose, gap_of, mean_of
 from crucial.lab.records import Cell
 from crucial.lab.tidy import Row, frame_of
@@ -52,7 +52,7 @@ class Trial:
         Whether the last third of its rounds gained more than one standard error.
     """
 
-    candidate: Candidate
+    candidate: RankerCandidate
     stage: int
     folds: int
     rounds: int | None
@@ -67,7 +67,7 @@ class Trial:
     @classmethod
     def of(
         cls,
-        candidate: Candidate,
+        candidate: RankerCandidate,
         cells: Sequence[Cell],
         measure: Measure,
         stage: int,
@@ -321,7 +321,7 @@ class TriedRankers:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON can write it."""
-        found: dict[str, object] = plain(
+        found: dict[str, object] = json_value(
             {
                 "measure": self.measure,
                 "budget": self.budget,

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from crucial.types import Floats, Ints, Numbers
 
-__all__ = ["EngineTrees", "Forest", "NestedNode", "flattened", "spliced"]
+__all__ = ["EngineForest", "EngineTrees", "NestedNode", "flattened", "spliced"]
 
-_CELLS = 1 << 18  # (row, tree) pairs that are walked at a time
+_WALK_CELLS = 1 << 18  # (row, tree) pairs that are walked at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def spliced(parts: Iterable[Iterable[Any]], kind: type) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class EngineForest:
     """Trees with an engine's comparison and number types.
 
     Attributes
@@ -157,7 +157,7 @@ class Forest:
             table = X.T.astype(self.numbers, order="C")
             thresholds = self.trees.thresholds.astype(self.numbers)
         children = np.stack((self.trees.right, self.trees.left), axis=1).ravel()
-        step = max(1, _CELLS // len(self.trees.roots))
+        step = max(1, _WALK_CELLS // len(self.trees.roots))
         for begin in range(0, len(X), step):
             rows = np.ascontiguousarray(table[:, begin : begin + step])
             yield begin, self._leaves(rows, thresholds, children)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTrees, Forest
+from crucial.model.export.forest import EngineForest, EngineTrees
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats, Ints
@@ -71,7 +71,7 @@ def leaf_counts(
     counts = np.zeros(sum(sizes), np.int64)
     data = settings.data
     if data is not None:
-        forest = Forest(_engine_trees(trees), "<=", np.float64, np.float64)
+        forest = EngineForest(_engine_trees(trees), "<=", np.float64, np.float64)
         step = max(1, _CELLS // data.n_features)
         for begin in range(0, data.n_rows, step):
             part = data.table[begin : begin + step]

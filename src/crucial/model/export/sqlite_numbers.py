@@ -17,7 +17,7 @@ __all__ = ["ExactLiterals", "exact_numbers", "sqlite_module"]
 
 # Quoted text and names, and numbers with an exponent, as the writer makes them.
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\d+(?:\.\d+)?e[+-]?\d+""")
-_BATCH = 500
+_SQLITE_BATCH = 500
 
 
 def sqlite_module() -> ModuleType:
@@ -88,8 +88,8 @@ class ExactLiterals:
 def _misread(numbers: list[str]) -> set[str]:
     connection = sqlite_module().connect(":memory:")
     wrong: set[str] = set()
-    for at in range(0, len(numbers), _BATCH):
-        some = numbers[at : at + _BATCH]
+    for at in range(0, len(numbers), _SQLITE_BATCH):
+        some = numbers[at : at + _SQLITE_BATCH]
         read = connection.execute(f"SELECT {', '.join(some)}").fetchone()
         wrong |= {text for text, value in zip(some, read, strict=True) if value != float(text)}
     connection.close()

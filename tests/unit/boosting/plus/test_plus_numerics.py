@@ -7,7 +7,7 @@ import pytest
 
 from crucial import PairFeedback, RankBoostPlus
 from crucial.boosting.plus.pairs import list_pairs
-from crucial.boosting.plus.weights import PairWeights, log_cosh
+from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.kernels.plus import PlusSums
 
 
@@ -16,7 +16,7 @@ def weights_of(n=8):
     pairs = [(a, b) for a in range(n) for b in range(a)]
     feedback = PairFeedback(pairs, n, weight=random.random(len(pairs)) + 0.1)
     listed = list_pairs(feedback, None, 0)
-    return PairWeights(listed, PlusSums(listed.start, listed.low, 1)), random
+    return PlusWeights(listed, PlusSums(listed.start, listed.low, 1)), random
 
 
 def exact(weights, outputs, eta):

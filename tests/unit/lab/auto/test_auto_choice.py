@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crucial import RankRLS
-from crucial.lab.auto.candidates import Candidate
+from crucial.lab.auto.candidates import RankerCandidate
 from crucial.lab.auto.choice import Entrant, choose, gap_of, mean_of
 from crucial.lab.auto.plan import Stage
 from crucial.lab.auto.search import _average_of, _members, _part, _survivors
@@ -19,7 +19,7 @@ RANDOM = np.random.default_rng(0)
 BASE = RANDOM.uniform(0.2, 0.9, 200)
 #: Paired differences of mean 0 and standard error 0.01.
 WAVE = np.tile([1.0, -1.0], 100) * 0.01 * math.sqrt(199)
-RLS = Candidate("RankRLS", "linear", "RankRLS", RankRLS())
+RLS = RankerCandidate("RankRLS", "linear", "RankRLS", RankRLS())
 
 
 def test_the_gap_is_the_mean_of_paired_differences():
@@ -68,7 +68,7 @@ def test_one_unit_has_no_noise_to_be_within():
 def trial(name: str, family: str, lead: float) -> Trial:
     """Return a trial that is ahead of `BASE` by so much, with an error of 0.01."""
     values = BASE + lead + (WAVE if lead else 0.0)
-    return Trial(Candidate(name, "trees", family, None), 0, 2, None, values, None, 0.0, 1.0)
+    return Trial(RankerCandidate(name, "trees", family, None), 0, 2, None, values, None, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from crucial import AutoRanker, make_interactions
 from crucial.lab.auto import climb
-from crucial.lab.auto.candidates import Candidate, Facts, candidates_for
+from crucial.lab.auto.candidates import Facts, RankerCandidate, candidates_for
 from crucial.lab.auto.plan import Plan, Stage, plan_for
 from crucial.lab.auto.trials import Trial
 
@@ -20,22 +20,22 @@ BASE = np.random.default_rng(0).uniform(0.2, 0.9, 200)
 WAVE = np.tile([1.0, -1.0], 100) * 0.01 * math.sqrt(199)
 
 
-def candidates(family: str) -> dict[str, Candidate]:
+def candidates(family: str) -> dict[str, RankerCandidate]:
     found = candidates_for(Facts(4000, 20, 100, 5, 0.0, 4.0), None, 99)
     return {one.name: one for one in found if one.family == family}
 
 
-def trial(candidate: Candidate, lead: float, rising: bool = False) -> Trial:
+def trial(candidate: RankerCandidate, lead: float, rising: bool = False) -> Trial:
     """Return a trial that is ahead of `BASE` by so much, with an error of 0.01."""
     values = BASE + lead + (WAVE if lead else 0.0)
     return Trial(candidate, 0, 2, 300, values, None, 0.0, 1.0, rising=rising)
 
 
-def next_sizes(leaders: list[Trial], trials: list[Trial], tried: set[str]) -> list[Candidate]:
+def next_sizes(leaders: list[Trial], trials: list[Trial], tried: set[str]) -> list[RankerCandidate]:
     return climb.next_sizes(leaders, trials, tried, n_rows=100_000, more_rounds=True)
 
 
-def names(found: list[Candidate]) -> list[str]:
+def names(found: list[RankerCandidate]) -> list[str]:
     return [one.name for one in found]
 
 
@@ -109,7 +109,7 @@ def test_trees_whose_leaves_would_have_few_rows_are_not_tried():
 def test_a_search_climbs_where_features_act_together(monkeypatch: pytest.MonkeyPatch):
     made = make_interactions(n_queries=60, n_pairs=2, n_noise=2, seed=0)
 
-    def short(one: Candidate) -> Candidate:
+    def short(one: RankerCandidate) -> RankerCandidate:
         estimator = clone(one.estimator).set_params(n_estimators=30, min_rows=1)
         return replace(one, estimator=estimator, larger=tuple(map(short, one.larger)))
 

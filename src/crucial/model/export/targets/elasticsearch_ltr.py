@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import Forest, NestedNode, flattened
+from crucial.model.export.forest import EngineForest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.json_text import indented, indented_text
 from crucial.model.export.plain_trees import (
@@ -102,7 +102,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
         whole = json.loads(whole["model"]["model"]["definition"])
     places = {name: at for at, name in enumerate(form.names)}
     trees = flattened(whole["splits"], partial(_read, places=places))
-    scores = Forest(trees, "<", np.float32, np.float32).scores(X)
+    scores = EngineForest(trees, "<", np.float32, np.float32).scores(X)
     return 1.0 / (1.0 + np.exp(-scores)) if whole["objective"] == "binary:logistic" else scores
 
 

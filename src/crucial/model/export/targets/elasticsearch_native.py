@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import EngineTrees, Forest, spliced
+from crucial.model.export.forest import EngineForest, EngineTrees, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
@@ -99,7 +99,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
         column("right_child", np.int64) + before,
         column("leaf_value", np.float64),
     )
-    return Forest(read, "<=", np.float64, np.float64).scores(X)
+    return EngineForest(read, "<=", np.float64, np.float64).scores(X)
 
 
 TARGET = Target(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from crucial.model.export.engine_numbers import EngineCuts
-from crucial.model.export.forest import EngineTrees, Forest, spliced
+from crucial.model.export.forest import EngineForest, EngineTrees, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import (
     below_nodes,
@@ -160,7 +160,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
         child("right_child"),
         np.concatenate((np.zeros(n), spliced(leaves, np.float64))),
     )
-    scores = Forest(trees, "<=", np.float64, np.float64).scores(_rounded(X))
+    scores = EngineForest(trees, "<=", np.float64, np.float64).scores(_rounded(X))
     return 1.0 / (1.0 + np.exp(-scores)) if "\nobjective=binary" in text else scores
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import MissingExtraError
-from crucial.model.export.forest import EngineTrees, Forest
+from crucial.model.export.forest import EngineForest, EngineTrees
 from crucial.model.export.form import FormTree, ScoreForm, StraightPiece
 from crucial.model.export.settings import ExportSettings
 from crucial.model.export.target import Target
@@ -214,7 +214,7 @@ def _leaves(X: Floats, **own: Any) -> NDArray[np.float32]:
         np.where(above, yes, no),
         weights,
     )
-    return Forest(trees, "<=", np.float64, np.float32).leaves(X)
+    return EngineForest(trees, "<=", np.float64, np.float32).leaves(X)
 
 
 _OPERATORS: dict[str, Callable[..., Any]] = {

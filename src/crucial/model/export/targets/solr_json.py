@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
-from crucial.model.export.forest import Forest, NestedNode, flattened
+from crucial.model.export.forest import EngineForest, NestedNode, flattened
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.json_text import indented
 from crucial.model.export.plain_trees import float32_leaves, missing_goes_right, plain_trees
@@ -101,7 +101,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     places = {name: at for at, name in enumerate(form.names)}
     read = partial(_read, places=places)
     trees = flattened((one["root"] for one in json.loads(content)["params"]["trees"]), read)
-    return Forest(trees, "<=", np.float32, np.float32).scores(X)
+    return EngineForest(trees, "<=", np.float32, np.float32).scores(X)
 
 
 TARGET = Target(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crucial.model.export.forest import EngineTrees, Forest, spliced
+from crucial.model.export.forest import EngineForest, EngineTrees, spliced
 from crucial.model.export.form import FormTree, ScoreForm
 from crucial.model.export.plain_trees import (
     below_nodes,
@@ -149,7 +149,7 @@ def _twin(content: bytes, X: Floats, form: ScoreForm, settings: ExportSettings) 
     features = np.where(left >= 0, features, -1)
     left = left + np.repeat(roots, sizes)
     read = EngineTrees(roots, features, conditions, default_left, left, left + 1, conditions)
-    margins = Forest(read, "<", np.float32, np.float32).scores(X)
+    margins = EngineForest(read, "<", np.float32, np.float32).scores(X)
     if learner["objective"]["name"] == "binary:logistic":
         return 1.0 / (1.0 + np.exp(-margins))
     return margins
