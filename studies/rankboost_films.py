@@ -30,7 +30,7 @@ from crucial.recommend import (
     DistinctValues,
     Opinions,
     Recommender,
-    Target,
+    Viewer,
     best_items,
     hold_out,
     lower_levels,
@@ -46,7 +46,7 @@ app = studies(__doc__)
 _ROUNDING = 1e-13
 
 
-def rankboost(target: Target) -> Floats:
+def rankboost(target: Viewer) -> Floats:
     """RankBoost over the viewers' ratings."""
     return BoostedOrder.learn(target).scores
 
@@ -62,7 +62,7 @@ def _deviations(opinions: Opinions) -> Floats:
     return _without_rounding(opinions.value - mean, np.abs(mean))
 
 
-def vsim(target: Target) -> Floats:
+def vsim(target: Viewer) -> Floats:
     """VSIM: viewers' deviations from their means, weighted by the cosine with the user.
 
     Breese, Heckerman & Kadie (1998). The cosine is of the vectors of ratings, with 0 for a film
@@ -78,7 +78,7 @@ def vsim(target: Target) -> Floats:
     return target.labels.mean() + club.row_sums(added)
 
 
-def regression(target: Target, normalise: bool = False) -> Floats:
+def regression(target: Viewer, normalise: bool = False) -> Floats:
     """Least squares: the user's ratings as a linear combination of the viewers'.
 
     The shortest of all weight vectors with the least squares; no intercept. A film that a viewer
@@ -102,7 +102,7 @@ def regression(target: Target, normalise: bool = False) -> Floats:
     return float(weight @ filled) + club.row_sums(weight[club.column] * apart)
 
 
-def nearest(target: Target, k: int = 1) -> Floats:
+def nearest(target: Viewer, k: int = 1) -> Floats:
     """Return the mean rating of the k viewers whose order is nearest to the user's.
 
     Of equally near viewers the first are chosen.
@@ -116,7 +116,7 @@ def nearest(target: Target, k: int = 1) -> Floats:
     return filled.mean() + own.row_sums(own.value - filled[own.column]) / len(near)
 
 
-def nearest_defaults(target: Target) -> tuple[Floats, Floats]:
+def nearest_defaults(target: Viewer) -> tuple[Floats, Floats]:
     """Return the ranking loss of every viewer with the best ``q_def``, and that default.
 
     It is one of the ratings that occur in the club; of several equally good ones, one near the
@@ -167,17 +167,17 @@ def _places_of(scale: Floats, values: DistinctValues) -> list[Ints]:
     return found
 
 
-def popularity(target: Target) -> Floats:
+def popularity(target: Viewer) -> Floats:
     """Return the number of viewers who rated a film."""
     return target.club.row_count.astype(np.float64)
 
 
-def mean(target: Target) -> Floats:
+def mean(target: Viewer) -> Floats:
     """Return how far above their means viewers rate a film; five ratings at the mean are added."""
     return target.club.row_sums(_deviations(target.club)) / (target.club.row_count + 5.0)
 
 
-METHODS: dict[str, Callable[[Target], Floats]] = {
+METHODS: dict[str, Callable[[Viewer], Floats]] = {
     "rankboost": rankboost,
     "vsim": vsim,
     "neighbour": nearest,
@@ -357,7 +357,7 @@ class Study:
         """Return the scores of a user's test films by every ranker."""
         rated = club.take_rows(user.train)
         viewers = self.ratings.users[features]
-        target = Target(club, user.train, user.train_labels, viewers, rated)
+        target = Viewer(club, user.train, user.train_labels, viewers, rated)
         out = {RANDOM: np.zeros(len(user.test))}  # (measures are expectations over ties)
         for method in self.methods:
             out[method] = METHODS[method](target)[user.test]
@@ -557,7 +557,7 @@ def measure_top_n(
 
 
 def _best_by_viewers(
-    ratings: Ratings, train: Opinions, user: int, ranker: Callable[[Target], Floats]
+    ratings: Ratings, train: Opinions, user: int, ranker: Callable[[Viewer], Floats]
 ) -> Ints:
     """Return the best unseen films of a user by a ranker that learns from all other users."""
     viewers = np.delete(np.arange(train.n_columns), user)
@@ -565,7 +565,7 @@ def _best_by_viewers(
     if ranker is not mean and len(np.unique(labels)) < 2:
         return films[:0]  # (no preference to learn from)
     club = train.take_columns(viewers)
-    target = Target(club, films, labels, ratings.users[viewers], club.take_rows(films))
+    target = Viewer(club, films, labels, ratings.users[viewers], club.take_rows(films))
     scores = ranker(target)
     scores[films] = np.nan
     return best_items(scores, club.row_count, _TOP)[0]

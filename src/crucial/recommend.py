@@ -300,7 +300,7 @@ def agreements(rated: Opinions, labels: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class Viewer:
     """The user to recommend to, and the viewers to learn from.
 
     Attributes
@@ -426,7 +426,7 @@ class BoostedOrder:
     table: Floats
 
     @classmethod
-    def learn(cls, target: Target, rounds: int | None = None) -> BoostedOrder:
+    def learn(cls, target: Viewer, rounds: int | None = None) -> BoostedOrder:
         """Learn from a user's ratings how the user would rank all items.
 
         The default number of rounds is that of Freund et al. (2003, section 6.2.2): 40, and one for
@@ -873,12 +873,12 @@ class _Background:
     """What the reasons of one user's list are made of, computed where somebody asks."""
 
     items: Ids
-    find_target: Callable[[], Target]
+    find_target: Callable[[], Viewer]
     find_related: Callable[[int], Ints] | None = None
     boosted: BoostedOrder | None = None
 
     @cached_property
-    def target(self) -> Target:
+    def target(self) -> Viewer:
         return self.find_target()
 
     def reasons(self, rows: Sequence[int], top: int) -> list[tuple[Reason, ...]]:
@@ -1175,7 +1175,7 @@ class Recommender:
         user: Id = self.ratings.users[place : place + 1].tolist()[0]
         return user
 
-    def _target(self, place: int | None, films: Ints, labels: Floats) -> Target:
+    def _target(self, place: int | None, films: Ints, labels: Floats) -> Viewer:
         """Choose the viewers to learn from; ``place`` is None for a new user."""
         shared = self._by_item.take_columns(films)
         count = shared.row_count.copy()
@@ -1188,9 +1188,9 @@ class Recommender:
         club = self._by_user.take_columns(viewers)
         # (the same as club.take_rows(films), for less)
         rated = shared.take_rows(viewers).transposed()
-        return Target(club, films, labels, self.ratings.users[viewers], rated)
+        return Viewer(club, films, labels, self.ratings.users[viewers], rated)
 
-    def _boosted(self, who: str, target: Target) -> BoostedOrder:
+    def _boosted(self, who: str, target: Viewer) -> BoostedOrder:
         """Learn a user's order by RankBoost; refuse ratings that have none."""
         labels = target.labels
         if len(np.unique(labels)) < 2:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
-from crucial.recommend import Opinions, Target, hold_out
+from crucial.recommend import Opinions, Viewer, hold_out
 from naive.films import (
     best_scale_default,
     mean_of,
@@ -58,7 +58,7 @@ def target_of(table, rated, scale=1.0, down=0.0):
     cells = [[np.nan if cell is None else scale * (cell - down) for cell in row] for row in table]
     club, films = Opinions.from_dense(cells), np.array(list(rated))
     labels = scale * (np.array(list(rated.values())) - down)
-    return Target(club, films, labels, np.arange(club.n_columns), club.take_rows(films))
+    return Viewer(club, films, labels, np.arange(club.n_columns), club.take_rows(films))
 
 
 @given(clubs())

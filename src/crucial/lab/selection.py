@@ -244,7 +244,7 @@ def eliminate_features(
                 show(next(done), counted(size, "feature"))
 
         path = _Path(adapter, sizes, importance, chosen, count)
-        rows = _Rows(instances, labels, ids)
+        rows = _SelectionRows(instances, labels, ids)
         per_fold = [path.follow(rows.take(f.train), rows.take(f.test))[2] for f in folds]
         removed, shares, values = path.follow(rows, None if folds else rows)
     return FeatureElimination(
@@ -265,17 +265,17 @@ def _names(instances: Instances) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _SelectionRows:
     """Rows to fit or to measure on."""
 
     instances: Instances
     labels: Floats
     qid: Ids | None
 
-    def take(self, rows: Ints) -> _Rows:
+    def take(self, rows: Ints) -> _SelectionRows:
         """Return some of the rows."""
         qid = None if self.qid is None else self.qid[rows]
-        return _Rows(self.instances.take_rows(rows), self.labels[rows], qid)
+        return _SelectionRows(self.instances.take_rows(rows), self.labels[rows], qid)
 
     def columns(self, features: Ints) -> Instances:
         """Return the rows with some of the features."""
@@ -294,7 +294,9 @@ class _Path:
     measure: Measure
     count: Callable[[int], None]
 
-    def follow(self, train: _Rows, test: _Rows | None) -> tuple[Ints, Floats, Floats]:
+    def follow(
+        self, train: _SelectionRows, test: _SelectionRows | None
+    ) -> tuple[Ints, Floats, Floats]:
         """Eliminate on some rows, and measure every fit on others, if there are any.
 
         Returns ``removed``, ``shares`` and ``values`` of a `FeatureElimination`.
