@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels import sizes
-from crucial.kernels.plain.inversions import count_pairs as plain
+from crucial.kernels.plain import inversions as plain
 from crucial.kernels.plain.inversions import running
 from crucial.kernels.threads import cut_lists, over_ranges
 from crucial.types import Floats, Ints
@@ -48,7 +48,7 @@ def count_pairs(
         Concordant, discordant, tied.
     """
     if len(level) < sizes.COUNT_COMPILED:
-        return plain(level, weight, block_starts, list_blocks)
+        return plain.count_pairs(level, weight, block_starts, list_blocks)
     from crucial.kernels.compiled.inversions import count_pairs as compiled
 
     counts = np.zeros((len(list_blocks) - 1, 3))

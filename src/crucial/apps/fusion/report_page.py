@@ -37,7 +37,7 @@ class FusionPage(Page):
         """Return the page; the same data give the same bytes."""
 
         def own(name: str) -> str:
-            return page_asset(name, "crucial.apps.fusion")
+            return page_asset(name, "fusion")
 
         return page_html(
             self.title,

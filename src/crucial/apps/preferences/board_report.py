@@ -40,7 +40,7 @@ class BoardPage(Page):
         """Return the page; the same data give the same bytes."""
 
         def own(name: str) -> str:
-            return page_asset(name, "crucial.apps.preferences", "board_assets")
+            return page_asset(name, "leaderboard")
 
         return page_html(
             self.title,

@@ -248,7 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.BAD_REQUEST, "GET takes no body.")
         if route in _ASSETS:
             name, kind = _ASSETS[route]
-            page = (files("crucial.apps.preferences") / "page" / name).read_bytes()
+            page = (files("crucial") / "assets" / "session" / name).read_bytes()
             self._send(HTTPStatus.OK, page, kind)
         elif route == "state":
             self._say(HTTPStatus.OK, self._state())

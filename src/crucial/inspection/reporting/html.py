@@ -32,9 +32,9 @@ STYLE = "page.css"
 TEMPLATE = "page.html"
 
 
-def page_asset(name: str, package: str = "crucial.inspection", folder: str = "page") -> str:
+def page_asset(name: str, folder: str = "report") -> str:
     """Return the text of a file that pages are made of."""
-    return (files(package) / folder / name).read_text("utf-8")
+    return (files("crucial") / "assets" / folder / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec import structs
 from sklearn.base import clone
 
 from crucial.data.groups import Groups
@@ -83,7 +83,7 @@ def _sharing(rankers: Sequence[Any]) -> list[Any]:
     if not total:
         return list(rankers)
     return [
-        replace(one, gains=tuple(gain / total for gain in one.gains))
+        structs.replace(one, gains=tuple(gain / total for gain in one.gains))
         if isinstance(one, Tree)
         else one
         for one in rankers
