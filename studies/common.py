@@ -15,8 +15,8 @@ from crucial.types import PathLike
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from crucial.inspection.results import Axes
     from crucial.lab.experiment_result import ExperimentResult
+    from crucial.results import Axes
 
 #: Prints a line.
 write = click.echo

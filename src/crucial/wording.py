@@ -1,10 +1,11 @@
-"""Numbers in words: counted nouns, p-values, and intervals with the digits that stand."""
+"""Numbers and names in words: counted nouns, p-values, intervals, text that is safe to print."""
 
 from __future__ import annotations
 
 import math
 
-__all__ = ["counted", "digits_that_stand", "interval_text", "noun_for", "p_text"]
+# --- Numbers in words: counted nouns, p-values, and intervals with the digits that stand
+
 
 #: Digits after the point that are printed where nothing was drawn.
 MOST_DIGITS = 4
@@ -90,3 +91,18 @@ def interval_text(
         return "none"
     digits = digits_that_stand(error)
     return between.join(f"{end:{sign}.{digits}f}" for end in interval)
+
+
+# --- Text from files, made safe for a terminal
+
+
+def printable(text: str, limit: int = 60) -> str:
+    """Make text from a file safe to print: no control characters, not too long.
+
+    Examples
+    --------
+    >>> printable("bm25\\x1b[31m\\n")
+    'bm25\\\\x1b[31m\\\\n'
+    """
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from crucial.boosting.trace import Trace
 from crucial.data.files import atomic_write, open_bytes
 from crucial.errors import FileError
-from crucial.model.text import printable
 from crucial.model.tree import Tree
 from crucial.types import PathLike
+from crucial.wording import printable
 
 __all__ = ["read_trace", "write_trace"]
 

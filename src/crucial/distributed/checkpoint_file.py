@@ -30,11 +30,10 @@ from crucial.errors import (
     NotRankedError,
     ParameterError,
 )
-from crucial.model.text import printable
 from crucial.model.weak import WeakRanker
 from crucial.parameters import parameters_of, plain
 from crucial.types import PathLike
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 __all__ = ["read_checkpoint", "shaping_parameters", "write_rounds"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from crucial.data.arrays import check_sum
 from crucial.errors import DataError
-from crucial.inspection.results import Frame, as_frame
 from crucial.measures.judged import as_numbers
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check
+from crucial.results import Frame, as_frame
 from crucial.types import Floats, Ints, VectorLike
 
 __all__ = [

@@ -17,7 +17,6 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.inputs import checked_rows
@@ -25,6 +24,7 @@ from crucial.model.rounds import RoundsModel
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import counted
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.types import Floats
 from crucial.wording import counted
 

@@ -14,7 +14,6 @@ from crucial.inspection.explanation_results import Contributions, PairExplanatio
 from crucial.inspection.pair_shapes import pair_shapes
 from crucial.inspection.parts import FeatureParts, additive_model, feature_parts, step_of
 from crucial.inspection.pipelines import inner_ranker
-from crucial.inspection.results import feature_name
 from crucial.inspection.row_labels import two_rows
 from crucial.inspection.tree_differences import tree_difference
 from crucial.model.additive import AdditiveRanker
@@ -22,6 +21,7 @@ from crucial.model.encoding_text import cell_text
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import Shape
 from crucial.parameters import check, int_between
+from crucial.results import feature_name
 from crucial.types import Floats, TableLike
 
 __all__ = ["contributions", "why"]

@@ -11,10 +11,8 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.numbered_names import names_of
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
-from crucial.inspection.results import Axes, Frame, as_frame, listed, new_axes, padded
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure
@@ -23,6 +21,7 @@ from crucial.model.rounds import RoundsModel
 from crucial.model.tree import Tree
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, int_between, one_of
+from crucial.results import Axes, Frame, as_frame, listed, names_of, new_axes, padded
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["Importances", "default_measure", "importances"]

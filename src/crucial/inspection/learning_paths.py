@@ -9,9 +9,9 @@ import numpy as np
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
-from crucial.inspection.results import Axes, Frame, as_frame, literal, new_axes, padded
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.results import Axes, Frame, as_frame, literal, new_axes, padded
 from crucial.types import Floats, Ints
 
 __all__ = ["TrainingPath", "TrainingPaths", "training_paths"]

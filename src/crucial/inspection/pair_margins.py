@@ -17,7 +17,6 @@ from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.parts import model_of
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.kernels.threads import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
@@ -25,6 +24,7 @@ from crucial.model.shape import sparkline
 from crucial.model.weak import Constant, Tree, Vote
 from crucial.notebook import HtmlResult, HtmlTable, tables_html
 from crucial.parameters import at_least, check, refuse
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.wording import counted
 

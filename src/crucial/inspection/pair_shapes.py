@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.inspection.results import Axes, feature_name
 from crucial.model.additive import AdditiveRanker
 from crucial.model.shape import Shape
 from crucial.model.tree_sums import PairTerm
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.results import Axes, feature_name
 from crucial.types import Floats
 
 __all__ = ["PairShape", "pair_shapes"]

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.inspection.curve_parts import read_rows, two_classes
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.notebook import HtmlResult
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, VectorLike
 from crucial.wording import counted
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.inspection.curve_parts import curve_line, read_rows
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.notebook import HtmlResult
 from crucial.parameters import between, check
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, VectorLike
 from crucial.wording import counted
 

@@ -11,9 +11,9 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.inspection.calibration import Calibration, fit_calibration, sigmoid
 from crucial.inspection.curve_parts import equal_parts, read_rows, two_classes
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, VectorLike
 from crucial.wording import counted
 

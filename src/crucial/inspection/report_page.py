@@ -9,15 +9,14 @@ from importlib.metadata import version
 from numpy.typing import ArrayLike
 
 from crucial.inspection.reporting import curves, facts, learned, numbers, summary
-from crucial.inspection.reporting.html import page_html
 from crucial.inspection.reporting.lists import ranked_lists
-from crucial.inspection.reporting.page import Page
 from crucial.inspection.reporting.subject import Subject
 from crucial.measures.names import Measures
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.pages import Page, page_html
 from crucial.parameters import at_least, check, instance_of
 from crucial.types import TableLike, VectorLike
+from crucial.wording import printable
 
 __all__ = ["Report", "report"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from crucial.errors import DataError, ParameterError
-from crucial.model.text import printable
 from crucial.parameters import plain, refuse
+from crucial.wording import printable
 
 __all__ = ["two_rows"]
 

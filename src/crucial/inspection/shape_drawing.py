@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crucial.data.frame_columns import DAYS
-from crucial.inspection.results import Axes, padded
+from crucial.results import Axes, padded
 from crucial.wording import counted
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.inspection.curve_parts import Band, RankedRows, band_of, limits, read_rows
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes
 from crucial.measures.names import get_measure
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Bools, Floats, VectorLike
 
 __all__ = ["RocSurface", "roc_surface"]

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import about
-from crucial.inspection.results import json_value
 from crucial.lab.adapter import Adapter
 from crucial.lab.curves import curves, stages
 from crucial.lab.given_folds import FoldTask
@@ -24,6 +23,7 @@ from crucial.lab.records import Cell, CellMeasure, Key
 from crucial.lab.tasks import SplitRows, TaskLike, TaskRows, TaskSplit
 from crucial.measures.base import Measure
 from crucial.measures.judged import as_numbers
+from crucial.results import json_value
 from crucial.types import Floats
 
 __all__ = ["Job", "forget_parts", "run_cell", "run_job", "run_job_beside"]

@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crucial.inspection.results import Frame
 from crucial.lab.tidy import Row, columns_of, frame_of
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.wording import counted, interval_text, p_text
+from crucial.results import Frame
+from crucial.wording import counted, interval_text, p_text, printable
 
 __all__ = ["Comparison", "Difference", "Mover"]
 

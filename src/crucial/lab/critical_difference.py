@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, literal, new_axes
 from crucial.lab.statistics import (
     FriedmanTest,
     critical_difference,
@@ -18,10 +17,10 @@ from crucial.lab.statistics import (
     ranks_of,
 )
 from crucial.lab.tidy import Row, frame_of
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.results import Axes, Frame, literal, new_axes
 from crucial.types import Floats
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 __all__ = ["RankSummary", "summarise_ranks"]
 

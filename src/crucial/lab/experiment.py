@@ -16,7 +16,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.errors import CrucialError, ParameterError, about
-from crucial.inspection.results import json_value
 from crucial.lab.cells import Job, forget_parts, run_job, run_job_beside
 from crucial.lab.experiment_result import ExperimentResult
 from crucial.lab.protocols import ExperimentProtocol, as_protocol
@@ -28,6 +27,7 @@ from crucial.measures.base import Measure
 from crucial.measures.names import Measures, get_measure, get_measures
 from crucial.parameters import at_least, check, flag, lookup, none_or, nonzero
 from crucial.progress import progress_bar
+from crucial.results import json_value
 from crucial.types import PathLike
 
 __all__ = ["Experiment", "measure_record", "session_record"]

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.inspection.results import Frame
 from crucial.lab.blocks import Blocks
 from crucial.lab.comparison import compare_blocks
 from crucial.lab.comparison_result import Comparison
@@ -26,11 +25,11 @@ from crucial.measures.evaluation import interval_notes
 from crucial.measures.intervals import Interval
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, lookup, one_of
+from crucial.results import Frame
 from crucial.types import PathLike
-from crucial.wording import counted, interval_text, noun_for
+from crucial.wording import counted, interval_text, noun_for, printable
 
 __all__ = ["ExperimentResult", "load_experiment"]
 

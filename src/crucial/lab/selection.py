@@ -24,7 +24,6 @@ from crucial.data.row_tables import Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
-from crucial.inspection.results import Axes, Frame, as_frame, feature_name, listed, new_axes, padded
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.folds import make_folds
 from crucial.measures.base import Measure
@@ -43,6 +42,7 @@ from crucial.parameters import (
     refuse,
 )
 from crucial.progress import progress_bar
+from crucial.results import Axes, Frame, as_frame, feature_name, listed, new_axes, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.weak.choose import TIE
 from crucial.wording import counted

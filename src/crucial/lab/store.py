@@ -24,8 +24,8 @@ from crucial.data.append_log import AppendLog, Entry, LogKind, open_locked, read
 from crucial.data.files import atomic_write, os_reason
 from crucial.errors import DataError, FileError
 from crucial.lab.records import Cell, CellMeasure, ExperimentSettings, Key, key_of
-from crucial.model.text import printable
 from crucial.types import PathLike
+from crucial.wording import printable
 
 __all__ = ["FORMAT", "ResultFolder"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from crucial.data.files import atomic_write
 from crucial.data.formats.cells import sheet_cell
 from crucial.errors import FileError
-from crucial.inspection.results import Frame, as_frame, json_value
+from crucial.results import Frame, as_frame, json_value
 from crucial.types import PathLike
 
 __all__ = ["Row", "columns_of", "frame_of", "write_rows"]

@@ -17,7 +17,6 @@ from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape
 from crucial.model.steps import Ladder, StepFunctions
 from crucial.model.terms import Terms, checked_scores
-from crucial.model.text import printable
 from crucial.model.tree_sums import PairTerm, TreeSums
 from crucial.model.tree_text import boosted_lines
 from crucial.model.weak import (
@@ -33,6 +32,7 @@ from crucial.model.weak import (
     WeakRankerLike,
 )
 from crucial.types import Floats, Ints, Reals, TableLike
+from crucial.wording import printable
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups

@@ -13,7 +13,6 @@ import numpy as np
 from crucial.model.base import FrozenModel
 from crucial.model.rounds import RoundsModel
 from crucial.model.shape import Shape, draw_shape, sparkline
-from crucial.model.text import printable
 from crucial.model.weak import (
     Affine,
     Constant,
@@ -24,7 +23,7 @@ from crucial.model.weak import (
     Tree,
     Vote,
 )
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 __all__ = ["Description", "FeatureSummary", "Ramp", "Rung", "describe", "direction_of", "drawing"]
 

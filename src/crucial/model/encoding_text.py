@@ -9,7 +9,7 @@ import numpy as np
 from crucial.data.encodings import Encodings
 from crucial.data.frame_columns import DAYS
 from crucial.data.instances import Instances
-from crucial.model.text import printable
+from crucial.wording import printable
 
 __all__ = ["cell_text", "question_text", "value_text"]
 

@@ -50,9 +50,9 @@ from crucial.model.payloads import (
     payload_of,
 )
 from crucial.model.recognise import foreign_format
-from crucial.model.text import printable
 from crucial.parameters import refuse
 from crucial.types import PathLike
+from crucial.wording import printable
 
 __all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
 

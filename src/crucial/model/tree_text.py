@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from crucial.data.encodings import Encodings
 from crucial.model.encoding_text import question_text
-from crucial.model.text import printable
 from crucial.model.tree import Tree
 from crucial.model.tree_table import OUTSIDE, TreeTable
+from crucial.wording import printable
 
 __all__ = ["boosted_lines", "tree_lines"]
 

@@ -26,8 +26,8 @@ from crucial.data.formats.table_writing import write_table
 from crucial.distributed.checkpoint import Checkpoint
 from crucial.distributed.checkpoint_file import read_checkpoint
 from crucial.errors import FileError
-from crucial.inspection.reporting.page import SavedAsHtml
 from crucial.lab.store import ResultFolder
+from crucial.pages import SavedAsHtml
 
 #: What is asked of the system; the file is the first argument.
 CALLS = ("open", "write", "fsync", "fchmod", "ftruncate", "replace", "mkdir")

@@ -5,10 +5,10 @@ import tracemalloc
 import pytest
 
 from crucial.inspection.importance import importances
-from crucial.inspection.numbered_names import NumberedNames, names_of
 from crucial.inspection.shape_functions import shapes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
+from crucial.results import NumberedNames, names_of
 
 
 @pytest.mark.parametrize("out", [[], [0], [4], [1, 2], [0, 2, 4], [0, 1, 2, 3, 4]])

@@ -4,8 +4,8 @@ import pytest
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.shape import Shape, draw_shape, sparkline
-from crucial.model.text import printable
 from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.wording import printable
 
 
 def test_the_heaviest_features_come_first():

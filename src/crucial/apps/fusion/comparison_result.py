@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from crucial.apps.fusion.ranker import FusionRanker
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 __all__ = ["Difference", "FusionComparison", "Loners", "SystemResult"]
 

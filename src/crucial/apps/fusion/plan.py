@@ -17,9 +17,8 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.apps.fusion.row_sums import sum_in_order
 from crucial.data.words import shown_name
 from crucial.errors import DataError, DataWarning, ParameterError
-from crucial.model.text import printable
 from crucial.types import Floats, Singles
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 __all__ = ["FusionPlan"]
 

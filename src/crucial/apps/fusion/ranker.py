@@ -21,9 +21,9 @@ from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
-from crucial.model.text import printable
 from crucial.parameters import at_least, check, instance_of, lookup, mapping, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
+from crucial.wording import printable
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.export import FusionExport

@@ -12,9 +12,8 @@ from crucial.apps.fusion.judging import MEASURED, Judging
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.apps.fusion.report_facts import FusedQueries
-from crucial.inspection.reporting.html import page_asset, page_html
-from crucial.inspection.reporting.page import Page
 from crucial.measures.names import get_measure
+from crucial.pages import Page, page_asset, page_html
 from crucial.wording import counted
 
 __all__ = ["FusionPage", "fusion_page"]

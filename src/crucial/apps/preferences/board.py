@@ -10,8 +10,8 @@ import numpy as np
 
 from crucial.apps.preferences.graph import Circles
 from crucial.apps.preferences.judges import JudgeAgreement
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult, HtmlTable
+from crucial.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.wording import counted
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Leaderboard
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Rankings
-from crucial.inspection.reporting.html import page_asset, page_html
-from crucial.inspection.reporting.page import Page
+from crucial.pages import Page, page_asset, page_html
 from crucial.parameters import check, instance_of
 from crucial.wording import counted
 

@@ -13,9 +13,9 @@ from crucial.apps.preferences.graph import centred, parts_of
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedCells, PairedLikelihood, cells_of, distinct, sums
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult
 from crucial.parameters import check
+from crucial.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.types import Floats, Ints
 from crucial.wording import counted
 

@@ -13,9 +13,9 @@ from crucial.data.dealing import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, feature_name, new_axes, padded
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, as_frame, feature_name, new_axes, padded
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 from crucial.wording import counted
 

@@ -17,10 +17,10 @@ from crucial.apps.preferences.nested import rankings_of_one_form
 from crucial.data.comparisons import Comparisons
 from crucial.data.rankings import Order, Rankings
 from crucial.errors import DataError
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.measures.median_order import kemeny_order
 from crucial.notebook import HtmlResult
 from crucial.parameters import check, one_of
+from crucial.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.types import Floats, Ints
 
 __all__ = ["Consensus", "consensus", "kendall_distance"]

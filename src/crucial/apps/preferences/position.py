@@ -11,8 +11,8 @@ import numpy as np
 from crucial.apps.preferences.judges import offset_slope
 from crucial.apps.preferences.uncertainty import p_of, quantile
 from crucial.data.comparisons import Comparisons
-from crucial.inspection.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.notebook import HtmlResult
+from crucial.results import Axes, Frame, as_frame, new_axes, padded
 from crucial.types import Floats, Ints
 
 __all__ = ["PositionBias", "position_bias"]

@@ -27,9 +27,9 @@ from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
-from crucial.inspection.results import Frame, as_frame
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, one_of
+from crucial.results import Frame, as_frame
 from crucial.types import Ints, PathLike
 
 __all__ = ["Place", "PreferenceSession", "StaleQuestionError"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from crucial.cli.shared.terminal import counted, note
+from crucial.cli.shared.terminal import note
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker

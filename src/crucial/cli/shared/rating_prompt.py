@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crucial.cli.shared.terminal import counted, note
+from crucial.cli.shared.terminal import note
 from crucial.data.words import to_number
-from crucial.model.text import printable
+from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
     from crucial.recommend import Recommender

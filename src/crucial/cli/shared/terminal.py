@@ -10,8 +10,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from crucial.errors import Argument, Message
-from crucial.model.text import printable
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
-from crucial.inspection.results import json_value
 from crucial.lab.comparison_result import Comparison
+from crucial.results import json_value
 from crucial.wording import p_text
 
 __all__ = ["comparison_json", "print_comparison"]

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from crucial.cli.shared.terminal import counted, label_column, number_column, one_line, table
+from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.formats.cells import sheet_cell
-from crucial.inspection.results import json_value
 from crucial.measures.evaluation import Evaluation
+from crucial.results import json_value
+from crucial.wording import counted
 
 __all__ = ["by_query_tsv", "evaluation_json", "number", "print_evaluation"]
 

@@ -5,20 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from crucial.cli.shared.terminal import (
-    console,
-    counted,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    table,
-)
+from crucial.cli.shared.terminal import console, label_column, note, number_column, one_line, table
 from crucial.cli.tables.comparison import print_comparison
 from crucial.cli.tables.evaluation import number
 from crucial.cli.tables.measures import print_heading
 from crucial.lab.experiment_result import ExperimentResult
-from crucial.wording import interval_text
+from crucial.wording import counted, interval_text
 
 __all__ = ["print_experiment"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from crucial.cli.shared.terminal import console, counted, label_column, number_column, table
+from crucial.cli.shared.terminal import console, label_column, number_column, table
 from crucial.inspection.explanation_results import PairExplanation
+from crucial.wording import counted
 
 __all__ = ["explanation_json", "print_explanation"]
 

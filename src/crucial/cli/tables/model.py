@@ -9,9 +9,10 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from crucial.cli.shared.terminal import console, counted, grid, one_line
+from crucial.cli.shared.terminal import console, grid, one_line
 from crucial.inspection.bounds import Bound
 from crucial.model.describe import Description, FeatureSummary, drawing
+from crucial.wording import counted
 
 __all__ = ["model_json", "print_model"]
 

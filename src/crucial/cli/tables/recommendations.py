@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from crucial.cli.shared.terminal import console, number_column, table
 from crucial.data.formats.cells import sheet_cell
-from crucial.model.text import printable
 from crucial.recommend import Pick, Recommendations, Recommender, listed
+from crucial.wording import printable
 
 __all__ = ["HEADER", "print_recommendations", "tsv_lines"]
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from crucial.apps.preferences.session import PreferenceSession
-from crucial.cli.shared.terminal import (
-    console,
-    counted,
-    label_column,
-    number_column,
-    one_line,
-    table,
-)
+from crucial.cli.shared.terminal import console, label_column, number_column, one_line, table
+from crucial.wording import counted
 
 __all__ = ["print_session"]
 

@@ -10,15 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from crucial.cli.shared.terminal import (
-    console,
-    counted,
-    grid,
-    label_column,
-    number_column,
-    one_line,
-    table,
-)
+from crucial.cli.shared.terminal import console, grid, label_column, number_column, one_line, table
 from crucial.cli.tables.choice import print_choice
 from crucial.cli.tables.features import feature_table
 from crucial.cli.tables.measures import print_heading, print_meanings
@@ -28,6 +20,7 @@ from crucial.measures.evaluation import Evaluation
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 from crucial.model.shape import sparkline
+from crucial.wording import counted
 
 __all__ = ["Training", "print_training"]
 

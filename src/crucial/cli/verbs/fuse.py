@@ -18,9 +18,10 @@ from crucial.cli.shared.options import (
     refuse_given,
     verb,
 )
-from crucial.cli.shared.terminal import console, counted, note
+from crucial.cli.shared.terminal import console, note
 from crucial.errors import in_file
 from crucial.progress import status_line
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.judging import Judging

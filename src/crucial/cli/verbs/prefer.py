@@ -12,8 +12,9 @@ import click
 
 from crucial.cli.shared.files import check_target, refuse_overwriting, write_text
 from crucial.cli.shared.options import File, argument, option, verb
-from crucial.cli.shared.terminal import counted, note
+from crucial.cli.shared.terminal import note
 from crucial.errors import FileError, in_file
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.preferences.session import PreferenceSession

@@ -12,8 +12,9 @@ from crucial.cli.shared.files import check_tag, check_target, write_run_to, writ
 from crucial.cli.shared.options import ClusterOptions, File, RowOptions, argument, option, verb
 from crucial.cli.shared.overlap_notes import LEARNED_TAG, note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
-from crucial.cli.shared.terminal import counted, note
+from crucial.cli.shared.terminal import note
 from crucial.errors import in_file
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker

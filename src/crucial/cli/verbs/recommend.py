@@ -10,8 +10,9 @@ import click
 
 from crucial.cli.shared.files import check_target, check_targets, write_text
 from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
-from crucial.cli.shared.terminal import counted, note
+from crucial.cli.shared.terminal import note
 from crucial.progress import progress_bar
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.ratings import Ratings

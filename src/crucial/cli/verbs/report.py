@@ -13,8 +13,9 @@ from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
 from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
 from crucial.cli.shared.overlap_notes import note_learned_queries
 from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
-from crucial.cli.shared.terminal import console, counted, one_line
+from crucial.cli.shared.terminal import console, one_line
 from crucial.errors import FileError, in_file
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker

@@ -16,13 +16,13 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.parts import additive_model
-from crucial.inspection.results import feature_name
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.base import Measure
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
+from crucial.results import feature_name
 from crucial.types import Bytes, Floats, Ints, Objects, TableLike, VectorLike
 
 __all__ = ["PageData", "Subject"]

@@ -10,13 +10,13 @@ import numpy as np
 
 from crucial.inspection.calibration import Calibration, sigmoid
 from crucial.inspection.pipelines import InnerRanker
-from crucial.inspection.reporting.page import SavedAsHtml
-from crucial.inspection.results import Frame, as_frame
 from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
+from crucial.pages import SavedAsHtml
 from crucial.parameters import at_least, check, instance_of, one_of
+from crucial.results import Frame, as_frame
 from crucial.types import Floats, Ints, TableLike
 
 __all__ = ["CardBin", "CardFeature", "Scale", "ScoreBand", "Scorecard"]

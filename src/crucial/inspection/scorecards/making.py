@@ -11,7 +11,6 @@ from crucial.errors import Argument, DataError, Message
 from crucial.inspection.calibration import Calibration, fit_calibration
 from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.ranking_curves import roc_curve
-from crucial.inspection.results import listed
 from crucial.inspection.scorecards.card import CardFeature, Scale, Scorecard
 from crucial.inspection.scorecards.cells import BinnedFeature, bin_feature
 from crucial.inspection.scorecards.inputs import (
@@ -26,6 +25,7 @@ from crucial.inspection.shape_functions import shapes
 from crucial.measures.evaluation import evaluate
 from crucial.model.inputs import checked_rows
 from crucial.parameters import above, at_least, between, check, flag, instance_of, none_or, one_of
+from crucial.results import listed
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["ANCHORS", "MISSING", "scorecard"]

@@ -9,8 +9,8 @@ import math
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from crucial.inspection.reporting.html import page_asset
 from crucial.inspection.scorecards.text import amount, facts, odds_text, rule_lines
+from crucial.pages import page_asset
 
 if TYPE_CHECKING:
     from crucial.inspection.scorecards.card import CardBin, CardFeature, ScoreBand, Scorecard

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from crucial.inspection.results import Frame, as_frame
-from crucial.model.text import printable
 from crucial.notebook import HtmlResult
+from crucial.results import Frame, as_frame
 from crucial.types import Floats, Ints
+from crucial.wording import printable
 
 if TYPE_CHECKING:
     from crucial.inspection.scorecards.card import CardFeature

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from crucial.model.text import printable
+from crucial.wording import printable
 
 if TYPE_CHECKING:
     from crucial.inspection.scorecards.card import CardBin, Scorecard

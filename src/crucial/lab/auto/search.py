@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from crucial import __version__
 from crucial.errors import DataError
-from crucial.inspection.results import json_value
 from crucial.kernels.elementary import exp
 from crucial.lab.auto.blend import AverageRanker
 from crucial.lab.auto.candidates import KINDS, RankerCandidate
@@ -29,6 +28,7 @@ from crucial.lab.store import FORMAT, ResultFolder
 from crucial.measures.base import Measure
 from crucial.measures.custom import CustomMeasure
 from crucial.progress import Show, progress_bar
+from crucial.results import json_value
 from crucial.types import PathLike
 from crucial.wording import counted
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from crucial.inspection.results import Frame, json_value
 from crucial.lab.auto.candidates import KINDS, RankerCandidate
 from crucial.lab.auto.choice import Entrant, Gap, choose, gap_of, mean_of
 from crucial.lab.records import Cell
 from crucial.lab.tidy import Row, frame_of
 from crucial.measures.base import Measure
 from crucial.notebook import HtmlTable, tables_html
+from crucial.results import Frame, json_value
 from crucial.types import Floats
 from crucial.wording import counted
 

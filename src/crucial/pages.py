@@ -1,9 +1,4 @@
-"""One page of HTML that has everything it needs, and loads nothing.
-
-The data are a block of JSON in which no character can end the block; the script puts them
-on the page as text only. The content policy allows exactly this script and this style,
-known by their hashes, and pictures that are in the page itself; nothing can be fetched.
-"""
+"""One page of HTML that has everything it needs, and loads nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +7,20 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
-from crucial.inspection.results import json_value
+from crucial.data.files import atomic_write
+from crucial.results import json_value
+from crucial.types import PathLike
 
-__all__ = ["as_json", "page_asset", "page_html"]
+# --- One page of HTML that has everything it needs, and loads nothing
+#
+# The data are a block of JSON in which no character can end the block; the script puts them
+# on the page as text only. The content policy allows exactly this script and this style,
+# known by their hashes, and pictures that are in the page itself; nothing can be fetched.
+
 
 #: Concatenated in this order.
 SCRIPTS = (
@@ -102,3 +106,38 @@ def page_html(
         key, _, rest = part.partition("}}")
         out += [fields[key], rest]
     return "".join(out)
+
+
+# --- What all pages have in common
+
+
+class SavedAsHtml:
+    """Base of results that are a page of HTML."""
+
+    def to_html(self) -> str:
+        """Return the page; the same data give the same bytes."""
+        raise NotImplementedError
+
+    def save(self, path: PathLike) -> None:
+        """Write the page to a file, atomically."""
+        page = self.to_html().encode("utf-8")
+        with atomic_write(path) as file:
+            file.write(page)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Page(SavedAsHtml):
+    """A page made of plain data.
+
+    Attributes
+    ----------
+    title : str
+    data : dict
+        Everything on the page, as plain data.
+    """
+
+    title: str
+    data: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
