@@ -32,7 +32,7 @@ def measure(kind: str, n_rows: int, n_features: int) -> None:
     imported = time.process_time()
     ranker.fit(X, y, qid=qid)
     fitted = time.process_time()
-    kernels = sys.modules.get("crucial.kernels.compiled.gradient_trees")
+    kernels = sys.modules.get("crucial.kernels.compiled.trees")
     compiled = [getattr(kernels, name) for name in getattr(kernels, "__all__", [])]
     print(imported - began, fitted - imported, sum(bool(one.signatures) for one in compiled))
 

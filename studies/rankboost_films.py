@@ -23,7 +23,7 @@ from common import list_option, new_figure, save_figure, studies, write
 from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.runtime import count_threads, run_all
 from crucial.measures.evaluation import evaluate
 from crucial.recommend import (
     BoostedOrder,

@@ -31,10 +31,9 @@ from crucial.data.ratings import Ratings, rating_values
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import smoothing_of
 from crucial.inspection.parts import feature_parts
-from crucial.kernels import opinions as kernels
-from crucial.kernels.elementary import log2
-from crucial.kernels.products import column_sums, dot, row_sums
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels import predict as kernels
+from crucial.kernels.elementary import column_sums, dot, log2, row_sums
+from crucial.kernels.runtime import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, Stump
 from crucial.notebook import HtmlResult, HtmlTable

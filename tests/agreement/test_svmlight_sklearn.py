@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from crucial.data.formats.svmlight import read_svmlight
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
@@ -15,7 +15,7 @@ from crucial.kernels import sizes
     "small", [1 << 20, pytest.param(2, marks=pytest.mark.kernels)], ids=["plain", "compiled"]
 )
 def test_its_own_files(tmp_path, monkeypatch, zero_based, small):
-    monkeypatch.setattr(sizes, "TEXT_PLAIN", small)
+    monkeypatch.setattr(runtime, "TEXT_PLAIN", small)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-30, 30, size=(50, 7))
     X[rng.random(X.shape) < 0.3] = 0

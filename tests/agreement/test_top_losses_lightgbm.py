@@ -8,7 +8,7 @@ import pytest
 
 from crucial import Groups, LabelFeedback
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.query_losses import QueryLosses
+from crucial.kernels.losses import QueryLosses
 from crucial.objectives.top_pairs import LambdaLoss
 
 lightgbm = pytest.importorskip("lightgbm")

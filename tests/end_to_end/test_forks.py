@@ -44,14 +44,14 @@ class Slow:
 """
 
 WHILE_IMPORTING = """
-slow = Slow("crucial.data.groups", "crucial.kernels.noise")
+slow = Slow("crucial.data.groups", "crucial.kernels.sums")
 begun = dict(slow.names)
 sys.meta_path.insert(0, slow)
 
 def plainly():
-    import crucial.kernels.noise
+    import crucial.kernels.sums
 
-uses = {"crucial.data.groups": lambda: crucial.Groups, "crucial.kernels.noise": plainly}
+uses = {"crucial.data.groups": lambda: crucial.Groups, "crucial.kernels.sums": plainly}
 for name, use in uses.items():
     thread = threading.Thread(target=use)
     thread.start()

@@ -52,14 +52,14 @@ def _svmlight_compiled(path: Path) -> Any:
     """Read the way of large files: in blocks, by the kernel."""
     from crucial.data.formats import blocks
     from crucial.data.formats.svmlight import read_svmlight
-    from crucial.kernels import sizes
+    from crucial.kernels import runtime
 
-    plain, block = sizes.TEXT_PLAIN, blocks.BLOCK
-    sizes.TEXT_PLAIN, blocks.BLOCK = 0, 64
+    plain, block = runtime.TEXT_PLAIN, blocks.BLOCK
+    runtime.TEXT_PLAIN, blocks.BLOCK = 0, 64
     try:
         return read_svmlight(path, n_jobs=1)
     finally:
-        sizes.TEXT_PLAIN, blocks.BLOCK = plain, block
+        runtime.TEXT_PLAIN, blocks.BLOCK = plain, block
 
 
 def _table(path: Path) -> Any:

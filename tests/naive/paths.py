@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from crucial.errors import DataWarning, NoProgressWarning
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 PATHS = ("plain", "compiled")
 
@@ -15,7 +15,7 @@ PATHS = ("plain", "compiled")
 def using(path):
     """Take a way through the kernels whatever the size of the problem."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "PLAIN_CELLS", -1 if path == "compiled" else 10**12)
+        patch.setattr(runtime, "PLAIN_CELLS", -1 if path == "compiled" else 10**12)
         yield
 
 
@@ -23,7 +23,7 @@ def using(path):
 def counting(path):
     """Take a way through the kernels that count pairs whatever the number of rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "COUNT_COMPILED", 0 if path == "compiled" else 10**12)
+        patch.setattr(runtime, "COUNT_COMPILED", 0 if path == "compiled" else 10**12)
         yield
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.leaf_limits import WIDE
+from crucial.kernels.trees import WIDE
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = [

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
-from crucial.kernels import exact_sums
-from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
+from crucial.kernels import sums
+from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 
 pytestmark = pytest.mark.kernels
 
@@ -28,7 +28,7 @@ def as_one(terms, small):
     array = np.array(terms, np.float64)
     if small:
         return ExactSum.of(array)
-    return ExactSum(*exact_sums._of_many(array))
+    return ExactSum(*sums._of_many(array))
 
 
 @holds_for(st.lists(values, max_size=12), st.randoms(), quick=60, full=2000)
@@ -66,7 +66,7 @@ def test_many_numbers_are_cut_among_threads(monkeypatch):
     assert exact_sum(array) == expected == exact_sum(array[::-1], threads=3)
     assert ExactSum.of(array) == ExactSum.of(array.reshape(200, 200).T, threads=2)
     calls = []
-    monkeypatch.setattr(exact_sums, "_of_many", lambda part: calls.append(len(part)) or (0, 0.0))
+    monkeypatch.setattr(sums, "_of_many", lambda part: calls.append(len(part)) or (0, 0.0))
     ExactSum.of(array, threads=3)
     assert sum(calls) == 40_000
     assert len(calls) == 3
@@ -113,7 +113,7 @@ def test_what_is_not_finite_stays_so(small):
 
 def test_both_kernels_are_compared_by_name():
     """The naive twin of `exact_limbs` is whole numbers of Python."""
-    from crucial.kernels.compiled.exact_sums import exact_limbs
+    from crucial.kernels.compiled.sums import exact_limbs
 
     limbs = np.zeros(68, np.int64)
     assert exact_limbs(np.array([1.0, -2.5]), limbs) == 0.0

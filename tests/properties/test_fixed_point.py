@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
 from crucial.errors import DataError
-from crucial.kernels.compiled import fixed_point as compiled
-from crucial.kernels.fixed_point import round_unit, to_fixed, unit_for
-from crucial.kernels.plain import fixed_point as plain
+from crucial.kernels.compiled import sums as compiled
+from crucial.kernels.plain import pairs as plain
+from crucial.kernels.sums import round_unit, to_fixed, unit_for
 
 pytestmark = pytest.mark.kernels
 

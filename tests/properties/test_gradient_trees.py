@@ -14,8 +14,8 @@ from tests.naive.gradient_trees import NaiveSymmetricTree, NaiveTree, Node
 from crucial import GradientRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.kernels import gradient_trees as door
-from crucial.kernels.gradient_trees import SplitSearch
+from crucial.kernels import trees as door
+from crucial.kernels.trees import SplitSearch
 from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 
 pytestmark = pytest.mark.kernels

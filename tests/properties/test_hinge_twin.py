@@ -16,7 +16,7 @@ from crucial.data.groups import Groups
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
-from crucial.kernels.hinge import HingeSums
+from crucial.kernels.pairs import HingeSums
 from crucial.linear.hinge import LabelHinges, hinges_of
 
 pytestmark = pytest.mark.kernels

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.kernels.inversions import count_pairs
+from crucial.kernels.pairs import count_pairs
 from naive.paths import PATHS, counting
 
 item = st.tuples(st.integers(0, 6), st.floats(0.1, 10))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels import sizes
-from crucial.kernels.compiled import binning
-from crucial.kernels.compiled import features as compiled
-from crucial.kernels.features import StumpSums
-from crucial.kernels.fixed_point import to_fixed
-from crucial.kernels.plain import features as plain
+from crucial.kernels import runtime
+from crucial.kernels.compiled import stumps as binning
+from crucial.kernels.compiled import stumps as compiled
+from crucial.kernels.plain import stumps as plain
+from crucial.kernels.stumps import StumpSums
+from crucial.kernels.sums import to_fixed
 from naive.sweep import holds_for
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
@@ -111,7 +111,7 @@ def test_histograms_of_parts_add_up_to_those_of_all_rows(drawn, small, random):
     features = np.arange(len(codes))
     part = np.array([random.randrange(3) for _ in range(n)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "PLAIN_CELLS", 10**6 if small else 0)
+        patch.setattr(runtime, "PLAIN_CELLS", 10**6 if small else 0)
         made = []
         for own in (np.zeros(n, int), part):
             hist = np.zeros(first[-1], np.int64)

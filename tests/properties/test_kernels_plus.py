@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import plus
+from crucial.kernels.compiled import pairs
 from naive.sweep import holds_for
 
 pytestmark = pytest.mark.kernels
@@ -32,7 +32,7 @@ def test_a_step_multiplies_and_adds_up(seed):
     a, b = np.sort(random.integers(0, n + 1, 2)).tolist()
     d, e = weight.copy(), weight[::-1].copy()
     win, lose, sums = np.full(n, 7.0), np.full(n, 7.0), np.full(4, 7.0)
-    plus.pair_step(start, low, output, factors, d, e, a, b, win, lose, sums)
+    pairs.pair_step(start, low, output, factors, d, e, a, b, win, lose, sums)
     inside = (high >= a) & (high < b)
     kind = 2 * output[high] + output[low]
     assert d == pytest.approx(np.where(inside, weight * factors[0][kind], weight))
@@ -52,7 +52,7 @@ def test_ties_of_rankers_in_use(seed):
     size = int(random.integers(0, 7))
     a, b = np.sort(random.integers(0, n + 1, 2)).tolist()
     tied = np.full(size, 7.0)
-    plus.pair_ties(start, low, weight, used, size, a, b, tied)
+    pairs.pair_ties(start, low, weight, used, size, a, b, tied)
     inside = (high >= a) & (high < b)
     for j in range(size):
         same = used[high, j] == used[low, j]
@@ -64,7 +64,7 @@ def test_sums_over_the_ones_of_columns(seed):
     random, n, _, _, _, _, used = problem(seed)
     values, size = random.normal(size=n), int(random.integers(0, 7))
     out = np.full(size, 7.0)
-    plus.column_sums(values, used, out)
+    pairs.column_sums(values, used, out)
     assert out == pytest.approx(values @ used[:, :size], abs=1e-12)
 
 
@@ -82,7 +82,7 @@ def test_sums_over_the_ones_of_stumps(seed, kind):
     offered = random.random(2 * first[-1]) < 0.7
     features = np.flatnonzero(random.random(n_features) < 0.7)
     out, peak = np.full(len(offered), 7.0), np.full(n_features, 7.0)
-    plus.stump_sums(codes, n, first, features, values, offered, out, peak)
+    pairs.stump_sums(codes, n, first, features, values, offered, out, peak)
     for f in range(n_features):
         absent = widths[f] - 1
         largest = 0.0

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import logistic, push
-from crucial.kernels.logistic import NARROW
+from crucial.kernels.compiled import losses
+from crucial.kernels.compiled import pairs as push
+from crucial.kernels.losses import NARROW
 from naive.labelled import labelled
 from naive.own_losses import inner_logs, sigmoid, softplus
 from naive.pairs import Pairs
@@ -134,7 +135,7 @@ def test_logistic_sums_equal_a_sum_over_all_pairs(problem):
             for as_weighted in {weighted, True}:
                 again = tuple(np.empty(n) for _ in range(4))
                 for a, b in ranges(n, 3):
-                    logistic.logistic_sums(
+                    losses.logistic_sums(
                         problem.scores, grown, *given, how, as_weighted, places, a, b, again
                     )
                 np.testing.assert_allclose(np.array(again), expected, rtol=1e-11, atol=1e-300)
@@ -159,5 +160,5 @@ def test_logistic_sums_along_a_ranker(problem, seed):
     for how in {narrow, False}:
         again = np.empty((n, 3))
         for a, b in ranges(n):
-            logistic.logistic_along(problem.scores, grown, *given, how, output, places, a, b, again)
+            losses.logistic_along(problem.scores, grown, *given, how, output, places, a, b, again)
         np.testing.assert_allclose(again, expected, rtol=1e-11, atol=1e-300)

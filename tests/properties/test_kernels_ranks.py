@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
 from crucial.data.groups import Groups
-from crucial.kernels.compiled.ranks import interval_sums, order_rows, rank_rows
+from crucial.kernels.compiled.predict import interval_sums, order_rows, rank_rows
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions
 

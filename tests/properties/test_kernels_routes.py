@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels.routes import Routes
+from crucial.kernels.trees import Routes
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import logistic_grid, pairs, ranks
-from crucial.kernels.compiled.lambdas import lambda_sums
-from crucial.kernels.compiled.sorting import order_falling
+from crucial.kernels.compiled import losses, pairs, predict
+from crucial.kernels.compiled.losses import lambda_sums
+from crucial.kernels.compiled.sums import order_falling
 from crucial.kernels.compiled.trees import tree_sum
 from crucial.weak.intervals import interval_codes
 
@@ -35,7 +35,7 @@ def test_every_row_has_a_place(scores: np.ndarray, cut: int) -> None:
     """The rows without a score come last in their query."""
     starts = np.array([0, min(cut, len(scores)), len(scores)])
     order = np.full(len(scores), -1)
-    ranks.order_rows(scores, starts, 0, 2, order)
+    predict.order_rows(scores, starts, 0, 2, order)
     for a, b in ((starts[0], starts[1]), (starts[1], starts[2])):
         assert sorted(order[a:b].tolist()) == list(range(a, b))
         np.testing.assert_array_equal(scores[order[a:b]], -np.sort(-scores[a:b]))
@@ -73,21 +73,21 @@ def test_nodes_of_scores_are_on_the_grid(scores: np.ndarray, per_unit: float) ->
     whole = np.zeros((4, nodes + 2 * margin))
     place = (0, n, 0.0, 0.0, per_unit)
     with np.errstate(all="ignore"):
-        logistic_grid.spread(scores, ones, none, 1.0, *place, whole[:, margin:-margin])
+        losses.spread(scores, ones, none, 1.0, *place, whole[:, margin:-margin])
         assert not whole[:, :margin].any()
         assert not whole[:, -margin:].any()
         tables = np.full((2, 1, 2, nodes + 2 * margin), 1e9)
         tables[..., margin:-margin] = 1.0
         out = np.zeros((1, n))
         inner = tables[..., margin:-margin]
-        logistic_grid.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, 0, out)
+        losses.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, 0, out)
 
 
 def test_the_node_of_a_score() -> None:
     for place, node in ((0.0, 0), (3.9, 3), (11.5, 11), (12.0, 12), (19.9, 12), (20.0, 0)):
-        assert logistic_grid._node(place, 20) == node
+        assert losses._node(place, 20) == node
     for place in (-0.1, np.nan, np.inf, -np.inf, 1e300):
-        assert logistic_grid._node(place, 20) == 0
+        assert losses._node(place, 20) == 0
 
 
 @given(SOME)

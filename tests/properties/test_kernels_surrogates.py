@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial.data.groups import Groups
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.surrogates import SurrogateSums
+from crucial.kernels.pairs import SurrogateSums
 
 pytestmark = pytest.mark.kernels
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels.compiled import query_losses, sorting
-from crucial.kernels.compiled.lambdas import lambda_sums
-from crucial.kernels.compiled.noise import uniforms
-from crucial.kernels.compiled.yeti import yeti_sums
-from crucial.kernels.noise import QueryNoise
+from crucial.kernels.compiled import losses, sums
+from crucial.kernels.compiled.losses import lambda_sums, yeti_sums
+from crucial.kernels.compiled.sums import uniforms
+from crucial.kernels.sums import QueryNoise
 from naive import top_losses as naive
 from naive.labelled import labelled
 from naive.sweep import holds_for
@@ -47,7 +46,7 @@ def in_two_ranges(problem, kernel, *inputs):
 def test_squared_error_up_to_a_shift(problem):
     target = labels_of(problem)
     pi, curvature, loss = in_two_ranges(
-        problem, query_losses.squares,
+        problem, losses.squares,
         problem.scores, target, problem.weight, problem.coefficient,
     )  # fmt: skip
     for q, at in queries_of(problem):
@@ -75,7 +74,7 @@ def test_cross_entropy_of_a_softmax(problem):
     for _, at in queries_of(problem):
         target[at] /= target[at].sum()
     pi, curvature, loss = in_two_ranges(
-        problem, query_losses.cross_entropy,
+        problem, losses.cross_entropy,
         problem.scores, target, problem.weight, problem.coefficient,
     )  # fmt: skip
     for q, at in queries_of(problem):
@@ -95,7 +94,7 @@ def test_xendcg(problem, seed):
     unit = np.ones(problem.n_queries)
     copies = np.random.default_rng(seed).integers(1, 3, problem.n).astype(float)
     pi, curvature, _ = in_two_ranges(
-        problem, query_losses.xendcg,
+        problem, losses.xendcg,
         problem.scores, worth, unit, noise, copies, problem.coefficient,
     )  # fmt: skip
     assert np.isfinite(pi).all()
@@ -114,7 +113,7 @@ def test_xendcg(problem, seed):
 def test_xendcg_with_weights_below_1(problem, seed):
     noise = np.random.default_rng(seed).random(problem.n)
     pi, curvature, _ = in_two_ranges(
-        problem, query_losses.xendcg, problem.scores,
+        problem, losses.xendcg, problem.scores,
         np.exp2(labels_of(problem)), np.ones(problem.n_queries), noise,
         problem.weight / 20.0, problem.coefficient,
     )  # fmt: skip
@@ -201,6 +200,6 @@ def test_noise_is_a_hash_of_its_place(seed, number):
 def test_rows_by_falling_value_and_their_own_order(size, values):
     drawn = np.random.default_rng(size + values).integers(0, values, size + 3).astype(float)
     key, row = np.empty(size), np.empty(size, np.int64)
-    sorting.order_falling(drawn, 3, size, key, row, np.empty(size), np.empty(size, np.int64))
+    sums.order_falling(drawn, 3, size, key, row, np.empty(size), np.empty(size, np.int64))
     assert row.tolist() == (3 + np.argsort(-drawn[3:], kind="stable")).tolist()
     assert key.tolist() == drawn[row].tolist()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.properties.test_tree_differences import random_tree
 
-from crucial.kernels.compiled import gradient_trees as compiled_growth
-from crucial.kernels.compiled import tree_scores as compiled_scores
-from crucial.kernels.leaf_limits import NEAR, WIDE
+from crucial.kernels.compiled import predict as compiled_scores
+from crucial.kernels.compiled import trees as compiled_growth
+from crucial.kernels.trees import NEAR, WIDE
 from crucial.model.tree_sums import TreeSums
 from naive import tree_kernels
 

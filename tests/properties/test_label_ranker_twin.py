@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crucial import LabelRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.kernels.compiled.labels import label_criteria
+from crucial.kernels.compiled.stumps import label_criteria
 from crucial.label_ranking.boosting import boost_labels
 from crucial.label_ranking.losses import LABEL_OBJECTIVES
 from crucial.label_ranking.stumps import LabelStumpSearch

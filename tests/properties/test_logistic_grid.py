@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial import LabelFeedback, LogisticRanker
-from crucial.kernels import logistic_grid
-from crucial.kernels.logistic import LogisticSums
+from crucial.kernels import losses
+from crucial.kernels.losses import LogisticSums
 from naive import own_losses as naive
 from naive.labelled import labelled
 from naive.sweep import holds_for
@@ -17,9 +17,9 @@ from naive.sweep import holds_for
 @pytest.fixture(autouse=True)
 def every_query_is_large(monkeypatch):
     for name in ("GRID_PAIRS", "_ROWS_PER_NODE", "_NODE_COST"):
-        monkeypatch.setattr(logistic_grid, name, 0)
+        monkeypatch.setattr(losses, name, 0)
     for name, value in (("_BLOCK_ROWS", 3), ("_PIECE_ROWS", 2)):
-        monkeypatch.setattr(logistic_grid, name, value)
+        monkeypatch.setattr(losses, name, value)
 
 
 def sums_of(problem, shift=0.0):
@@ -76,7 +76,7 @@ def test_sums_in_the_tail_keep_their_digits(margin):
 @pytest.mark.parametrize("rows", [1, 3, 7, 100])
 def test_blocks_are_whole_levels_and_pieces_cover_them(rows):
     levels = np.array([3, 4, 9, 30, 31, 32, 33, 40, 41])
-    blocks = logistic_grid._Blocks.of(levels, rows)
+    blocks = losses._Blocks.of(levels, rows)
     assert set(blocks.starts) <= set(levels)
     assert (blocks.starts[0], blocks.starts[-1]) == (3, 41)
     sizes = np.diff(blocks.starts)
@@ -96,7 +96,7 @@ def test_blocks_are_whole_levels_and_pieces_cover_them(rows):
 @pytest.mark.parametrize("graded", [False, True])
 def test_sums_of_distinct_labels_in_blocks_of_the_usual_size(monkeypatch, spread, graded):
     monkeypatch.undo()
-    monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 0)
+    monkeypatch.setattr(losses, "GRID_PAIRS", 0)
     random = np.random.default_rng(2)
     y = np.sort(random.normal(size=500).round(2))
     layout = LabelFeedback(y).labelled().layout
@@ -114,7 +114,7 @@ def test_threads_change_no_bit_and_a_fit_is_the_same(monkeypatch):
     y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
     one, two = (LogisticRanker(8, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
     assert one.predict(X).tobytes() == two.predict(X).tobytes()
-    monkeypatch.setattr(logistic_grid, "GRID_PAIRS", 1 << 24)
+    monkeypatch.setattr(losses, "GRID_PAIRS", 1 << 24)
     exact = LogisticRanker(8, n_jobs=1).fit(X, y)
     assert exact.model_.rankers == one.model_.rankers
     np.testing.assert_allclose(exact.model_.weights, one.model_.weights, rtol=1e-9)

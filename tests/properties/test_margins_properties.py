@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
 from crucial.feedback.margins import quantiles
-from crucial.kernels import margins as kernel
+from crucial.kernels import pairs as kernel
 from naive.margins import naive_margins
 from naive.pairs import from_list
 from naive.sweep import holds_for

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model
 from crucial.model.weak import Presence, ScaledFeature, Stump
@@ -155,7 +155,7 @@ def test_sizes_around_the_changes_of_path(n_rows, monkeypatch):
     X = rng.normal(size=(n_rows, 6)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     expected = bytes_of(model.predict(X))
-    monkeypatch.setattr(sizes, "PREDICT_COMPILED", 1)
+    monkeypatch.setattr(runtime, "PREDICT_COMPILED", 1)
     for threads in (1, 2, 3, 7):
         assert bytes_of(model.predict(X, n_jobs=threads)) == expected
     part = X[: n_rows // 2]

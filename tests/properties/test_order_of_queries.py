@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
 from crucial import GradientRanker, LogisticRanker, PNormPush, RankBoost, SmoothMarginRanker
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 WAYS = {
     "stumps": lambda: RankBoost(6, n_jobs=1),
@@ -59,7 +59,7 @@ def test_the_order_of_queries_changes_no_byte(name, seed, weighted, small):
     watched = problem(seed + 1, weighted=False)
     orders = [(data, watched), (moved(*data, seed), moved(*watched, seed))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "PLAIN_CELLS", 10**6 if small else 0)
+        patch.setattr(runtime, "PLAIN_CELLS", 10**6 if small else 0)
         one, other = (fitted(WAYS[name], *order, seen) for order, seen in orders)
     assert one.model_.rankers == other.model_.rankers
     assert one.model_.weights == other.model_.weights

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.errors import DataError, ParameterError
-from crucial.kernels.inversions import sum_higher
+from crucial.kernels.pairs import sum_higher
 from crucial.measures.names import get_measure
 from naive import losses
 from naive.paths import PATHS, counting

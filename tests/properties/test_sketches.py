@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from crucial.data.quantiles import cut_points
 from crucial.data.sketches import QuantileSketch
-from crucial.kernels.compiled.summaries import summarise
-from crucial.kernels.summaries import compressed, distinct
+from crucial.kernels.compiled.stumps import summarise
+from crucial.kernels.stumps import compressed, distinct
 from naive.sweep import holds_for
 
 

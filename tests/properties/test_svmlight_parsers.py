@@ -18,7 +18,7 @@ from crucial.data.formats.svmlight import read_svmlight, write_svmlight
 from crucial.data.formats.svmlight_blocks import parse_compiled, read_pieces
 from crucial.data.formats.svmlight_lines import Rules, first_row, parse_lines
 from crucial.errors import FileError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 from crucial.kernels.text import FINE
 
 quiet = settings(deadline=None)
@@ -207,7 +207,7 @@ def test_where_blocks_end_makes_no_difference(text, ended, size):
     text = text if ended else text.removesuffix(b"\n")
     whole = outcome(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "TEXT_PLAIN", 2)
+        patch.setattr(runtime, "TEXT_PLAIN", 2)
         patch.setattr(blocks, "BLOCK", size)
         assert outcome(text) == whole
 

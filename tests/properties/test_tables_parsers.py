@@ -20,7 +20,7 @@ from crucial.data.formats.table_rows import ColumnPlan, ParsedRows
 from crucial.data.formats.table_writing import write_table
 from crucial.data.formats.tables import read_table
 from crucial.errors import FileError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 quiet = settings(deadline=None)
 NAMES = ["qid", "label", "a", "skipped", "b", "doc"]
@@ -119,7 +119,7 @@ def test_where_blocks_end_makes_no_difference(body, size):
     text = ",".join(NAMES).encode() + b"\n" + body
     whole = outcome(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "TEXT_PLAIN", 2)
+        patch.setattr(runtime, "TEXT_PLAIN", 2)
         patch.setattr(blocks, "BLOCK", size)
         assert outcome(text) == whole
 

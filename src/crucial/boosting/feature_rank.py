@@ -16,9 +16,8 @@ from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
 from crucial.feedback.agreement import Agreement
-from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import exact_dot, exact_sum
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp, log
+from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions
 from crucial.types import Floats, Ints

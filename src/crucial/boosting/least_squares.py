@@ -19,7 +19,7 @@ from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback
 from crucial.feedback.query_means import QueryMeans
-from crucial.kernels.products import dot, matrix_product
+from crucial.kernels.elementary import dot, matrix_product
 from crucial.objectives.regression import log_of
 from crucial.types import Floats
 from crucial.weak.base import TrainingRows

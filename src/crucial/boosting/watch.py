@@ -13,7 +13,7 @@ from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.states import Output
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.sums import ExactSum
 from crucial.measures.base import Prepared
 from crucial.model.weak import (
     Affine,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.data.quantiles import cut_points, drawn_cut_points
-from crucial.kernels.binning import ColumnCutter
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import run_all
+from crucial.kernels.stumps import ColumnCutter
 from crucial.types import Codes, Floats, Ints, Reals
 
 __all__ = ["Cutter", "over_features"]

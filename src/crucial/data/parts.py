@@ -19,7 +19,7 @@ from crucial.data.part_files import list_parts, split_parts
 from crucial.data.part_values import look_at
 from crucial.data.sketches import QuantileSketch
 from crucial.errors import DataError
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.parameters import check, int_between, refuse
 from crucial.types import Codes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.quantiles import cut_points
-from crucial.kernels.summaries import compressed, distinct, summarised
+from crucial.kernels.stumps import compressed, distinct, summarised
 from crucial.types import Floats, Reals
 
 __all__ = ["QuantileSketch"]

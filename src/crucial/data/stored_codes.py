@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
 from crucial.data.quantiles import cut_points, drawn_cut_points
-from crucial.kernels.sizes import is_small
-from crucial.kernels.stored import Entries, code_columns, cut_columns
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import is_small, run_all
+from crucial.kernels.stumps import Entries, code_columns, cut_columns
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["StoredCodes", "StoredColumns", "stays_sparse"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from crucial.distributed.part_watch import EvalFacts, Tallies
 from crucial.feedback.label_state import Peaks, QueryTotals
-from crucial.kernels.exact_sums import ExactSum
-from crucial.kernels.sizes import Counts
+from crucial.kernels.runtime import Counts
+from crucial.kernels.sums import ExactSum
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.objectives.logistic import LogisticTotals, ScoreReach

@@ -13,7 +13,7 @@ from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
 from crucial.feedback.label_state import LabelState
 from crucial.feedback.states import draw_share
-from crucial.kernels.sizes import part_of
+from crucial.kernels.runtime import part_of
 from crucial.objectives.logistic import LabelLogistic
 from crucial.types import Ints
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crucial.feedback.label_weights import Largest
-from crucial.kernels.exact_sums import ExactSum
-from crucial.kernels.sizes import Counts
+from crucial.kernels.runtime import Counts
+from crucial.kernels.sums import ExactSum
 from crucial.types import Bools
 
 __all__ = ["RowFacts"]

@@ -15,8 +15,8 @@ from crucial.feedback.label_state import LabelState
 from crucial.feedback.label_weights import Largest, PairMass, gains_of, weigh
 from crucial.feedback.labels import LabelFeedback, check_labels
 from crucial.feedback.layout import Layout
-from crucial.kernels.exact_sums import ExactSum
-from crucial.kernels.sizes import Counts
+from crucial.kernels.runtime import Counts
+from crucial.kernels.sums import ExactSum
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["PartFeedback", "weighing"]

@@ -32,11 +32,10 @@ from crucial.distributed.part_tree import (
 from crucial.errors import DataError
 from crucial.feedback.label_state import LabelState, Risks
 from crucial.feedback.states import Output, ScoreState, padded
-from crucial.kernels.features import StumpSums
-from crucial.kernels.fixed_point import to_fixed
-from crucial.kernels.gradient_trees import summable
-from crucial.kernels.sizes import Counts, part_of
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import Counts, part_of, run_all
+from crucial.kernels.stumps import StumpSums
+from crucial.kernels.sums import to_fixed
+from crucial.kernels.trees import summable
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.types import Bools, Floats, Ints

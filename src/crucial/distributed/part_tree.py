@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
 from crucial.distributed.messages import Exact
-from crucial.kernels.gradient_trees import SplitSearch
+from crucial.kernels.trees import SplitSearch
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.row_draws import RowDraws, drawn_rows
 

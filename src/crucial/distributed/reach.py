@@ -10,7 +10,7 @@ from crucial.distributed.trees import PartedTrees, PartedUnitTrees
 from crucial.errors import ParameterError, in_short
 from crucial.estimators.gradient import GradientRanker
 from crucial.estimators.rankboost import RankBoost
-from crucial.kernels.sizes import Counts
+from crucial.kernels.runtime import Counts
 from crucial.weak.base import WeakLearner
 from crucial.weak.stumps import StumpLearner
 from crucial.weak.trees import TreeLearner

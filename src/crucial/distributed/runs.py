@@ -20,7 +20,7 @@ from crucial.distributed.parts import Parts
 from crucial.distributed.reach import parted_learner
 from crucial.distributed.watch import PartedWatch
 from crucial.estimators.boosted import BoostedRanker
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.types import Bools
 from crucial.weak.base import TrainingRows
 from crucial.weak.trees import TreeLearner

@@ -15,7 +15,7 @@ from crucial.distributed.watch import PartedWatch
 from crucial.feedback.label_state import QueryTotals, wrong_unit_of
 from crucial.feedback.potentials import whole_of
 from crucial.feedback.states import Output
-from crucial.kernels.fixed_point import round_unit, unit_for
+from crucial.kernels.sums import round_unit, unit_for
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.row_losses import LossTotals

@@ -12,8 +12,8 @@ from crucial.distributed.messages import places_of
 from crucial.distributed.state import PartedPairs, PartedState, RankerOutput, as_output
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
-from crucial.kernels.features import StumpSums
-from crucial.kernels.sizes import Counts, part_of
+from crucial.kernels.runtime import Counts, part_of
+from crucial.kernels.stumps import StumpSums
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
 from crucial.weak.drops import DropSearch

@@ -16,9 +16,9 @@ from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedState, RankerOutput, as_output
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
-from crucial.kernels.exact_sums import exact_dot
-from crucial.kernels.gradient_trees import FeatureBlocks, LeafPlan, SplitSearch
-from crucial.kernels.sizes import Counts, part_of
+from crucial.kernels.runtime import Counts, part_of
+from crucial.kernels.sums import exact_dot
+from crucial.kernels.trees import FeatureBlocks, LeafPlan, SplitSearch
 from crucial.model.tree import Tree
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.base import Candidate

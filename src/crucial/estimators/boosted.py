@@ -24,7 +24,7 @@ from crucial.estimators.warn import warn_caller, warn_ignored
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.coded_scores import scores_of_rows
 from crucial.objectives.base import Objective

@@ -22,7 +22,7 @@ from crucial.feedback.agreement import Agreement
 from crucial.feedback.base import smoothing_of
 from crucial.feedback.labels import QueryWeight
 from crucial.feedback.top import TopFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.measures.names import Measures
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import one_of, parameter, with_parameters

@@ -17,7 +17,7 @@ from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.targets import read_targets
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import check_weights
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.label_ranking.boosting import boost_labels
 from crucial.label_ranking.losses import LABEL_OBJECTIVES, LabelObjective
 from crucial.label_ranking.model import LabelModel

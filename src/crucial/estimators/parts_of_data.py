@@ -26,7 +26,7 @@ from crucial.estimators.runs import (
     fold_watch,
 )
 from crucial.feedback.labels import QueryWeight, weighing_rows
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.base import TrainingRows
 

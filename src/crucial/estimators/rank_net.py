@@ -16,8 +16,8 @@ from crucial.estimators.eval_set import EarlyStopping, EvalSet
 from crucial.estimators.shared import RandomState, Seeded
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.kernels.products import dot
-from crucial.kernels.threads import count_threads
+from crucial.kernels.elementary import dot
+from crucial.kernels.runtime import count_threads
 from crucial.linear.design import Design
 from crucial.measures.names import Measures
 from crucial.model.additive import AdditiveRanker

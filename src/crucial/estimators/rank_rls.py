@@ -14,8 +14,7 @@ from crucial.estimators.kernel_ranker import KernelMachine
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.kernels.threads import count_threads
-from crucial.linear.blas import one_blas_thread
+from crucial.kernels.runtime import count_threads, one_blas_thread
 from crucial.linear.dense_rows import DenseRows
 from crucial.linear.design import Design
 from crucial.linear.differences import Centring

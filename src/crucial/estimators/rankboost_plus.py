@@ -13,7 +13,7 @@ from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.shared import RandomState, Stumps
 from crucial.feedback.base import Feedback
-from crucial.linear.blas import one_blas_thread
+from crucial.kernels.runtime import one_blas_thread
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
 from crucial.weak.base import TrainingRows
 

@@ -11,7 +11,7 @@ from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.trees import SplitTrees
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.model.ranking_trees import RankingTrees
 from crucial.model.tree_table import Router
 from crucial.parameters import (

@@ -8,8 +8,7 @@ from crucial.estimators.base import RankingInput
 from crucial.estimators.kernel_ranker import KernelMachine
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.kernels.threads import count_threads
-from crucial.linear.blas import one_blas_thread
+from crucial.kernels.runtime import count_threads, one_blas_thread
 from crucial.linear.bundle import HingeMinimum, minimise_hinge
 from crucial.linear.hinge import SquaredHinge, hinges_of
 from crucial.linear.representations import represent

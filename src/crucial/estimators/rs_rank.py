@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.estimators.sparse import SparseLinearRanker
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.linear.design import Matrix
 from crucial.linear.discounted import DiscountedPairs, HuberLoss, ideal_discounts
 from crucial.linear.l1 import SparseMinimum, minimise_l1

@@ -14,7 +14,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.measures.agreement import order_agreement
 from crucial.measures.defaults import default_measure
 from crucial.measures.names import MeasureLike, get_measure

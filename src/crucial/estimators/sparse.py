@@ -11,7 +11,7 @@ from crucial.data.instances import Instances
 from crucial.estimators.linear import LinearRanker, WeightedFeatures
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.linear.design import Design, Matrix
 from crucial.linear.frank_wolfe import frank_wolfe
 from crucial.linear.hinge import hinges_of

@@ -14,7 +14,7 @@ from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.shared import Binned, Seeded
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.model.ranking_trees import RankingTrees
 from crucial.parameters import (
     Rule,

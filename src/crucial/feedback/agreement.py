@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import Layout
-from crucial.kernels.inversions import count_pairs
-from crucial.kernels.ranks import order_rows
+from crucial.kernels.pairs import count_pairs
+from crucial.kernels.predict import order_rows
 from crucial.types import Floats
 
 __all__ = ["Agreement"]

@@ -19,7 +19,7 @@ from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import MarginCounts
 from crucial.feedback.states import PairState
 from crucial.kernels.elementary import exp
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.types import Floats, Ints, VectorLike
 
 __all__ = [

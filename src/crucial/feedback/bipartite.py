@@ -17,8 +17,8 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.class_sums import ClassTotals, unit_of_weights
 from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
 from crucial.kernels.pairs import advance_binary, class_sums
+from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 from crucial.types import Bools, Codes, Floats
 
 __all__ = ["BipartiteState"]

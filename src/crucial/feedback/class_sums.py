@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.feedback.base import Feedback, power_of_two_scale
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum, exact_sum
+from crucial.kernels.sums import ExactSum, exact_sum
 from crucial.types import Floats
 
 __all__ = [

@@ -10,7 +10,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.labels import LabelFeedback, QueryWeight, query_factors
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["DifferenceFeedback"]

@@ -11,8 +11,7 @@ from crucial.feedback.label_state import Risks, wrong_unit_of
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum, exact_sum
-from crucial.kernels.fixed_point import to_fixed
+from crucial.kernels.sums import ExactSum, exact_sum, to_fixed
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = ["ExplicitState"]

@@ -11,9 +11,8 @@ import numpy as np
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, draw_share, padded, risks_of
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum
-from crucial.kernels.fixed_point import unit_for
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift
+from crucial.kernels.sums import ExactSum, unit_for
 from crucial.types import Codes, Floats, Ints
 
 __all__ = ["LabelState", "Peaks", "QueryTotals", "Risks", "wrong_unit_of"]

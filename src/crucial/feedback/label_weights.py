@@ -12,8 +12,8 @@ from crucial.errors import DataError, in_short
 from crucial.feedback.base import finite_total, power_of_two_scale
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.kernels.elementary import exp2, log
-from crucial.kernels.exact_sums import ExactSum
 from crucial.kernels.pairs import sums_below
+from crucial.kernels.sums import ExactSum
 from crucial.parameters import lookup
 from crucial.types import Floats
 

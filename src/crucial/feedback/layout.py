@@ -9,9 +9,9 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.feedback.listed import ListedPairs
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import exact_dot
-from crucial.kernels.levels import Levels
 from crucial.kernels.pairs import sums_below
+from crucial.kernels.runtime import Levels
+from crucial.kernels.sums import exact_dot
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["LabelledRows", "Layout"]

@@ -10,7 +10,7 @@ import numpy as np
 from crucial.feedback.extremes import margin_range
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
-from crucial.kernels.margins import count_margins
+from crucial.kernels.pairs import count_margins
 from crucial.types import Floats, Ints
 
 __all__ = [

@@ -14,7 +14,7 @@ from crucial.feedback.listed import ListedPairs
 from crucial.feedback.margins import PairMargins
 from crucial.feedback.states import PairState
 from crucial.kernels.elementary import log
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.parameters import check, one_of
 from crucial.types import Floats, Ints, VectorLike
 

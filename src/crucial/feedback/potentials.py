@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from crucial.feedback.states import Output, PairState, ScoreState, padded
-from crucial.kernels.fixed_point import round_unit, to_fixed
+from crucial.kernels.sums import round_unit, to_fixed
 from crucial.types import Floats, Ints
 
 __all__ = ["Potentials", "exponential_pairs", "whole_of"]

@@ -13,7 +13,7 @@ from crucial.feedback.margins import shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.pair_margins import Margins
 from crucial.inspection.parts import model_of
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.weak import Constant, Presence, Stump, Tree, Vote

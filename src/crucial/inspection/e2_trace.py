@@ -16,8 +16,8 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.elementary import exp
-from crucial.kernels.plus import PlusSums
-from crucial.kernels.threads import count_threads
+from crucial.kernels.pairs import PlusSums
+from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import at_least, check, none_or

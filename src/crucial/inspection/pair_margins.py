@@ -17,7 +17,7 @@ from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.parts import model_of
-from crucial.kernels.threads import count_threads
+from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.inputs import checked_rows
 from crucial.model.shape import sparkline

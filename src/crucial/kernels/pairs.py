@@ -1,24 +1,41 @@
-"""Sums over the pairs that labels imply, by the kernel that suits the size, on several threads."""
+"""Sums over the pairs that labels imply, which are never listed.
+
+The exponential loss, the p-norm push, hinges, surrogates of the hard ranking loss, counts of
+concordant pairs and of margins, and the loops of RankBoost+.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum
-from crucial.kernels.levels import Levels
 from crucial.kernels.plain import pairs as plain
-from crucial.kernels.plain.pairs import log_shift, sums_below
-from crucial.kernels.sizes import in_all, is_small
-from crucial.kernels.threads import cut_evenly, cut_lists, over_ranges
+from crucial.kernels.plain.pairs import log_shift as log_shift
+from crucial.kernels.plain.pairs import running as running
+from crucial.kernels.plain.pairs import sums_below as sums_below
+from crucial.kernels.runtime import (
+    Levels,
+    cut_evenly,
+    cut_lists,
+    in_all,
+    is_small,
+    over_ranges,
+    run_all,
+)
+from crucial.kernels.sums import ExactSum
 from crucial.types import Bytes, Codes, Floats, Ints
 
-__all__ = ["PairSums", "advance_binary", "class_sums", "log_shift", "sums_below"]
+# --- Sums over the pairs that labels imply, by the kernel that suits the size, on several threads
+
 
 # Up to this many levels a query's sums are kept level by level (the compiled scan has
 # this number built in), beyond it in trees.
@@ -208,11 +225,11 @@ class PairSums:
         levels = self._levels
         out = np.zeros(n_bins + 1, np.int64)
         rest = (codes, n_bins, missing_rank)
-        if self._small and self._segments * (n_bins + 2) <= sizes.SCAN_PLAIN:
+        if self._small and self._segments * (n_bins + 2) <= runtime.SCAN_PLAIN:
             inputs = (up, down, self._gap, coefficient, 1.0 / unit)
             plain.wrong_weights(*inputs, *rest, levels, out)
             return out
-        from crucial.kernels.compiled import scans
+        from crucial.kernels.compiled import pairs
 
         rest = (codes[: levels.n_rows], n_bins, missing_rank)
         inputs = (up, down, self._gains, coefficient, 1.0 / unit)
@@ -220,11 +237,11 @@ class PairSums:
         if query is None and codes.dtype == np.uint8:
             order = self._order(codes, n_bins)
             places = (order, level, level_sums, levels.row_start, levels.query_first)
-            scans.wrong_weights_few(*inputs, *rest, *places, out)
+            pairs.wrong_weights_few(*inputs, *rest, *places, out)
         else:
             if query is None:
                 level, query = levels.level_of_row(), levels.query_of_row()
-            scans.wrong_weights(*inputs, *rest, level, query, levels.query_first, out)
+            pairs.wrong_weights(*inputs, *rest, level, query, levels.query_first, out)
         return out
 
     def _order(self, codes: Codes, n_bins: int) -> NDArray[np.unsignedinteger]:
@@ -234,7 +251,7 @@ class PairSums:
         for numbers of two bytes are sorted each time, as four bytes per row and feature are
         too much to keep.
         """
-        from crucial.kernels.compiled.scans import order_by_code
+        from crucial.kernels.compiled.pairs import order_by_code
 
         levels, table = self._levels, codes.base
         at = codes.__array_interface__["data"][0]
@@ -319,9 +336,518 @@ def class_sums(codes: Codes, weight: Floats, n_first: int, size: int) -> Floats:
     classes = ((0, n_first), (n_first, len(weight)))
     if is_small(len(weight)):
         return np.stack([np.bincount(codes[a:b], weight[a:b], size) for a, b in classes])
-    from crucial.kernels.compiled.features import histogram_wide
+    from crucial.kernels.compiled.stumps import histogram_wide
 
     tables = np.zeros((2, size))
     for table, (a, b) in zip(tables, classes, strict=True):
         histogram_wide(codes[a:b], weight[a:b], table)
     return tables
+
+
+# --- Sums for the p-norm push over labels
+
+
+class PushSums:
+    """Sums over the pairs of rows of one query with different labels, to the p-th power.
+
+    Parameters
+    ----------
+    levels : Levels
+    weight : array over the rows, or None where all are 1
+    gap : array over the segments, or of length 0 where all pairs count the same
+        Gain of a level minus that of the level below it; see `Levels.gaps`.
+    threads : int
+    """
+
+    def __init__(self, levels: Levels, weight: Floats | None, gap: Floats, threads: int) -> None:
+        self._levels, self._threads = levels, threads
+        with np.errstate(divide="ignore"):
+            self._log_weight = np.zeros(levels.n_rows) if weight is None else log(weight)
+            self._log_gap = log(gap)
+        self._bounds = cut_lists(levels.row_start, threads)
+
+    def _over_queries(self, call: Callable[[int, int], None]) -> None:
+        over_ranges(self._bounds, self._threads, call)
+
+    def logs(self, scores: Floats, p: float) -> tuple[Floats, Floats, Floats]:
+        """Return logarithms of both halves of the potentials, and of the loss of every query.
+
+        See `crucial.kernels.compiled.pairs.push_logs`.
+        """
+        from crucial.kernels.compiled.pairs import push_logs
+
+        n = len(scores)
+        out = np.empty(n), np.empty(n), np.empty(self._levels.n_queries)
+        inputs = (scores, self._log_weight, self._log_gap, p)
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: push_logs(*inputs, levels, a, b, *out))
+        return out
+
+    def split(self, scores: Floats, p: float, output: Bytes) -> tuple[Floats, Floats]:
+        """Return the sums behind the push, apart for rows where a ranker scores 0 and 1.
+
+        ``log_above`` and ``log_inside`` of `crucial.kernels.compiled.pairs.push_split`.
+        """
+        from crucial.kernels.compiled.pairs import push_split
+
+        segments = self._levels.n_segments
+        out = np.empty((segments, 2)), np.empty((segments, 2))
+        inputs = (scores, self._log_weight, self._log_gap, p, output)
+        levels = self._levels.arrays
+        self._over_queries(lambda a, b: push_split(*inputs, levels, a, b, *out))
+        return out
+
+
+# --- Sums of hinges over the pairs that labels imply
+#
+# A pair (lo, hi) asks for a margin, and falls short of it by ::
+#
+#     short = asked - (score_hi - score_lo)
+#
+# Only pairs that fall short count. Where ``margin`` is
+#
+# "sign"
+#     1 is asked of every pair;
+# "gap"
+#     the difference of the labels is asked;
+# "product"
+#     the difference of the scores times that of the labels must reach 1: what is asked is one over
+#     the difference d of the labels, and the pair counts d times in a hinge and d^2 times in a
+#     squared hinge, which is ``power`` 1 or 2.
+#
+# ``cut`` lowers what is asked of every pair (of the product, in the third case).
+
+
+# Sums that are kept for the same scores: solvers ask for value, gradient and curvature in turn, at
+# two cuts.
+_KEPT = 2
+
+
+@dataclass(frozen=True)
+class ShortPairs:
+    """Sums over the pairs that fall short, from the side of every row.
+
+    Attributes
+    ----------
+    wins : array of shape (n_rows, 3)
+        Of the pairs a row should win, times the weight of the loser: their number, how short they
+        fall together, and the sum of squares of that.
+    losses : array of shape (n_rows, 2)
+        Of the pairs a row should lose, times the weight of the winner: number and shortfall.
+    """
+
+    wins: Floats
+    losses: Floats
+
+
+class HingeSums:
+    """Sums over the pairs of rows of one query with different labels.
+
+    Parameters
+    ----------
+    levels : Levels
+    weight : array over the rows, or None where all are 1
+    values : array over the segments
+        Label of every level.
+    margin : {"sign", "gap", "product"}
+    threads : int
+        They share out queries and cannot change a result.
+    """
+
+    def __init__(
+        self,
+        levels: Levels,
+        weight: Floats | None,
+        values: Floats,
+        margin: str,
+        threads: int,
+    ) -> None:
+        self._levels, self._values, self._margin = levels, values, margin
+        self._weight = np.ones(levels.n_rows) if weight is None else weight
+        self._threads = threads
+        self._level, self._depth = levels.level_of_row(), np.diff(levels.query_first)
+        self._label = np.repeat(values, np.diff(levels.level_start)) if margin == "gap" else None
+        self._bounds = cut_lists(levels.row_start, 4 * threads)
+        self._order: tuple[Floats, Ints] | None = None
+        self._found: dict[tuple[float, int], ShortPairs] = {}
+
+    def at(self, scores: Floats, cut: float = 0.0, power: int = 1) -> ShortPairs:
+        """Return the sums at these scores; those of the last scores are kept.
+
+        Parameters
+        ----------
+        scores : array of shape (n_rows,)
+        cut : float
+            Lowers what is asked of every pair.
+        power : {1, 2}
+            How often a pair counts with margin "product"; see above.
+        """
+        from crucial.kernels.compiled import pairs as compiled
+
+        keys, order = self._sorted(scores)
+        wanted = cut, power if self._margin == "product" else 0
+        if wanted in self._found:
+            return self._found[wanted]
+        out = np.zeros((len(scores), 5))
+        if self._margin == "product":
+            inputs = (keys, self._weight, self._values, power, cut, *self._levels.arrays, order)
+            self._over_queries(lambda a, b: compiled.graded_sums(*inputs, a, b, out))
+        else:
+            one = (keys, self._weight, *self._places(cut), order)
+            self._over_queries(lambda a, b: compiled.same_sums(*one, a, b, out))
+        out.setflags(write=False)
+        if len(self._found) == _KEPT:
+            del self._found[next(iter(self._found))]
+        self._found[wanted] = ShortPairs(out[:, :3], out[:, 3:])
+        return self._found[wanted]
+
+    def moved(self, scores: Floats, move: Floats, cut: float = 0.0, power: int = 1) -> Floats:
+        """Return the weighted sum of a move over the partners of every row in short pairs.
+
+        Parameters
+        ----------
+        scores, cut, power : see `at`
+        move : array of shape (n_rows,)
+        """
+        values, out = self._weight * move, np.zeros(len(scores))
+        from crucial.kernels.compiled import pairs as compiled
+
+        keys, order = self._sorted(scores)
+        if self._margin == "product":
+            inputs = (keys, values, self._values, power, cut, *self._levels.arrays, order)
+            self._over_queries(lambda a, b: compiled.graded_moved(*inputs, a, b, out))
+        else:
+            one = (keys, values, *self._places(cut), order)
+            self._over_queries(lambda a, b: compiled.same_moved(*one, a, b, out))
+        return out
+
+    def _places(self, cut: float) -> tuple[NDArray[np.int32], Ints, Ints, float]:
+        asked = (1.0 if self._margin == "sign" else 0.0) - cut
+        return self._level, self._levels.row_start, self._depth, asked
+
+    def _sorted(self, scores: Floats) -> tuple[Floats, Ints]:
+        """Return the keys to compare and the rows by rising key; those of the last call are kept.
+
+        A gap asked of a pair is asked of keys ``score - label`` as a margin of 0.
+        """
+        keys = scores if self._label is None else scores - self._label
+        if self._order is not None and np.array_equal(self._order[0], keys):
+            return self._order
+        from crucial.kernels.compiled.pairs import sort_segments
+
+        graded = self._margin == "product"
+        starts = self._levels.level_start if graded else self._levels.row_start
+        order = np.empty(len(keys), np.int64)
+        bounds = cut_lists(starts, 4 * self._threads)
+        over_ranges(bounds, self._threads, lambda a, b: sort_segments(keys, starts, a, b, order))
+        self._order = keys.copy(), order
+        self._found.clear()
+        return self._order
+
+    def _over_queries(self, call: Callable[[int, int], None]) -> None:
+        over_ranges(self._bounds, self._threads, call)
+
+
+# --- Counting ordered pairs without making them: concordant, discordant, tied
+#
+# Both ways of `count_pairs` count, list by list, the weight of the pairs whose levels differ:
+# *concordant* where the item of the higher level is ranked first, *discordant* where it is ranked
+# last, *tied* where both are in one block of equal scores. Equivalent to, and much faster than::
+#
+#     for a, b in pairs of one list, a ranked no later than b, level[a] != level[b]:
+#         kind = tied if block[a] == block[b] else (level[a] > level[b] ? concordant : discordant)
+#         counts[list, kind] += weight[a] * weight[b]
+#
+# Without weights every count is a whole number, so both ways give the same bytes.
+
+
+def count_pairs(
+    level: Ints, weight: Floats | None, block_starts: Ints, list_blocks: Ints, threads: int = 1
+) -> Floats:
+    """Return the weights of concordant, discordant and tied pairs of every list.
+
+    Parameters
+    ----------
+    level : int array of shape (n_items,)
+        Level of every item from 0, list after list, best rank first.
+    weight : array of shape (n_items,) or None
+        Weight of every item, not negative; None is 1 each. A pair weighs their product.
+    block_starts : int array of shape (n_blocks + 1,)
+        Items ``block_starts[b]:block_starts[b + 1]`` have one score.
+    list_blocks : int array of shape (n_lists + 1,)
+        Blocks ``list_blocks[l]:list_blocks[l + 1]`` make list ``l``.
+    threads : int
+        They share out lists and cannot change a result.
+
+    Returns
+    -------
+    array of shape (n_lists, 3)
+        Concordant, discordant, tied.
+    """
+    if len(level) < runtime.COUNT_COMPILED:
+        return plain.count_pairs(level, weight, block_starts, list_blocks)
+    from crucial.kernels.compiled.pairs import count_pairs as compiled
+
+    counts = np.zeros((len(list_blocks) - 1, 3))
+    weight = np.ones(len(level)) if weight is None else weight
+    inputs = (level, weight, block_starts, list_blocks)
+    bounds = cut_lists(block_starts[list_blocks], threads)
+    over_ranges(bounds, threads, lambda a, b: compiled(*inputs, a, b, counts))
+    return counts
+
+
+def sum_higher(
+    level: Ints, values: Floats, block_starts: Ints, list_blocks: Ints, threads: int = 1
+) -> Floats:
+    """Return per item the sums of values over items of higher level that rank before it.
+
+    An item of the same block counts half. Equivalent to, and much faster than::
+
+        for a, b in pairs of one list, level[a] > level[b]:
+            out[b] += values[a] * (1 if a ranks before b, 1/2 if both are in one block)
+
+    Parameters
+    ----------
+    level, block_starts, list_blocks, threads
+        As in `count_pairs`.
+    values : array of shape (n_items, n_values)
+
+    Returns
+    -------
+    array of shape (n_items, n_values)
+    """
+    from crucial.kernels.compiled.pairs import sum_higher as compiled
+
+    out = np.zeros(values.shape)
+    values = np.ascontiguousarray(values)
+    bounds = cut_lists(block_starts[list_blocks], threads)
+    over_ranges(
+        bounds,
+        threads,
+        lambda a, b: compiled(level, values, block_starts, list_blocks, a, b, out),
+    )
+    return out
+
+
+# --- Counting pairs by their margin without making them
+#
+# For every threshold t, the weight of the pairs whose margin is at most t is added up.
+# Equivalent to, and much faster than::
+#
+#     for a, b in pairs of one list with level[a] > level[b]:
+#         counts[t <= thresholds and score[a] - score[b] <= t] += weight[a] * weight[b]
+#
+# The difference is compared as it is rounded, so that a threshold that is itself a margin
+# counts its own pair. Rounding a difference keeps the order of differences, so the items b
+# of one a are always the first ones of the list, and more of them for a lower score of a.
+
+
+def count_margins(
+    score: Floats, level: Ints, weight: Floats, starts: Ints, thresholds: Floats, threads: int = 1
+) -> Floats:
+    """Return the weight of the pairs with a margin of at most each threshold.
+
+    Parameters
+    ----------
+    score, level, weight : arrays of shape (n_items,)
+        List after list, highest score first. Items are paired with those of a lower level
+        in their list.
+    starts : int array of shape (n_lists + 1,)
+        Items ``starts[l]:starts[l + 1]`` make list l.
+    thresholds : array of shape (n_thresholds,)
+    threads : int
+        They share out thresholds and cannot change a result.
+
+    Returns
+    -------
+    array of shape (n_thresholds,)
+    """
+    from crucial.kernels.compiled.pairs import count_margins as compiled
+
+    inputs = (score, level, weight, starts, thresholds)
+    counts = np.zeros(len(thresholds))
+    bounds = range(len(thresholds) + 1)
+    over_ranges(bounds, threads, lambda at, _: compiled(*inputs, at, counts))
+    return counts
+
+
+# --- Surrogates of the hard ranking loss, summed over the pairs that labels imply
+
+
+#: Losses of ``z = (y_i - y_j) (f_i - f_j)``, and their numbers in the compiled kernel.
+SURROGATES = {"exp": 0, "hinge": 1, "piecewise": 2}
+
+
+class SurrogateSums:
+    """Loss and gradient of a surrogate, by pairs of label levels.
+
+    A pair (i above j) costs ``c_q u_i u_j phi(z)`` with ``z = (y_i - y_j) (f_i - f_j)``::
+
+        exp         e^-z
+        hinge       max(0, 1 - z)
+        piecewise   1 below 0, 1 - z / width up to width, 0 beyond
+
+    Rows are sorted inside their level, and every two levels of a query are merged: a query of n
+    rows and d labels takes O(n log n + n d).
+
+    Parameters
+    ----------
+    surrogate : {"exp", "hinge", "piecewise"}
+    width : float
+        Of the sloping part of the piecewise linear loss.
+    levels : Levels
+    values : array over the segments
+        Their labels y.
+    weight : array over the rows, or None
+        u; None where all are 1.
+    coefficient : array over the queries
+        c.
+    """
+
+    def __init__(
+        self,
+        surrogate: str,
+        width: float,
+        levels: Levels,
+        values: Floats,
+        weight: Floats | None,
+        coefficient: Floats,
+    ) -> None:
+        self._surrogate, self._width = surrogate, width
+        self._levels, self._values, self._coefficient = levels, values, coefficient
+        self._weight = np.ones(levels.n_rows) if weight is None else weight
+
+    def loss(self, scores: Floats) -> float:
+        """Return the sum of the loss over all pairs; infinite where it overflows."""
+        return self._sum(scores, np.zeros(0))
+
+    def gradient(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and ``sum_j c_q u_j (y_i - y_j) (-phi'(z))`` for every row i."""
+        out = np.zeros(len(scores))
+        return self._sum(scores, out), out
+
+    def _sum(self, scores: Floats, gradient: Floats) -> float:
+        """Return the loss; write the gradient, unless it is of length 0."""
+        from crucial.kernels.compiled.pairs import surrogate_sums
+
+        if not math.isfinite(float(scores.sum())):
+            return math.nan
+        order = np.lexsort((scores, self._levels.segment_of_row))
+        found = np.zeros(len(gradient))
+        total: float = surrogate_sums(
+            SURROGATES[self._surrogate],
+            self._width,
+            scores[order],
+            self._weight[order],
+            self._values,
+            self._coefficient,
+            *self._levels.arrays,
+            found,
+        )
+        if len(gradient):
+            gradient[order] = found
+        return total
+
+
+# --- The loops of RankBoost+ over pairs and stumps
+
+
+# Pairs per block. Blocks depend on the pairs alone, so that threads cannot change a sum.
+_BLOCK = 200_000
+# Rows times features from which threads share out the features.
+_SHARED = 400_000
+
+
+class PlusSums:
+    """Sums over pairs and over the ones of stumps, of one fit.
+
+    Parameters
+    ----------
+    start : int array of shape (n_rows + 1,)
+        The pairs that row x should win are ``start[x]:start[x + 1]``.
+    low : int32 array of shape (n_pairs,)
+        The loser of each pair.
+    threads : int
+    """
+
+    def __init__(self, start: Ints, low: NDArray[np.int32], threads: int) -> None:
+        self._start, self._low, self._threads = start, low, threads
+        self._blocks = _cut(start)
+        n_rows = len(start) - 1
+        self._win, self._lose = np.zeros(n_rows), np.zeros((len(self._blocks), n_rows))
+        self._sums = np.zeros((len(self._blocks), 4))
+        from crucial.kernels.compiled import pairs
+
+        self._kernels = pairs
+
+    def pair_step(
+        self, output: Bytes, factors: Floats, d: Floats, e: Floats
+    ) -> tuple[Floats, Floats]:
+        """Multiply pair weights by the factors of a {0, 1} ranker.
+
+        See `crucial.kernels.compiled.pairs.pair_step` for the parameters.
+
+        Returns
+        -------
+        net : array of shape (n_rows,)
+            Weight d of the pairs that a row should win minus that of those it should lose.
+        sums : array of shape (4,)
+            The sums of d, of e, and of d over the tied and over the right pairs.
+        """
+        step = partial(self._kernels.pair_step, self._start, self._low, output, factors, d, e)
+        out = zip(self._blocks, self._lose, self._sums)
+        tasks = [partial(step, a, b, self._win, lose, sums) for (a, b), lose, sums in out]
+        run_all(self._threads, tasks)
+        return self._win - _added(self._lose), _added(self._sums)
+
+    def pair_ties(self, d: Floats, used: Floats) -> Floats:
+        """Return the weight d of the pairs that each ranker, a column of 0 and 1, ties."""
+        size = used.shape[1]
+        tied = np.zeros((len(self._blocks), size))
+        ties = partial(self._kernels.pair_ties, self._start, self._low, d, used, size)
+        tasks = [partial(ties, a, b, out) for (a, b), out in zip(self._blocks, tied)]
+        run_all(self._threads, tasks)
+        return _added(tied)
+
+    def column_sums(self, values: Floats, columns: Floats, size: int) -> Floats:
+        """Return the sum of values over the ones of each of the first ``size`` columns."""
+        out = np.empty(size)
+        self._kernels.column_sums(values, columns, out)
+        return out
+
+    def stump_sums(
+        self, codes: Codes, n_rows: int, first: Ints, features: Ints, *rest: NDArray[np.generic]
+    ) -> None:
+        """Write the sum of values over the ones of every stump of the features.
+
+        See `crucial.kernels.compiled.pairs.stump_sums` for the parameters.
+        """
+        sums = partial(self._kernels.stump_sums, codes, n_rows, first)
+        if n_rows * len(features) <= _SHARED:
+            sums(features, *rest)
+            return
+        parts = np.array_split(features, self._threads)
+        run_all(self._threads, [partial(sums, part, *rest) for part in parts])
+
+
+def stump_sums(codes: Codes, *rest: Any) -> None:
+    """Write the sum of values over the ones of every stump; see ``compiled.plus.stump_sums``."""
+    from crucial.kernels.compiled.pairs import stump_sums as compiled
+
+    compiled(np.ascontiguousarray(codes), *rest)
+
+
+def _cut(start: Ints) -> list[tuple[int, int]]:
+    """Return ranges of winners with about the same number of pairs."""
+    count = max(1, -(-int(start[-1]) // _BLOCK))
+    goals = np.linspace(0, start[-1], count + 1)[1:-1]
+    inner = np.searchsorted(start, goals)
+    return list(pairwise(np.unique([0, *inner.tolist(), len(start) - 1]).tolist()))
+
+
+def _added(parts: Floats) -> Floats:
+    """Add up rows one after the other: the same sum always."""
+    total: Floats = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

@@ -1,21 +1,24 @@
-"""Scores of rows from the step functions of a model.
-
-Three ways, chosen by size alone, add the same numbers in the same order and so give the same
-bytes.
-"""
+"""Scores of rows from the step functions and trees of a model, and ranks inside queries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crucial.kernels import sizes
-from crucial.kernels.plain.predict import PlainSteps, look_up, searchable
-from crucial.kernels.threads import count_threads, over_ranges
-from crucial.types import Floats, Reals
+from crucial.kernels import runtime
+from crucial.kernels.plain.predict import PlainSteps
+from crucial.kernels.plain.predict import look_up as look_up
+from crucial.kernels.plain.predict import searchable as searchable
+from crucial.kernels.runtime import count_threads, cut_lists, over_ranges
+from crucial.types import Floats, Ints, Reals
 
-__all__ = ["BLOCK_ROWS", "StepTables", "look_up", "searchable"]
+# --- Scores of rows from the step functions of a model
+#
+# Three ways, chosen by size alone, add the same numbers in the same order and so give the same
+# bytes.
+
 
 # Measured: comparing with all thresholds at once costs 4.5 ns for each (row, threshold);
 # searching costs 1.5 us for each feature and 14 ns for each (row, feature).
@@ -30,7 +33,7 @@ class StepTables(PlainSteps):
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Score every row of ``X``: real numbers without infinities, NaN where abstaining."""
         n, used, rungs = len(X), len(self.features), len(self.thresholds)
-        if n * used >= sizes.PREDICT_COMPILED:
+        if n * used >= runtime.PREDICT_COMPILED:
             return self.by_kernel(X, n_jobs)
         if used and n <= _COMPARE_ROWS and n * (rungs - 3 * used) <= 200 * used:
             return self.by_comparison(X)
@@ -65,3 +68,217 @@ class StepTables(PlainSteps):
         bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
         over_ranges(bounds, count_threads(n_jobs), block)
         return out
+
+
+# --- Scores of rows from the trees of a model, by walking them or by tables
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCells:
+    """The thresholds that cut the values of features into cells.
+
+    Attributes
+    ----------
+    features : int64 array
+        Columns of the features.
+    thresholds : float64 array
+        -inf and the thresholds of each feature, ascending, feature after feature.
+    starts : int64 array of shape (n_features + 1,)
+        Where the thresholds of a feature begin.
+    """
+
+    features: Ints
+    thresholds: Floats
+    starts: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """The nodes of all trees; see ``compiled.tree_scores.add_trees``."""
+
+    cells: ThresholdCells
+    nodes: NDArray[np.uint64]
+    values: Floats
+    roots: Ints
+    depths: Ints
+
+    def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
+        """Return the sum of the values of the leaves that each row reaches."""
+        return _scores(self.cells, X, n_jobs, "add_trees", self._tables)
+
+    @property
+    def _tables(self) -> tuple[NDArray[np.generic], ...]:
+        return self.nodes, self.values, self.roots, self.depths
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTables:
+    """Tables of one and of two features; see ``compiled.tree_scores.add_tables``."""
+
+    cells: ThresholdCells
+    one_slot: Ints
+    one_start: Ints
+    pair_slots: Ints
+    pair_maps: NDArray[np.uint16]
+    map_start: Ints
+    pair_start: Ints
+    pair_width: Ints
+    values: Floats
+
+    def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
+        """Return the sum of the entries that belong to each row."""
+        return _scores(self.cells, X, n_jobs, "add_tables", self._tables)
+
+    @property
+    def _tables(self) -> tuple[NDArray[np.generic], ...]:
+        return (
+            self.one_slot, self.one_start, self.pair_slots, self.pair_maps, self.map_start,
+            self.pair_start, self.pair_width, self.values,
+        )  # fmt: skip
+
+
+def _scores(
+    cells: ThresholdCells,
+    X: Reals,
+    n_jobs: int | None,
+    kernel: str,
+    tables: tuple[NDArray[np.generic], ...],
+) -> Floats:
+    """Score rows in blocks."""
+    from crucial.kernels.compiled import predict as compiled
+
+    out = np.zeros(len(X))
+    where = (cells.features, cells.thresholds, cells.starts)
+    call = getattr(compiled, kernel)
+    direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.c_contiguous
+    flat = X.ravel() if direct else np.zeros(0)
+    flat.flags.writeable = False  # (Numba compiles anew for writable arrays)
+    slots = np.arange(len(cells.features))
+
+    def block(begin: int, end: int) -> None:
+        if direct:
+            call(flat, X.shape[1], 1, begin, *where, *tables, out[begin:end])
+            return
+        part = X[begin:end].take(cells.features, axis=1)
+        dense = np.ascontiguousarray(part, np.float64).ravel()
+        dense.flags.writeable = False
+        call(dense, len(slots), 1, 0, slots, *where[1:], *tables, out[begin:end])
+
+    bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
+    over_ranges(bounds, count_threads(n_jobs), block)
+    return out
+
+
+# --- Ranking rows inside queries, and sums over intervals of relevance
+
+
+def run_starts(*keys: NDArray[np.generic]) -> Ints:
+    """Return where each run of equal keys begins."""
+    new = np.ones(len(keys[0]), bool)
+    new[1:] = False
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(new)
+
+
+def rank_rows(
+    values: Floats,
+    weight: Floats,
+    regions: tuple[Floats, Ints, Floats],
+    starts: Ints,
+    threads: int,
+) -> Floats:
+    """Return the middle of the positions that every row takes in its query, bottom first.
+
+    See `crucial.kernels.compiled.predict.rank_rows` for the parameters.
+    """
+    from crucial.kernels.compiled.predict import rank_rows as compiled
+
+    out = np.empty(len(values))
+    inputs = (values, weight, regions, starts)
+    over_ranges(cut_lists(starts, threads), threads, lambda a, b: compiled(*inputs, a, b, out))
+    return out
+
+
+def order_rows(scores: Floats, starts: Ints, threads: int) -> Ints:
+    """Return the rows of every query by falling score, equal ones in any order.
+
+    Parameters
+    ----------
+    starts : int array
+        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
+    """
+    from crucial.kernels.compiled.predict import order_rows as compiled
+
+    out = np.empty(len(scores), np.int64)
+    bounds = cut_lists(starts, threads)
+    over_ranges(bounds, threads, lambda a, b: compiled(scores, starts, a, b, out))
+    return out
+
+
+def interval_sums(
+    values: Floats, codes: Ints, weight: Floats, scale: float, n_intervals: int
+) -> tuple[Floats, Floats, float]:
+    """Return the sum and the weight of every interval, and the largest absolute value added.
+
+    See `crucial.kernels.compiled.predict.interval_sums` for the parameters.
+    """
+    from crucial.kernels.compiled.predict import interval_sums as compiled
+
+    sums, counts = np.zeros(n_intervals), np.zeros(n_intervals)
+    return sums, counts, compiled(values, codes, weight, scale, sums, counts)
+
+
+# --- Sorting documents by majority
+
+
+#: Position of a document that a run did not return: behind every other.
+NOT_RETURNED = np.iinfo(np.int32).max
+
+
+def sort_by_majority(positions: NDArray[np.int32], starts: Ints, order: Ints) -> None:
+    """Merge sort every query by majority of the runs, in place.
+
+    See `crucial.kernels.compiled.predict.sort_by_majority` for the parameters.
+    """
+    from crucial.kernels.compiled.predict import sort_by_majority as compiled
+
+    compiled(positions, starts, order, np.empty_like(order))
+
+
+# --- RankBoost over columns of which most cells abstain, whole ensembles in one call
+
+
+def boost_opinions(
+    row: Ints,
+    bin_start: Ints,
+    first_bin: Ints,
+    level_start: Ints,
+    rounds: int,
+    step: tuple[float, float],
+    ties: tuple[float, float, float],
+) -> tuple[Ints, Floats]:
+    """Learn an ensemble of stumps with positive cumulative weights, always compiled.
+
+    Parameters
+    ----------
+    row, bin_start, first_bin, level_start : int arrays
+        See `crucial.kernels.compiled.predict.boost_opinions`.
+    rounds : int
+        At most so many.
+    step : (float, float)
+        Of the step rule: smoothing, snap.
+    ties : (float, float, float)
+        Of the tie rule: tie, slack, noise.
+
+    Returns
+    -------
+    place : int array of shape (rounds done, 3)
+        Column, number of bins below the threshold, default.
+    weights : array of shape (rounds done,)
+    """
+    from crucial.kernels.compiled.predict import boost_opinions as compiled
+
+    place, weights = np.zeros((rounds, 3), np.int64), np.zeros(rounds)
+    done = compiled(row, bin_start, first_bin, level_start, *step, *ties, place, weights)
+    return place[:done], weights[:done]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.types import Floats
 
 __all__ = ["Objective", "quasi_newton"]

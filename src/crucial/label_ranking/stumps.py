@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.kernels.labels import LabelSums
+from crucial.kernels.stumps import LabelSums
 from crucial.types import Floats, Ints
 from crucial.weak.choose import first_best
 from crucial.weak.drops import SNAP

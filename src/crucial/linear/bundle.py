@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels.products import dot, row_sums
+from crucial.kernels.elementary import dot, row_sums
 from crucial.linear.hinge import Hinges, SmoothHinge
 from crucial.linear.mixtures import best_mixture
 from crucial.linear.spaces import Space

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crucial.feedback.layout import Layout
-from crucial.kernels.products import column_sums, dot
+from crucial.kernels.elementary import column_sums, dot
 from crucial.linear.design import Matrix
 from crucial.types import Floats
 from crucial.weak.choose import TIE, first_largest

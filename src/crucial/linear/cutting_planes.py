@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crucial.errors import CrucialError, MissingExtraError
-from crucial.kernels.products import column_sums, dot, row_products
+from crucial.kernels.elementary import column_sums, dot, row_products
 from crucial.linear.design import Matrix
 from crucial.linear.mixtures import where_planes_meet
 from crucial.linear.solution import Solution, ridge

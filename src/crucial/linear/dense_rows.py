@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.kernels.products import column_sums
-from crucial.kernels.threads import over_ranges
-from crucial.linear.blas import one_blas_thread
+from crucial.kernels.elementary import column_sums
+from crucial.kernels.runtime import one_blas_thread, over_ranges
 from crucial.linear.design import NEGLIGIBLE, Design
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints

@@ -19,7 +19,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.listed import ListedPairs
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.truncated_newton import CurvedLoss
 from crucial.types import Floats
 

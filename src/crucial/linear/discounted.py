@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.elementary import exp2, log2
-from crucial.kernels.hinge import HingeSums, ShortPairs
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp2, log2
+from crucial.kernels.pairs import HingeSums, ShortPairs
 from crucial.types import Floats
 
 __all__ = ["DiscountedPairs", "HuberLoss", "ideal_discounts"]

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import BoundedLoss, SparseMinimum
 from crucial.linear.newton_steps import conjugate_gradients, lowest_along

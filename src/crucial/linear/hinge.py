@@ -25,9 +25,8 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback
 from crucial.feedback.layout import LabelledRows, Layout
 from crucial.feedback.listed import ListedPairs
-from crucial.kernels.elementary import exp
-from crucial.kernels.hinge import HingeSums
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp
+from crucial.kernels.pairs import HingeSums
 from crucial.types import Floats, Ints
 
 __all__ = ["Hinges", "LabelHinges", "ListedHinges", "SmoothHinge", "SquaredHinge", "hinges_of"]
@@ -60,7 +59,7 @@ class LabelHinges:
     ----------
     rows : LabelledRows
     margin : {"sign", "gap", "product"}
-        What is asked of a pair; see `crucial.kernels.hinge`.
+        What is asked of a pair; see `crucial.kernels.pairs`.
     threads : int
 
     Examples

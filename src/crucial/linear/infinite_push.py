@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import Layout
-from crucial.kernels.elementary import exp, log, logaddexp
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp, log, logaddexp
 from crucial.linear.solution import sigmoid
 from crucial.types import Floats
 

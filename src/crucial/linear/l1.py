@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.design import Matrix
 from crucial.linear.newton_steps import conjugate_gradients, lowest_along
 from crucial.linear.spaces import FeatureSpace

@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.products import column_sums, dot, expect_products
+from crucial.kernels.elementary import column_sums, dot, expect_products
 from crucial.linear.spaces import FeatureSpace
 from crucial.model.kernel import Column, KernelRanker
 from crucial.model.kernel_functions import Kernel

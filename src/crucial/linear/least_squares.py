@@ -21,8 +21,8 @@ from crucial.data.memory import check_room
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.differences import DifferenceFeedback
-from crucial.kernels.products import column_sums, dot, row_sums
-from crucial.linear.blas import gram_of, solve_positive
+from crucial.kernels.elementary import column_sums, dot, row_sums
+from crucial.kernels.runtime import gram_of, solve_positive
 from crucial.linear.differences import Centring, DifferenceLoss, differences_of
 from crucial.linear.solution import Solution, rounded
 from crucial.linear.spaces import KernelSpace, Space

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.products import dot, row_sums
+from crucial.kernels.elementary import dot, row_sums
 from crucial.types import Bools, Floats
 
 __all__ = ["best_mixture", "where_planes_meet"]

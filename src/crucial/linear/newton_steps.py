@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.types import Floats
 
 __all__ = ["conjugate_gradients", "lowest_along"]

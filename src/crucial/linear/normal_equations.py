@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels.products import column_sums, dot
-from crucial.linear.blas import gram_of
+from crucial.kernels.elementary import column_sums, dot
+from crucial.kernels.runtime import gram_of
 from crucial.linear.dense_rows import ColumnRanges, DenseRows, around_mean, folded
 from crucial.linear.differences import Centring
 from crucial.types import Floats, Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.hinge import Hinges
 from crucial.types import Floats
 

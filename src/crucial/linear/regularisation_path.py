@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.left_out import Decomposition, LeftOut
 from crucial.types import Floats
 

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.elementary import exp
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp
 from crucial.types import Floats
 
 __all__ = ["SmoothLoss", "Solution", "ridge", "rounded", "sigmoid"]

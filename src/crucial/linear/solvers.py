@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.kernels.quasi_newton import quasi_newton
 from crucial.linear.design import Matrix
 from crucial.linear.solution import SmoothLoss, Solution, ridge

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.kernels import products
-from crucial.linear.blas import TallTable
+from crucial.kernels import elementary
+from crucial.kernels.runtime import TallTable
 from crucial.linear.design import Matrix
 from crucial.types import Floats, Ints
 
@@ -75,7 +75,7 @@ class FeatureSpace:
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two vectors of weights."""
-        return products.dot(one, other)
+        return elementary.dot(one, other)
 
 
 class KernelSpace:
@@ -108,8 +108,8 @@ class KernelSpace:
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two rankers, ``a'Kb``."""
-        value = products.dot(one, scores)
-        if one is other and value < -self._rounding * products.dot(one, one):
+        value = elementary.dot(one, scores)
+        if one is other and value < -self._rounding * elementary.dot(one, one):
             raise DataError(
                 "the kernel is not positive semidefinite: a function of it has the squared length "
                 f"{value:.3g}.",

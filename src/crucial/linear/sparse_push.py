@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from crucial.errors import CrucialError
 from crucial.feedback.layout import Layout
-from crucial.kernels.products import column_sums, dot
+from crucial.kernels.elementary import column_sums, dot
 from crucial.linear.cutting_planes import PlaneLoss
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import SparseMinimum

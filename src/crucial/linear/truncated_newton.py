@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.linear.spaces import Space
 from crucial.types import Floats
 

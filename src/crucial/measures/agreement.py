@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.kernels.inversions import count_pairs
-from crucial.kernels.ranks import run_starts
+from crucial.kernels.pairs import count_pairs
+from crucial.kernels.predict import run_starts
 from crucial.types import Floats, Ints
 
 __all__ = ["order_agreement"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.sums import ExactSum
 from crucial.measures.judged import TIES, JudgedLists, Ranking, as_numbers
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, VectorLike

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels.inversions import count_pairs, running, sum_higher
-from crucial.kernels.threads import count_threads
+from crucial.kernels.pairs import count_pairs, running, sum_higher
+from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.pairs import levels_of, weighted_levels

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.kernels.products import row_sums
+from crucial.kernels.elementary import row_sums
 from crucial.measures.base import Aggregate, summarise
 from crucial.measures.intervals import Interval, bootstrap_interval, generator
 from crucial.parameters import at_least, check, one_of

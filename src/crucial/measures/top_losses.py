@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.kernels.inversions import count_pairs
-from crucial.kernels.threads import count_threads
+from crucial.kernels.pairs import count_pairs
+from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure
 from crucial.measures.judged import JudgedLists, Ranking
 from crucial.measures.linear import weighted_sum

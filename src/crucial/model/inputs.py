@@ -10,7 +10,7 @@ import numpy as np
 from crucial.data.encodings import Encodings
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.threads import count_threads, over_ranges
+from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.types import TableLike
 
 __all__ = ["check_columns", "check_finite", "checked_rows"]

@@ -12,8 +12,8 @@ from msgspec.structs import replace as replaced
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.products import expect_products, row_sums
-from crucial.kernels.threads import count_threads, over_ranges
+from crucial.kernels.elementary import expect_products, row_sums
+from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
 from crucial.model.kernel_functions import Kernel

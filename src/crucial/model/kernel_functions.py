@@ -9,8 +9,14 @@ from typing import TypeAlias
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.kernels.elementary import exp, power
-from crucial.kernels.products import column_sums, matrix_product, row_products, row_sums
+from crucial.kernels.elementary import (
+    column_sums,
+    exp,
+    matrix_product,
+    power,
+    row_products,
+    row_sums,
+)
 from crucial.types import Floats
 
 __all__ = ["KERNELS", "Kernel", "KernelCall"]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from crucial.kernels.elementary import tanh
-from crucial.kernels.products import expect_products, row_products, row_sums
-from crucial.kernels.threads import count_threads, over_ranges
+from crucial.kernels.elementary import expect_products, row_products, row_sums, tanh
+from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
 from crucial.model.kernel import Column, column_reach, scaled_columns

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from crucial.kernels.ranks import rank_rows
+from crucial.kernels.predict import rank_rows
 from crucial.types import Floats, Ints
 
 __all__ = ["UPWARD", "Regions", "middle_positions"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.kernels.threads import count_threads, cut_lists, over_ranges
+from crucial.kernels.runtime import count_threads, cut_lists, over_ranges
 from crucial.model.checks import plain_weights
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import middle_positions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.kernels.routes import Routes
+from crucial.kernels.trees import Routes
 from crucial.model.base import FrozenModel
 from crucial.model.checks import plain_weights
 from crucial.model.tree_table import OUTSIDE, Router, TreeTable

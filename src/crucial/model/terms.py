@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crucial.errors import NotRankedError
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.runtime import count_threads, run_all
 from crucial.model.weak import QuasiKNN, ScaledFeature, WeakRankerLike
 from crucial.types import Floats, Ints, Numbers
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.tree_scores import NodeTable, ThresholdCells, ValueTables
+from crucial.kernels.predict import NodeTable, ThresholdCells, ValueTables
 from crucial.model.tree import Tree
 from crucial.types import Floats, Reals
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.kernels.elementary import log
-from crucial.kernels.products import column_sums, matrix_product, row_products, row_sums
+from crucial.kernels.elementary import column_sums, log, matrix_product, row_products, row_sums
 from crucial.model.net import activated, slope_of
 from crucial.types import Floats, Ints
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.feedback.layout import LabelledRows
-from crucial.kernels.levels import Levels
-from crucial.kernels.logistic import LogisticSums
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
+from crucial.kernels.losses import LogisticSums
+from crucial.kernels.runtime import Levels
 from crucial.types import Floats, Ints
 
 __all__ = ["PairLoss", "Shuffled"]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels.elementary import power
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, power
 from crucial.kernels.quasi_newton import quasi_newton
 from crucial.nets.network import Inputs, Network
 from crucial.nets.pair_loss import Shuffled

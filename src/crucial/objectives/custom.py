@@ -11,7 +11,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
-from crucial.kernels.sizes import is_part
+from crucial.kernels.runtime import is_part
 from crucial.objectives.row_losses import RowLoss, RowLossState, query_weights
 from crucial.types import Floats
 from crucial.wording import counted

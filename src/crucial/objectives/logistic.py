@@ -3,7 +3,7 @@
 It grows like the margin where a pair is wrong, not like its exponential, so that a few rows
 that cannot be helped weigh less. A round looks at each pair of a query, made on the fly and never
 kept; beyond 2^24 pairs in a query it interpolates, in O(n) times the range of the scores and with
-an error below 1e-11 (`crucial.kernels.logistic_grid`).
+an error below 1e-11 (`crucial.kernels.losses`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
 from crucial.kernels.elementary import exp, log, log1p
-from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
-from crucial.kernels.logistic import NARROW, LogisticSums
+from crucial.kernels.losses import NARROW, LogisticSums
+from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 from crucial.objectives.own_loss import OwnLoss, OwnLossState
 from crucial.types import Floats, Ints
 

@@ -8,7 +8,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, draw_share, padded
 from crucial.kernels.elementary import exp, logaddexp
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.objectives.base import Objective
 from crucial.objectives.regression import log_of, logit_loss
 from crucial.types import Floats

@@ -13,7 +13,7 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.objectives.base import Objective
 from crucial.types import Floats
 

@@ -20,8 +20,8 @@ from crucial.feedback.layout import LabelledRows
 from crucial.feedback.listed import ListedPairs
 from crucial.feedback.states import Output, PairState, draw_share
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.exact_sums import ExactSum, exact_dot, exact_sum
-from crucial.kernels.push import PushSums
+from crucial.kernels.pairs import PushSums
+from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 from crucial.objectives.own_loss import OwnLoss, OwnLossState, log_sum
 from crucial.objectives.push_line import PushLine, PushTerms, in_range
 from crucial.types import Floats

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.kernels.elementary import exp, logaddexp
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.sums import ExactSum
 from crucial.types import Floats
 
 __all__ = ["PushLine", "PushTerms", "in_range"]

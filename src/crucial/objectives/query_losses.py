@@ -12,8 +12,8 @@ from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.elementary import exp, exp2, log
-from crucial.kernels.noise import QueryNoise
-from crucial.kernels.query_losses import QueryLosses
+from crucial.kernels.losses import QueryLosses
+from crucial.kernels.sums import QueryNoise
 from crucial.objectives.row_losses import Gain, RowLoss, RowLossState, query_weights, worths_of
 from crucial.types import Floats, Ints
 

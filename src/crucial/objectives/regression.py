@@ -20,7 +20,7 @@ from crucial.feedback.potentials import Potentials
 from crucial.feedback.query_means import QueryMeans
 from crucial.feedback.states import Output
 from crucial.kernels.elementary import exp, log, log1p, logaddexp
-from crucial.kernels.surrogates import SurrogateSums
+from crucial.kernels.pairs import SurrogateSums
 from crucial.objectives.base import Objective
 from crucial.types import Bools, Floats
 
@@ -228,7 +228,7 @@ class SurrogateLoss(_Regression):
     Parameters
     ----------
     surrogate : {"exp", "hinge", "piecewise"}
-        See `crucial.kernels.surrogates.SurrogateSums`.
+        See `crucial.kernels.pairs.SurrogateSums`.
     width : float
         Of the piecewise linear one.
     owner : str

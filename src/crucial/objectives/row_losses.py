@@ -16,7 +16,7 @@ from crucial.feedback.label_weights import GAINS
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import log
-from crucial.kernels.exact_sums import ExactSum
+from crucial.kernels.sums import ExactSum
 from crucial.objectives.base import Objective
 from crucial.parameters import lookup
 from crucial.types import Floats, Ints

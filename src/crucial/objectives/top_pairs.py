@@ -11,10 +11,9 @@ from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.elementary import log2
-from crucial.kernels.lambdas import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, LambdaSums
-from crucial.kernels.noise import QueryNoise
-from crucial.kernels.sizes import is_part
-from crucial.kernels.yeti import YetiSums
+from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, LambdaSums, YetiSums
+from crucial.kernels.runtime import is_part
+from crucial.kernels.sums import QueryNoise
 from crucial.objectives.row_losses import Gain, RowLoss, RowLossState, query_weights, worths_of
 from crucial.parameters import lookup
 from crucial.types import Floats

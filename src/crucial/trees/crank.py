@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.measures.label_pairs import threshold_sums
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, Sides

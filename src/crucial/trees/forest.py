@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import run_all
 from crucial.trees.grow import Node
 from crucial.trees.sampling import ClassSampler
 from crucial.trees.scan import NodeRows

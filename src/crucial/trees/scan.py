@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.splits import SplitSums
+from crucial.kernels.trees import SplitSums
 from crucial.model.tree_table import OUTSIDE, Router
 from crucial.types import Bools, Bytes, Floats, Ints
 from crucial.weak.choose import NOISE, worst_tied

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.instances import Instances
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.trees.exact import Cut, best_two_levels
 from crucial.trees.scan import NodeCells, NodeRows, NodeTest, Sides
 from crucial.types import Bools, Floats, Ints

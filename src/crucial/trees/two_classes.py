@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, NodeRows, Sides
 from crucial.trees.splitters import NodeSplit, Splitter

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replaced
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.feedback.states import Output, PairState
 from crucial.kernels.elementary import exp, expm1, log
-from crucial.kernels.exact_sums import exact_dot, exact_sum
+from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.model.tree import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate

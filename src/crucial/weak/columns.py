@@ -10,7 +10,7 @@ from scipy.sparse import diags_array
 
 from crucial.data.instances import Instances
 from crucial.feedback.query_means import QueryMeans
-from crucial.kernels.products import matrix_product, row_sums
+from crucial.kernels.elementary import matrix_product, row_sums
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints, Reals
 from crucial.weak.base import TrainingRows

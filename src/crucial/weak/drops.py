@@ -19,7 +19,7 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, expm1
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import run_all
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
 

@@ -8,7 +8,7 @@ from crucial.data.bins import Bins
 from crucial.errors import DataError
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import run_all
 from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats
 from crucial.weak.along import largest_drop

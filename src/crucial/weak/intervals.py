@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.errors import ParameterError
 from crucial.feedback.base import power_of_two_scale
-from crucial.kernels.ranks import interval_sums, run_starts
+from crucial.kernels.predict import interval_sums, run_starts
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.choose import TIE
 

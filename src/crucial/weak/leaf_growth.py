@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import LeafPlan, SplitSearch
-from crucial.kernels.leaf_limits import NO_SPLIT, TIE, LeafLimits, LeafSplit
+from crucial.kernels.trees import NO_SPLIT, TIE, LeafLimits, LeafPlan, LeafSplit, SplitSearch
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["Growth", "Leaf", "PairLimit", "TreeLimits"]

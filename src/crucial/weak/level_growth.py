@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.elementary import log2
-from crucial.kernels.gradient_trees import LeafPlan, LevelLeaf
-from crucial.kernels.leaf_limits import NO_COUNTS, TIE, LeafLimits, LeafSplit
+from crucial.kernels.trees import NO_COUNTS, TIE, LeafLimits, LeafPlan, LeafSplit, LevelLeaf
 from crucial.types import Bools, Floats
 from crucial.weak.leaf_growth import Growth, Leaf
 

@@ -10,8 +10,7 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.query_means import QueryMeans
-from crucial.kernels.sizes import is_small
-from crucial.kernels.threads import run_all
+from crucial.kernels.runtime import is_small, run_all
 from crucial.model.weak import Affine, ScaledFeature
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner

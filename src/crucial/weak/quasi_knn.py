@@ -13,7 +13,7 @@ from crucial.data.cutting import Cutter, over_features
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions
 from crucial.types import Floats, Ints

@@ -8,10 +8,8 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.exact_sums import exact_dot, exact_sum
-from crucial.kernels.features import StumpSums
-from crucial.kernels.fixed_point import to_fixed, unit_for
-from crucial.kernels.stored import StoredSums
+from crucial.kernels.stumps import StoredSums, StumpSums
+from crucial.kernels.sums import exact_dot, exact_sum, to_fixed, unit_for
 from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner

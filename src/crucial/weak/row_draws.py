@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.noise import QueryNoise
+from crucial.kernels.sums import QueryNoise
 from crucial.types import Floats, Ints
 
 __all__ = ["RowDraws", "drawn_rows"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.features import StumpSums
+from crucial.kernels.stumps import StumpSums
 from crucial.types import Floats, Ints
 from crucial.weak.choose import TIE
 from crucial.weak.stump_grid import StumpGrid

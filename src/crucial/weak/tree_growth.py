@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.gradient_trees import SplitSearch
-from crucial.kernels.leaf_limits import LeafLimits
+from crucial.kernels.trees import LeafLimits, SplitSearch
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.leaf_growth import Growth, Leaf, PairLimit, TreeLimits
 from crucial.weak.level_growth import grow_levels

@@ -19,8 +19,8 @@ from crucial.data.bins import Bins
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output, ScoreState
 from crucial.kernels.elementary import log2
-from crucial.kernels.exact_sums import exact_dot, exact_sum
-from crucial.kernels.gradient_trees import SplitSearch, summable
+from crucial.kernels.sums import exact_dot, exact_sum
+from crucial.kernels.trees import SplitSearch, summable
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats

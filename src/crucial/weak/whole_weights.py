@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.types import Floats
 
 __all__ = ["whole_weights"]

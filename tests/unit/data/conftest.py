@@ -3,14 +3,14 @@
 import pytest
 
 from crucial.data.formats.tables import read_table
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 
 @pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.kernels)])
 def read(request, tmp_path, monkeypatch):
     """Write the text of a table to a file and read it, through both parsers."""
     if request.param == "compiled":
-        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
 
     def read_text(text, name="x.csv", **options):
         path = tmp_path / name

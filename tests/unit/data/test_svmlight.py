@@ -16,7 +16,7 @@ from crucial.data.formats import blocks
 from crucial.data.formats import svmlight_table as table
 from crucial.data.formats.svmlight import read_svmlight, write_svmlight
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 nan = np.nan
 
@@ -260,9 +260,9 @@ class TestLargeFiles:
         path = tmp_path / ("x.gz" if packed else "x")
         write_svmlight(path, Dataset(X, np.arange(60.0), qid, item))
         small = read_svmlight(path)
-        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
         monkeypatch.setattr(blocks, "BLOCK", 311)
-        monkeypatch.setattr(sizes, "FILL_PLAIN", 0)
+        monkeypatch.setattr(runtime, "FILL_PLAIN", 0)
         for n_jobs in (1, 3):
             large = read_svmlight(path, n_jobs=n_jobs)
             for data in (small, large):
@@ -274,7 +274,7 @@ class TestLargeFiles:
         np.testing.assert_array_equal(sparse.X.toarray(), X)
 
     def test_comments_for_many_blocks_before_the_first_row(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
         monkeypatch.setattr(blocks, "BLOCK", 16)
         path = tmp_path / "x"
         path.write_text("# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n")
@@ -282,7 +282,7 @@ class TestLargeFiles:
             read_svmlight(path)
 
     def test_numbers_left_to_python(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
         path = tmp_path / "x"
         path.write_text(
             "0.1000000000000000055511151231257827 1:1e-300 2:3 3:9007199254740993.0000000000001\n"
@@ -350,7 +350,7 @@ class TestWrite:
 
 
 def test_a_block_of_blank_lines_in_a_sparse_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(sizes, "TEXT_PLAIN", 0)
+    monkeypatch.setattr(runtime, "TEXT_PLAIN", 0)
     monkeypatch.setattr(blocks, "BLOCK", 64)
     (tmp_path / "x").write_bytes(b"1 1:1 9:2\n" + b"\n" * 300 + b"0 2:3\n")
     found = read_svmlight(tmp_path / "x", sparse=True, n_jobs=1).X

@@ -13,7 +13,7 @@ import scipy.sparse  # noqa: F401 (its own memory is not to be counted)
 from crucial.data.formats import blocks
 from crucial.data.formats.svmlight import read_svmlight
 from crucial.errors import FileError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 GOOD = b"1 qid:1 1:0.5 2:1\n"
 
@@ -76,7 +76,7 @@ BAD_LINES = [
 def parser(request, monkeypatch):
     """Let small files go through both parsers."""
     if request.param == "compiled":
-        monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
 
 
 @pytest.mark.usefixtures("parser")

@@ -16,7 +16,7 @@ from crucial.data.formats.table_writing import write_table
 from crucial.data.formats.tables import read_table
 from crucial.data.instances import Instances
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 nan = np.nan
 
@@ -181,7 +181,7 @@ class TestRoles:
 
 @pytest.mark.kernels
 def test_blocks_pieces_and_quotes_late_in_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(sizes, "TEXT_PLAIN", 2)
+    monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
     monkeypatch.setattr(blocks, "BLOCK", 50)
     path = tmp_path / "x.csv"
     rows = [f"q{i // 3},{i % 2},{i / 7!r},{'true' if i == 20 else i}" for i in range(60)]

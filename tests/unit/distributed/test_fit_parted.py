@@ -14,7 +14,7 @@ from crucial.distributed.fitting import check_ranker
 from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 from crucial.weak.stumps import StumpLearner
 from naive.cuts import Forgetful, Problem, assert_same
 
@@ -143,7 +143,7 @@ def test_1_to_40_parts():
 def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
     """Parts are so small that NumPy would run them, and the whole is not."""
     problem = Problem(5, weighted=True, levels=4)
-    monkeypatch.setattr(sizes, "PLAIN_CELLS", 5 * len(problem.y))
+    monkeypatch.setattr(runtime, "PLAIN_CELLS", 5 * len(problem.y))
     local = problem.fit(estimator)
     for n_parts in (2, 9):
         assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
@@ -151,7 +151,7 @@ def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
 
 def test_features_that_cannot_be_best_are_not_added_up(monkeypatch):
     problem = Problem(11, n_queries=60, n_features=40)
-    monkeypatch.setattr(sizes, "PLAIN_CELLS", 10 * len(problem.y))
+    monkeypatch.setattr(runtime, "PLAIN_CELLS", 10 * len(problem.y))
     asked = []
 
     class Counted(LocalParts):

@@ -148,7 +148,7 @@ def test_a_sample_of_pairs_is_drawn_from_all_and_again_the_same():
 
 
 def test_blocks_of_pairs_change_nothing(monkeypatch):
-    from crucial.kernels import plus as plus_kernels
+    from crucial.kernels import pairs as plus_kernels
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
     monkeypatch.setattr(plus_pairs, "_PAIR_BLOCK", 7)

@@ -280,7 +280,7 @@ def test_compiled_kernels_grow_the_same_trees(splitter, monkeypatch) -> None:
         return ranker.fit(X, y, sample_weight=weight).model_
 
     plain = model(1)
-    monkeypatch.setattr("crucial.kernels.sizes.PLAIN_CELLS", 0)
+    monkeypatch.setattr("crucial.kernels.runtime.PLAIN_CELLS", 0)
     for jobs in (1, 2, 3):
         assert model(jobs) == plain
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crucial.data.words import to_number
-from crucial.kernels.compiled import decimals as kernels
+from crucial.kernels.compiled import text as kernels
 
 pytestmark = pytest.mark.kernels
 

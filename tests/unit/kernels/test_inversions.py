@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from crucial.kernels import inversions, sizes
-from crucial.kernels.inversions import count_pairs
-from crucial.kernels.plain.inversions import count_pairs as count_pairs_plain
+from crucial.kernels import pairs, runtime
+from crucial.kernels.pairs import count_pairs
+from crucial.kernels.plain.pairs import count_pairs as count_pairs_plain
 from naive.paths import PATHS, counting
 
 
@@ -23,9 +23,9 @@ def test_nothing_to_count() -> None:
 
 def test_size_alone_decides_which_way_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     ways = []
-    monkeypatch.setattr(inversions, "plain", lambda *a: ways.append("plain"))
-    monkeypatch.setattr(inversions, "over_ranges", lambda *a: ways.append("compiled"))
-    for n in (10, sizes.COUNT_COMPILED - 1, sizes.COUNT_COMPILED):
+    monkeypatch.setattr(pairs, "plain", lambda *a: ways.append("plain"))
+    monkeypatch.setattr(pairs, "over_ranges", lambda *a: ways.append("compiled"))
+    for n in (10, runtime.COUNT_COMPILED - 1, runtime.COUNT_COMPILED):
         count_pairs(np.zeros(n, np.int64), None, np.array([0, n]), np.array([0, 1]))
     assert ways == ["plain", "plain", "compiled"]
 
@@ -61,7 +61,7 @@ def test_weights_of_other_sizes_in_other_lists() -> None:
 
 def test_compiled_on_the_size_it_is_for() -> None:
     rng = np.random.default_rng(0)
-    n = sizes.COUNT_COMPILED + 1
+    n = runtime.COUNT_COMPILED + 1
     level = rng.integers(0, 5, n)
     starts = np.unique(np.append(rng.integers(0, n, n // 2), [0, n]))
     lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 300), [0, len(starts) - 1]))

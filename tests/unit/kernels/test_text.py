@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.kernels import sizes, text
+from crucial.kernels import runtime, text
 from crucial.kernels.compiled import text as kernels
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
@@ -32,6 +32,6 @@ def test_fill_dense(rows):
     for most in (-1, 100):
         table = np.zeros((len(rows), 6))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sizes, "FILL_PLAIN", most)
+            patch.setattr(runtime, "FILL_PLAIN", most)
             text.fill_dense([(starts, indices, values)], 1, table, 1)
         np.testing.assert_array_equal(table, expected)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crucial.kernels.threads import count_threads, cut_evenly, cut_lists, over_ranges, run_all
+from crucial.kernels.runtime import count_threads, cut_evenly, cut_lists, over_ranges, run_all
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from crucial.data.groups import Groups
 from crucial.estimators.registry import ranker_class
 from crucial.feedback.differences import DifferenceFeedback
-from crucial.kernels import products
+from crucial.kernels import elementary
 from crucial.kernels.quasi_newton import quasi_newton
 from crucial.linear.differences import Centring
 from crucial.linear.least_squares import solve_kernel
@@ -34,18 +34,18 @@ def one_by_one(terms: Any) -> float:
 def test_terms_are_added_one_after_the_other(
     shape: tuple[int, int], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "_compiled", lambda n_products: compiled)
+    monkeypatch.setattr(elementary, "_compiled", lambda n_products: compiled)
     random = np.random.default_rng(0)
     table = random.normal(size=shape) * 10.0 ** random.integers(-8, 8, shape)
     rows, columns = random.normal(size=shape[0]), random.normal(size=shape[1])
     by_row = [one_by_one(row * columns) for row in table]
     by_column = [one_by_one(column * rows) for column in table.T]
     for stored in (table, np.asfortranarray(table)):
-        assert products.row_sums(stored, columns).tolist() == by_row
-        assert products.column_sums(stored, rows).tolist() == by_column
-        assert products.matrix_product(stored.T, rows[:, None])[:, 0].tolist() == by_column
-        assert products.row_products(stored, columns[None, :])[:, 0].tolist() == by_row
-        some = products.matrix_product(stored.T, stored[:, :2])
+        assert elementary.row_sums(stored, columns).tolist() == by_row
+        assert elementary.column_sums(stored, rows).tolist() == by_column
+        assert elementary.matrix_product(stored.T, rows[:, None])[:, 0].tolist() == by_column
+        assert elementary.row_products(stored, columns[None, :])[:, 0].tolist() == by_row
+        some = elementary.matrix_product(stored.T, stored[:, :2])
         first = [one_by_one(table[:, 0] * column) for column in table.T]
         assert some[:, 0].tolist() == first
 

@@ -12,7 +12,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.blas import TallTable
+from crucial.kernels.runtime import TallTable
 from crucial.linear.bundle import minimise_hinge
 from crucial.linear.dense_rows import dense_design
 from crucial.linear.design import Design

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
-from crucial.kernels.compiled import splits as compiled
+from crucial.kernels.compiled import trees as compiled
 from crucial.trees.scan import NodeCells, NodeRows, Sides
 from crucial.trees.splitters import TreeSplitter
 from naive import splits as naive

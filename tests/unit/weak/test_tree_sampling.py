@@ -7,7 +7,7 @@ from crucial import GradientRanker, Groups, LabelFeedback
 from crucial.boosting.steps import UnitStep
 from crucial.data.instances import Instances
 from crucial.feedback.potentials import Potentials
-from crucial.kernels.noise import QueryNoise
+from crucial.kernels.sums import QueryNoise
 from crucial.objectives.query_losses import QuerySquares
 from crucial.weak.base import Constraints, TrainingRows
 from crucial.weak.row_draws import RowDraws

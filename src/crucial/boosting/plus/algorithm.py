@@ -27,9 +27,8 @@ from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.kernels.elementary import exp
-from crucial.kernels.plus import PlusSums
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot, exp
+from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
 from crucial.weak.base import TrainingRows

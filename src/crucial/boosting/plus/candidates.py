@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.kernels.plus import PlusSums
+from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import Presence, ScaledFeature, Stump
 from crucial.types import Bools, Bytes, Floats
 from crucial.weak.choose import NOISE, first_best_of, worst_tied

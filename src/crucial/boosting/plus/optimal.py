@@ -16,9 +16,8 @@ from crucial.boosting.plus.search import Direction, lowest
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.boosting.steps import newton_root
-from crucial.kernels.elementary import exp, tanh
-from crucial.kernels.plus import stump_sums
-from crucial.kernels.products import dot, matrix_product, row_sums
+from crucial.kernels.elementary import dot, exp, matrix_product, row_sums, tanh
+from crucial.kernels.pairs import stump_sums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 

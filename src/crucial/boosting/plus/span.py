@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.feedback.states import Output
-from crucial.kernels.products import matrix_product, row_products
+from crucial.kernels.elementary import matrix_product, row_products
 from crucial.types import Bools, Floats
 
 __all__ = ["TOLERANCE", "Span"]

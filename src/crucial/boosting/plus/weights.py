@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
 from crucial.feedback.states import risks_of
-from crucial.kernels.elementary import exp, log, log1p, tanh
-from crucial.kernels.plus import PlusSums
-from crucial.kernels.products import row_sums
+from crucial.kernels.elementary import exp, log, log1p, row_sums, tanh
+from crucial.kernels.pairs import PlusSums
 from crucial.types import Bytes, Floats
 from crucial.weak.choose import worst_tied
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from crucial.data.files import ByteSource, TextSource
 from crucial.data.words import BOM, nul_error
 from crucial.errors import FileError
-from crucial.kernels import sizes
+from crucial.kernels import runtime
 
 __all__ = ["BLOCK", "cut_lines", "next_block", "read_start", "text_blocks"]
 
@@ -18,8 +18,8 @@ BLOCK = 16 << 20
 
 def read_start(source: ByteSource | TextSource) -> tuple[bytes, bool]:
     """Read the start of a text, without byte order mark; True if that is all and it is small."""
-    start = source.read(sizes.TEXT_PLAIN + 1)
-    return start.removeprefix(BOM), len(start) <= sizes.TEXT_PLAIN
+    start = source.read(runtime.TEXT_PLAIN + 1)
+    return start.removeprefix(BOM), len(start) <= runtime.TEXT_PLAIN
 
 
 def text_blocks(source: ByteSource | TextSource, text: bytes) -> Iterator[bytes]:

@@ -28,8 +28,8 @@ from crucial.data.formats.table_rows import (
     to_dataset,
 )
 from crucial.errors import FileError
-from crucial.kernels.cells import parse_cells
-from crucial.kernels.threads import count_threads, run_all
+from crucial.kernels.runtime import count_threads, run_all
+from crucial.kernels.text import parse_cells
 
 __all__ = ["parse_compiled", "parse_plain", "read_csv"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crucial.data.files import open_bytes
 from crucial.data.formats.trec import warn_reversed
 from crucial.data.words import BOM, as_objects
-from crucial.kernels.run_text import WordTable, split_lines
+from crucial.kernels.text import WordTable, split_lines
 from crucial.types import Bytes, Floats, Ints, PathLike
 
 __all__ = ["CodedRun", "Words", "read_coded_runs"]

@@ -16,8 +16,8 @@ from crucial.data.formats.svmlight_lines import Piece, Rules, first_row, parse_l
 from crucial.data.words import decode, place_of
 from crucial.errors import FileError
 from crucial.kernels import text as text_kernels
+from crucial.kernels.runtime import count_threads, run_all
 from crucial.kernels.text import FINE, LABEL, VALUE
-from crucial.kernels.threads import count_threads, run_all
 from crucial.types import Ints
 
 __all__ = ["parse_compiled", "read_pieces"]

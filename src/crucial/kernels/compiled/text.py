@@ -1,13 +1,14 @@
-"""Text to arrays: lines of ``label [qid:Q] index:value ... [# comment]``."""
+"""Text to arrays, in Numba: svmlight lines, lines of cells, lines of runs, decimal numbers."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crucial.kernels.compiled.decimals import BROKEN, FOR_PYTHON, MISSING, parse_number
 from crucial.kernels.jit import kernel
 from crucial.kernels.text import (
     FEATURE,
+    FIELDS,
     FINE,
     INDEX,
     LABEL,
@@ -17,8 +18,168 @@ from crucial.kernels.text import (
     QID_UNEXPECTED,
     VALUE,
 )
+from crucial.types import Ints
 
-__all__ = ["count_marks", "fill_dense", "is_space", "parse_lines"]
+# --- Decimal numbers in text, read as Python's ``float()`` reads them, to the last bit
+#
+# A decimal number is ``w * 10**q`` with a whole ``w``. Where ``w`` and ``10**|q|`` are doubles
+# without error, one multiplication or division rounds once, hence correctly (Clinger 1990).
+# Else ``w * 10**q`` is bracketed between two neighbours of 64 bits, in the manner of Lemire,
+# "Number parsing at a gigabyte per second" (2021), and taken where both ends of the bracket
+# round to the same double. The few tokens left over are handed back for ``float()`` itself.
+
+
+# How parse_number ended.
+EXACT, FOR_PYTHON, MISSING, BROKEN = 0, 1, 2, 3
+
+_PLUS, _MINUS, _POINT = 43, 45, 46
+
+_EXACT_POWERS = 10.0 ** np.arange(23)  # every one a double without error
+_WHOLE = np.uint64(2**53)  # up to here every whole number is a double
+
+# 10**q = (_TEN[q + _Q] + less than 1) * 2**_TEN_SHIFT[q + _Q], with 2**63 <= _TEN < 2**64.
+# With |q| <= 64 and w < 10**19 no result is near the ends of the doubles' range.
+_Q = 64
+
+
+def _powers_of_ten() -> tuple[NDArray[np.uint64], Ints]:
+    heads, shifts = [], []
+    for q in range(-_Q, _Q + 1):
+        if q >= 0:
+            shift = (10**q).bit_length() - 64
+            head = 10**q >> shift if shift > 0 else 10**q << -shift
+        else:
+            shift = -63 - (10**-q).bit_length()
+            head = (1 << -shift) // 10**-q
+        heads.append(head)
+        shifts.append(shift)
+    return np.array(heads, np.uint64), np.array(shifts, np.int64)
+
+
+_TEN, _TEN_SHIFT = _powers_of_ten()
+_B = 512
+_TWO = np.ldexp(1.0, np.arange(-_B, _B + 1))
+
+_U0, _U1, _U10, _U32 = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(32)
+_LOW32 = np.uint64(0xFFFFFFFF)
+_TOP = np.uint64(1 << 63)
+
+
+@kernel
+def _high_product(a, b):
+    """Upper 64 bits of the product of two numbers of 64 bits."""
+    a_low, a_high = a & _LOW32, a >> _U32
+    b_low, b_high = b & _LOW32, b >> _U32
+    middle = a_high * b_low + (a_low * b_low >> _U32)
+    other = a_low * b_high + (middle & _LOW32)
+    return a_high * b_high + (middle >> _U32) + (other >> _U32)
+
+
+@kernel
+def _bracket(w, q):
+    """Round ``w * 10**q`` to a double; False where 64 bits are too few."""
+    shift = _TEN_SHIFT[q + _Q] + 64
+    for step in (32, 16, 8, 4, 2, 1):
+        if w >> np.uint64(64 - step) == _U0:
+            w = w << np.uint64(step)
+            shift -= step
+    # The true product lies in [high, high + 2), counted in 2**shift.
+    high = _high_product(w, _TEN[q + _Q])
+    drop = 10 + np.int64(high >> np.uint64(63))
+    low = np.int64(high & ((_U1 << np.uint64(drop)) - _U1))
+    half = 1 << (drop - 1)
+    mantissa = np.int64(high >> np.uint64(drop))
+    sure = bool(low + 2 <= half or low > half)
+    return np.float64(mantissa + (low > half)) * _TWO[shift + drop + _B], sure
+
+
+@kernel
+def _word_for_missing(text, at):
+    """Return the length of "nan" or "null" (in any case) at this place, 0 if neither is there."""
+    # Each look goes one byte on only where the one before was a letter: a line end stops it.
+    if text[at] | 32 != 110:
+        return 0
+    second = text[at + 1] | 32
+    if second == 97:
+        return 3 if text[at + 2] | 32 == 110 else 0
+    if second == 117 and text[at + 2] | 32 == 108 and text[at + 3] | 32 == 108:
+        return 4
+    return 0
+
+
+@kernel
+def parse_number(text, at):
+    """Read the number that begins at ``text[at]``; somewhere after it there is a line end.
+
+    ``[+-] digits [. digits] [e [+-] digits]`` with a digit before or after the point; or
+    ``[+-] nan`` or ``[+-] null``, in any case, for a missing value.
+
+    Returns
+    -------
+    value : float
+    end : int
+        First position after the number; the caller looks whether the token ends there.
+    state : int
+        EXACT, FOR_PYTHON (well formed, value to be read by ``float()``), MISSING or BROKEN.
+    """
+    negative = text[at] == _MINUS
+    if negative or text[at] == _PLUS:
+        at += 1
+    first = at
+    w = _U0
+    while text[at] == 48:
+        at += 1
+    digits = 0
+    while 48 <= text[at] <= 57:
+        if digits < 19:
+            w = w * _U10 + np.uint64(text[at] - 48)
+        digits += 1
+        at += 1
+    whole = at - first
+    q = np.int64(0)
+    if text[at] == _POINT:
+        at += 1
+        begin = at
+        if digits == 0:
+            while text[at] == 48:
+                at += 1
+        while 48 <= text[at] <= 57:
+            if digits < 19:
+                w = w * _U10 + np.uint64(text[at] - 48)
+            digits += 1
+            at += 1
+        q = np.int64(begin - at)
+    if whole - q == 0:
+        word = _word_for_missing(text, at) if at == first else 0
+        return np.nan, at + word, MISSING if word > 0 else BROKEN
+    if text[at] | 32 == 101:  # e
+        at += 1
+        down = text[at] == _MINUS
+        if down or text[at] == _PLUS:
+            at += 1
+        begin = at
+        power = np.int64(0)
+        while 48 <= text[at] <= 57:
+            if power < 1_000_000:
+                power = power * 10 + np.int64(text[at] - 48)
+            at += 1
+        if at == begin:
+            return np.nan, at, BROKEN
+        q += -power if down else power
+    value, sure = 0.0, digits <= 19
+    if sure and w > _U0:
+        if w <= _WHOLE and -22 <= q <= 22:
+            value = np.float64(w)
+            value = value / _EXACT_POWERS[-q] if q < 0 else value * _EXACT_POWERS[q]
+        elif -_Q <= q <= _Q:
+            value, sure = _bracket(w, q)
+        else:
+            sure = False
+    return -value if negative else value, at, EXACT if sure else FOR_PYTHON
+
+
+# --- Text to arrays: lines of ``label [qid:Q] index:value ... [# comment]``
+
 
 _NEWLINE, _SPACE, _HASH, _COLON, _EQUALS = 10, 32, 35, 58, 61
 _QID = tuple(b"qid:")
@@ -231,3 +392,239 @@ def fill_dense(row_starts, indices, values, base, table):
     for row in range(len(row_starts) - 1):
         for k in range(row_starts[row], row_starts[row + 1]):
             table[row, indices[k] - base] = values[k]
+
+
+# --- Text to arrays: lines of cells with one byte between them
+
+
+_TAB, _NEWLINE, _RETURN, _SPACE = 9, 10, 13, 32
+
+
+@kernel
+def parse_cells(text, start, stop, sep, slots, numbers, places, left_over):
+    """Parse lines of cells ``text[start:stop]``, none of them quoted.
+
+    Equivalent to the plain parser of the table reader where a file is simple, and much
+    faster; it stops at whatever is not.
+
+    Parameters
+    ----------
+    sep : int
+        The byte between cells.
+    slots : int64 array, one for every column
+        Column ``k >= 0`` of ``numbers`` for a number, ``-1`` to skip the cell, ``-2 - k``
+        for column ``k`` of ``places``.
+    numbers : float64 array of shape (lines, number columns)
+        # OUT, NaN for an empty cell
+    places : int64 array of shape (lines, text columns, 2)
+        # OUT, start and stop of the cell, without spaces around it
+    left_over : int64 array of shape (m, 3)
+        # OUT, (row, column, start) of numbers for ``float()`` to make
+
+    Returns
+    -------
+    rows : int
+        Rows parsed, or -1 if something is not simple.
+    left : int
+        Rows used of ``left_over``.
+    """
+    rows, left, at = 0, 0, start
+    columns = len(slots)
+    while at < stop:
+        if text[at] == _NEWLINE or (text[at] == _RETURN and text[at + 1] == _NEWLINE):
+            at += 1 + (text[at] == _RETURN)
+            continue
+        for column in range(columns):
+            slot = slots[column]
+            while text[at] != sep and (text[at] == _SPACE or text[at] == _TAB):
+                at += 1
+            begin = at
+            ends = text[at] == sep or text[at] == _NEWLINE or text[at] == _RETURN
+            if slot >= 0 and not ends:
+                value, at, state = parse_number(text, begin)
+                if state == BROKEN:
+                    return -1, left
+                numbers[rows, slot] = value
+                if state == FOR_PYTHON:
+                    if left == len(left_over):
+                        return -1, left
+                    left_over[left, 0] = rows
+                    left_over[left, 1] = slot
+                    left_over[left, 2] = begin
+                    left += 1
+                while text[at] != sep and (text[at] == _SPACE or text[at] == _TAB):
+                    at += 1
+            elif slot >= 0:
+                numbers[rows, slot] = np.nan
+            else:
+                while text[at] != sep and text[at] != _NEWLINE and text[at] != _RETURN:
+                    at += 1
+                if slot <= -2:
+                    end = at
+                    while end > begin and (text[end - 1] == _SPACE or text[end - 1] == _TAB):
+                        end -= 1
+                    places[rows, -2 - slot, 0] = begin
+                    places[rows, -2 - slot, 1] = end
+            if column < columns - 1:
+                if text[at] != sep:
+                    return -1, left
+                at += 1
+        if text[at] == _RETURN:
+            at += 1
+        if text[at] != _NEWLINE:
+            return -1, left
+        at += 1
+        rows += 1
+    return rows, left
+
+
+# --- Lines of a run to arrays, and words to numbers
+
+
+_NEWLINE = 10
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_PRIME = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+
+
+@kernel
+def split_lines(text, places, scores, odd):
+    """Find the fields of every line, and read its score.
+
+    Parameters
+    ----------
+    text : array of bytes
+        Whole lines; the last byte is a line end.
+    places : int64 array of shape (n_lines, 2 * FIELDS)
+        Where each field begins and ends.  # OUT
+    scores : float64 array of shape (n_lines,)
+        # OUT
+    odd : int64 array of shape (n_lines,)
+        Rows whose score is a number that ``float()`` must read.  # OUT
+
+    Returns
+    -------
+    n_rows : int
+        Lines that are not blank; -1 if a line is malformed.
+    n_odd : int
+        Rows in ``odd``.
+    """
+    at, row, n_odd = 0, 0, 0
+    while at < len(text):
+        field = 0
+        while True:
+            while is_space(text[at]) and text[at] != _NEWLINE:
+                at += 1
+            if text[at] == _NEWLINE:
+                break
+            if field == FIELDS:
+                return -1, 0
+            places[row, 2 * field] = at
+            while not is_space(text[at]):
+                if text[at] == 0:
+                    return -1, 0
+                at += 1
+            places[row, 2 * field + 1] = at
+            field += 1
+        at += 1
+        if field == 0:
+            continue
+        if field != FIELDS:
+            return -1, 0
+        value, end, state = parse_number(text, places[row, 8])
+        if end != places[row, 9] or (state != EXACT and state != FOR_PYTHON):
+            return -1, 0
+        scores[row] = value
+        if state == FOR_PYTHON:
+            odd[n_odd] = row
+            n_odd += 1
+        row += 1
+    return row, n_odd
+
+
+@kernel
+def _hash(text, begin, end):
+    """Return the FNV-1a hash, with its bits mixed once more at the end."""
+    value = _BASIS
+    for at in range(begin, end):
+        value = (value ^ np.uint64(text[at])) * _PRIME
+    value ^= value >> np.uint64(29)
+    return value * np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel
+def _same(text, begin, end, other, other_begin, other_end):
+    """Return whether two words have the same bytes."""
+    if end - begin != other_end - other_begin:
+        return False
+    for step in range(end - begin - 1, -1, -1):  # (ids differ at their ends)
+        if text[begin + step] != other[other_begin + step]:
+            return False
+    return True
+
+
+@kernel
+def place_words(hashes, n_words, slots):
+    """Put known words into an empty table of slots (a power of two; -1 is empty)."""
+    mask = np.uint64(len(slots) - 1)
+    for word in range(n_words):
+        at = hashes[word] >> np.uint64(32) & mask
+        while slots[at] >= 0:
+            at = (at + _ONE) & mask
+        slots[at] = word
+
+
+@kernel
+def number_words(text, places, field, codes, slots, arena, starts, hashes, n_words):
+    """Number words: the same for the same bytes, new ones from ``n_words`` on.
+
+    Equivalent to, and much faster than, ``table.setdefault(word, len(table))`` with a dict.
+
+    Parameters
+    ----------
+    text : array of bytes
+    places : int64 array of shape (n_rows, 2 * FIELDS)
+    field : int
+        Which field of the lines.
+    codes : int32 array of shape (n_rows,)
+        # OUT
+    slots, arena, starts, hashes : arrays
+        The table; word ``w`` is ``arena[starts[w]:starts[w + 1]]``. There must be room for
+        all words to be new, with less than half of the slots in use.  # OUT
+    n_words : int
+        Words in the table.
+
+    Returns
+    -------
+    int
+        Words in the table afterwards.
+    """
+    mask = np.uint64(len(slots) - 1)
+    for row in range(len(codes)):
+        begin, end = places[row, 2 * field], places[row, 2 * field + 1]
+        if row > 0 and _same(
+            text, begin, end, text, places[row - 1, 2 * field], places[row - 1, 2 * field + 1]
+        ):
+            codes[row] = codes[row - 1]
+            continue
+        value = _hash(text, begin, end)
+        at = value >> np.uint64(32) & mask
+        found = -1
+        while slots[at] >= 0:
+            word = slots[at]
+            if hashes[word] == value and _same(
+                text, begin, end, arena, starts[word], starts[word + 1]
+            ):
+                found = word
+                break
+            at = (at + _ONE) & mask
+        if found < 0:
+            found = n_words
+            slots[at] = found
+            hashes[found] = value
+            for step in range(end - begin):
+                arena[starts[found] + step] = text[begin + step]
+            starts[found + 1] = starts[found] + end - begin
+            n_words += 1
+        codes[row] = found
+    return n_words

@@ -5,5 +5,5 @@ one, and keeps from round to round what both use). Sums run in the same order th
 (``np.bincount`` and ``np.cumsum`` add one after the other), so the bytes are the same wherever
 no transcendental function is involved.
 
-Rows of label feedback are ordered as in `crucial.kernels.levels.Levels`.
+Rows of label feedback are ordered as in `crucial.kernels.runtime.Levels`.
 """

@@ -1,7 +1,8 @@
-"""Sums over pairs that are never listed."""
+"""Sums over pairs that are never listed, in NumPy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
@@ -9,22 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.elementary import exp, log, logaddexp
-from crucial.kernels.levels import Levels
+from crucial.kernels.predict import run_starts
+from crucial.kernels.runtime import Levels
 from crucial.types import Bytes, Codes, Floats, Ints
 
-__all__ = [
-    "advance_binary",
-    "binary_weights",
-    "log_halves",
-    "log_shift",
-    "log_sums",
-    "logs_above",
-    "logs_below",
-    "potentials",
-    "sums_above",
-    "sums_below",
-    "wrong_weights",
-]
+# --- Sums over pairs that are never listed
 
 
 def _accumulated(add: Callable[..., Floats], terms: NDArray[np.number]) -> Floats:
@@ -273,3 +263,123 @@ def advance_binary(
     scores[:n][one] += alpha
     up[:n][one] *= grow
     down[:n][one] *= shrink
+
+
+# --- Counting ordered pairs without making them; see `crucial.kernels.pairs`
+
+
+def running(values: Floats, starts: Ints, whole: bool) -> Floats:
+    """Return the sum of the earlier values of the same run, for every value.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+    starts : int array of shape (n_runs + 1,)
+        Run ``r`` is ``values[starts[r]:starts[r + 1]]``, possibly empty.
+    whole : bool
+        All values are whole numbers, of which differences of sums lose nothing.
+    """
+    sizes = np.diff(starts)
+    if whole:
+        before = np.cumsum(values) - values
+        first = np.append(before, 0.0)[starts[:-1]]
+        return np.asarray(before - np.repeat(first, sizes))
+    out = np.zeros_like(values)
+    power = np.frexp(sizes)[1]
+    for p in np.unique(power):
+        runs = np.flatnonzero(power == p)
+        within = np.arange(sizes[runs].max())
+        valid = within < sizes[runs, None]
+        at = np.where(valid, starts[runs, None] + within, 0)
+        summed = np.cumsum(np.where(valid, values[at], 0.0), axis=1)
+        later = valid[:, 1:]
+        out[at[:, 1:][later]] = summed[:, :-1][later]
+    return out
+
+
+def count_pairs(
+    level: Ints, weight: Floats | None, block_starts: Ints, list_blocks: Ints
+) -> Floats:
+    """Return the weights of concordant, discordant and tied pairs, O(n log levels).
+
+    One pass per bit of the level. Two different levels part at exactly one bit, counted from
+    the top. Items that agree on the higher bits form a node, in ranked order; each pass counts
+    the pairs of a node that part at this bit, then splits it, ranked order kept.
+    """
+    n_lists = len(list_blocks) - 1
+    counts = np.zeros((n_lists, 3))
+    if len(level) == 0:
+        return counts
+    block = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+    node = np.repeat(np.arange(n_lists), np.diff(block_starts[list_blocks]))
+    lists, whole = node, weight is None
+    weight = np.ones(len(level)) if weight is None else weight
+    for shift in reversed(range(int(level.max()).bit_length())):
+        upper = (level >> shift) & 1
+        first = run_starts(node, block)
+        up = np.add.reduceat(weight * upper, first)
+        low = np.add.reduceat(weight * (1 - upper), first)
+        nodes = np.append(run_starts(node[first]), len(first))
+        found = (low * running(up, nodes, whole), up * running(low, nodes, whole), up * low)
+        for kind, pairs in enumerate(found):
+            counts[:, kind] += np.bincount(lists[first], pairs, minlength=n_lists)
+        if shift:
+            node = 2 * node + upper
+            order = np.argsort(node, kind="stable")
+            node, block, lists = node[order], block[order], lists[order]
+            level, weight = level[order], weight[order]
+    return counts
+
+
+# --- Sums of floats without rounding
+
+
+# Bits that are cut off at a time: sums of so few bits are exact in a float, below 2^16 values.
+_BITS = 37
+_SMALLEST = -1074
+
+
+def exact_units(values: Floats) -> tuple[int, float]:
+    """Return the sum of the finite values in units of 2^-1074, and the sum of the others.
+
+    The upper bits of all values are whole numbers of one unit, which are added up; then those
+    below them, until nothing is left.
+    """
+    units, infinite = 0, 0.0
+    largest = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(largest):
+        finite = np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            infinite = float(values[~finite].sum())
+        values = values[finite]
+        largest = float(np.abs(values).max(initial=0.0))
+    left = values
+    while largest > 0.0:
+        place = max(math.frexp(largest)[1] - _BITS, _SMALLEST)
+        unit = math.ldexp(1.0, place)
+        upper = np.trunc(left / unit)
+        for begin in range(0, len(upper), 1 << 15):
+            units += int(upper[begin : begin + (1 << 15)].sum()) << (place - _SMALLEST)
+        left = left - upper * unit
+        largest = float(np.abs(left).max())
+    return units, infinite
+
+
+# --- Floats as whole numbers of a unit
+
+
+def fill_fixed(values: Floats, inverse: float, first: int, last: int, out: Ints) -> float:
+    """Write values times ``inverse`` as whole numbers; return the sum of their magnitudes.
+
+    Parameters
+    ----------
+    first, last : int
+        The range to write.
+    out : array like values  # OUT
+        Not to be used where the sum is 2^63 or more, or NaN.
+    """
+    units = np.rint(values[first:last] * inverse)
+    size = float(np.abs(units).sum())
+    if size < 2.0**63:
+        out[first:last] = units
+    return size

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.kernels.products import dot
+from crucial.kernels.elementary import dot
 from crucial.types import Floats
 
 __all__ = ["Entrant", "Gap", "choose", "gap_of", "mean_of"]

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.data.dealing import deal
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.kernels.exact_sums import exact_sum
+from crucial.kernels.sums import exact_sum
 from crucial.lab.folds import Fold, folds_by_number
 from crucial.lab.tasks import Task
 from crucial.types import Floats, Ids, Ints

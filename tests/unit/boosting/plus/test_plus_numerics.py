@@ -8,7 +8,7 @@ import pytest
 from crucial import PairFeedback, RankBoostPlus
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.weights import PlusWeights, log_cosh
-from crucial.kernels.plus import PlusSums
+from crucial.kernels.pairs import PlusSums
 
 
 def weights_of(n=8):

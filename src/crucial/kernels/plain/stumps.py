@@ -6,8 +6,6 @@ import numpy as np
 
 from crucial.types import Bools, Codes, Floats, Ints
 
-__all__ = ["FeatureSums", "drop_bounds", "drops"]
-
 
 class FeatureSums:
     """Histograms and slopes of the same features, round after round.
