@@ -71,7 +71,7 @@ def best_seconds(
 
 def peak_mb(path: str) -> None:
     """Print the peak memory of this process before and after reading the file."""
-    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.io.svmlight import read_svmlight
     from crucial.kernels.compiled import text  # noqa: F401 (the compiler is not what is measured)
 
     peaks = []
@@ -86,7 +86,7 @@ def svmlight_rows(folder: str, form: str, mb: int) -> list[list[Any]]:
     """Measure one kind of numbers; leaves a part of the file for others."""
     from sklearn.datasets import load_svmlight_file
 
-    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.io.svmlight import read_svmlight
 
     path, part = os.path.join(folder, form), os.path.join(folder, f"{form}.part")
     write_letor(path, mb * 10**6, form)
@@ -108,8 +108,8 @@ def svmlight_rows(folder: str, form: str, mb: int) -> list[list[Any]]:
 def csv_rows(folder: str) -> list[list[Any]]:
     """Measure the table reader."""
     from crucial.data.dataset import Dataset
-    from crucial.data.formats.svmlight import read_svmlight
-    from crucial.data.formats.tables import read_table, write_table
+    from crucial.io.svmlight import read_svmlight
+    from crucial.io.tables import read_table, write_table
 
     data = read_svmlight(os.path.join(folder, "short.part"))
     path = os.path.join(folder, "part.csv")

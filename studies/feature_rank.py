@@ -23,10 +23,9 @@ from common import (
     write,
 )  # fmt: skip
 from crucial.data.dataset import Dataset
-from crucial.data.dealing import deal_at_random
-from crucial.data.formats.reading import read_data
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, deal_at_random
 from crucial.errors import DataError, FileError, in_file
+from crucial.io.tables import read_data
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import SplitRows, Task, TaskRows, TaskSplit
 from crucial.measures.names import get_measure

@@ -19,11 +19,11 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import learn_judged
 from crucial.apps.fusion.options import LearningOptions
 from crucial.apps.fusion.pool import Listing, Pool
-from crucial.data.dealing import deal_at_random
-from crucial.data.formats.run_inputs import as_qrels, as_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
+from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
 from crucial.estimators.rankboost import RankBoost
+from crucial.io.runs import as_qrels, as_run
 from crucial.lab.folds import folds_by_number
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check

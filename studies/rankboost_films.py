@@ -20,9 +20,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import list_option, new_figure, save_figure, studies, write
-from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
+from crucial.io.ratings import read_ratings
 from crucial.kernels.runtime import count_threads, run_all
 from crucial.measures.evaluation import evaluate
 from crucial.recommend import (

@@ -26,12 +26,12 @@ from common import (
     studies,
     write,
 )  # fmt: skip
-from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.estimators.rankboost import RankBoost
 from crucial.estimators.rankboost_plus import RankBoostPlus
 from crucial.inspection.e2_trace import e2_trace
+from crucial.io.ratings import read_ratings
 from crucial.lab.curves import curves, stages
 from crucial.lab.experiment import Experiment
 from crucial.lab.given_folds import read_folds

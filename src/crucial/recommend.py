@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from crucial.data import quantiles
+from crucial.data import bins as quantiles
 from crucial.data.instances import Instances
 from crucial.data.ratings import Ratings, rating_values
 from crucial.errors import DataError, NotRankedError
@@ -1030,7 +1030,7 @@ class Recommender:
         Recommend only items that at least this many users rated; with RankBoost, of those that it
         learns from. An item that nobody rated can have any place in a learned order.
     titles : mapping from item to str, optional
-        See `crucial.data.formats.ratings.read_titles`.
+        See `crucial.io.ratings.read_titles`.
 
     Examples
     --------

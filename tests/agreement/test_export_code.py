@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial import RankBoost, RankingForest
-from crucial.data.frame_columns import DAYS, time_number
+from crucial.data.arrays import DAYS, time_number
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form

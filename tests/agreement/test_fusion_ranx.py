@@ -13,7 +13,7 @@ import pytest
 
 from agreement.ranx_values import RECORD, by_ranx, make_runs
 from crucial.apps.fusion import fuse
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 
 RECORDED = json.loads(RECORD.read_text())
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from crucial.apps.preferences import leaderboard
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 
 choix = pytest.importorskip("choix")
 

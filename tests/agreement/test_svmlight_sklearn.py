@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from crucial.data.formats.svmlight import read_svmlight
+from crucial.io.svmlight import read_svmlight
 from crucial.kernels import runtime
 
 

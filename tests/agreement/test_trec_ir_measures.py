@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
+from crucial.io.runs import read_qrels, read_run, write_qrels, write_run
 
 ir_measures = pytest.importorskip("ir_measures")
 

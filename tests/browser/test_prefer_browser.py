@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from crucial.data.formats.comparisons import read_comparisons
+from crucial.io.comparisons import read_comparisons
 
 pytestmark = pytest.mark.browser
 

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import crucial as package
 from crucial.cli.app import app
-from crucial.data.formats.tables import read_table
-from crucial.data.formats.trec import read_qrels, read_run
+from crucial.io.runs import read_qrels, read_run
+from crucial.io.tables import read_table
 from crucial.measures.runs import evaluate_run
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crucial.data.formats.comparisons import read_comparisons
+from crucial.io.comparisons import read_comparisons
 
 
 class Page:

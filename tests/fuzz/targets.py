@@ -43,15 +43,15 @@ class Target:
 
 
 def _svmlight(path: Path) -> Any:
-    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.io.svmlight import read_svmlight
 
     return read_svmlight(path, absent="missing")
 
 
 def _svmlight_compiled(path: Path) -> Any:
     """Read the way of large files: in blocks, by the kernel."""
-    from crucial.data.formats import blocks
-    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.io import text as blocks
+    from crucial.io.svmlight import read_svmlight
     from crucial.kernels import runtime
 
     plain, block = runtime.TEXT_PLAIN, blocks.BLOCK
@@ -63,61 +63,61 @@ def _svmlight_compiled(path: Path) -> Any:
 
 
 def _table(path: Path) -> Any:
-    from crucial.data.formats.tables import read_table
+    from crucial.io.tables import read_table
 
     return read_table(path)
 
 
 def _any(path: Path) -> Any:
-    from crucial.data.formats.reading import read_data
+    from crucial.io.tables import read_data
 
     return read_data(path)
 
 
 def _run(path: Path) -> Any:
-    from crucial.data.formats.run_inputs import as_run
+    from crucial.io.runs import as_run
 
     return as_run(path)
 
 
 def _qrels(path: Path) -> Any:
-    from crucial.data.formats.run_inputs import as_qrels
+    from crucial.io.runs import as_qrels
 
     return as_qrels(path)
 
 
 def _pairs(path: Path) -> Any:
-    from crucial.data.formats.pairs import read_pairs
+    from crucial.io.comparisons import read_pairs
 
     return read_pairs(path)
 
 
 def _comparisons(path: Path) -> Any:
-    from crucial.data.formats.comparisons import read_comparisons
+    from crucial.io.comparisons import read_comparisons
 
     return read_comparisons(path)
 
 
 def _preflib(path: Path) -> Any:
-    from crucial.data.formats.preflib import read_preflib
+    from crucial.io.comparisons import read_preflib
 
     return read_preflib(path)
 
 
 def _ratings(path: Path) -> Any:
-    from crucial.data.formats.ratings import read_ratings
+    from crucial.io.ratings import read_ratings
 
     return read_ratings(path)
 
 
 def _own_ratings(path: Path) -> Any:
-    from crucial.data.formats.ratings import read_own_ratings
+    from crucial.io.ratings import read_own_ratings
 
     return read_own_ratings(path)
 
 
 def _titles(path: Path) -> Any:
-    from crucial.data.formats.ratings import read_titles
+    from crucial.io.ratings import read_titles
 
     return read_titles(path)
 
@@ -157,7 +157,7 @@ def _cells(path: Path) -> Any:
 
 
 def _group_sizes(path: Path) -> Any:
-    from crucial.data.formats.svmlight import read_svmlight
+    from crucial.io.svmlight import read_svmlight
 
     rows = path.parent / "rows.txt"
     rows.write_bytes(b"1 1:1\n" * 5)

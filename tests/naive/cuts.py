@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from crucial import Bins, Instances
-from crucial.data.coded_table import CodedTable
+from crucial.data.instances import CodedTable
 from crucial.distributed.fit import Head, fit_parted
 from crucial.distributed.part import Part
 from crucial.distributed.part_rows import PartRows

@@ -11,8 +11,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Bins, Instances
-from crucial.data import memory
-from crucial.data.quantiles import between, cut_points, drawn_cut_points
+from crucial.data import arrays
+from crucial.data.bins import between, cut_points, drawn_cut_points
 from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
@@ -304,14 +304,14 @@ def test_numbers_whose_sum_overflows_are_fine():
 
 
 def test_sparse_input_that_would_explode_is_refused_with_the_numbers(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 16_000)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 16_000)
     X = sp.csc_array(np.eye(100))
     with pytest.raises(DataError, match=r"100 rows and 100 .* would take 0\.0 GiB, .*weak='stump'"):
         Bins.build(Instances.from_input(X), np.arange(100))
 
 
 def test_sparse_input_with_one_index_far_out_is_refused_before_memory_is_taken(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 2**24)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2**24)
     X = sp.csr_array((np.ones(2), ([0, 1], [0, 999_999])), shape=(2, 1_000_000))
     with pytest.raises(DataError, match=r"1,000,000 features.* would take 0\.1 GiB"):
         Instances.from_input(X)

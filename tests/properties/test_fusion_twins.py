@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial.apps.fusion import Pool, fuse
 from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.kernels.predict import NOT_RETURNED, sort_by_majority
 from naive import fusions
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.data.formats.pairs import read_pairs, write_pairs
-from crucial.data.formats.reading import read_data
-from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
-from crucial.data.pairs import PairTable
-from crucial.data.runs import Qrels, Run
+from crucial.data.comparisons import PairTable
+from crucial.data.dataset import Qrels, Run
 from crucial.errors import FileError
+from crucial.io.comparisons import read_pairs, write_pairs
+from crucial.io.runs import read_qrels, read_run, write_qrels, write_run
+from crucial.io.tables import read_data
 
 quiet = settings(deadline=None)
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

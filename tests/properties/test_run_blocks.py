@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.data.formats.run_blocks import Words, read_coded_runs
-from crucial.data.formats.trec import read_run
 from crucial.errors import FileError
+from crucial.io.runs import Words, read_coded_runs, read_run
 
 quiet = settings(deadline=None)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.data.quantiles import cut_points
-from crucial.data.sketches import QuantileSketch
+from crucial.data.bins import cut_points
+from crucial.io.parts import QuantileSketch
 from crucial.kernels.compiled.stumps import summarise
 from crucial.kernels.stumps import compressed, distinct
 from naive.sweep import holds_for

@@ -13,11 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks
-from crucial.data.formats.svmlight import read_svmlight, write_svmlight
-from crucial.data.formats.svmlight_blocks import parse_compiled, read_pieces
-from crucial.data.formats.svmlight_lines import Rules, first_row, parse_lines
 from crucial.errors import FileError
+from crucial.io import text as blocks
+from crucial.io.svmlight import (
+    Rules,
+    first_row,
+    parse_compiled,
+    parse_lines,
+    read_pieces,
+    read_svmlight,
+    write_svmlight,
+)
 from crucial.kernels import runtime
 from crucial.kernels.text import FINE
 

@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks
-from crucial.data.formats.cell_format import CellFormat
-from crucial.data.formats.columns import RoleNames, assign_roles
-from crucial.data.formats.csv_lines import parse_compiled, parse_plain, read_csv
-from crucial.data.formats.table_rows import ColumnPlan, ParsedRows
-from crucial.data.formats.table_writing import write_table
-from crucial.data.formats.tables import read_table
 from crucial.errors import FileError
+from crucial.io import text as blocks
+from crucial.io.columns import ColumnPlan, ParsedRows, RoleNames, assign_roles
+from crucial.io.tables import parse_compiled, parse_plain, read_csv, read_table
+from crucial.io.text import CellFormat
+from crucial.io.writing import write_table
 from crucial.kernels import runtime
 
 quiet = settings(deadline=None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crucial import Qrels, RankBoost, Run, load_digits_search, write_qrels, write_run
-from crucial.data.dealing import deal_at_random
+from crucial.data.groups import deal_at_random
 from crucial.errors import DataError, ParameterError
 from rankboost import CUTOFFS, compare_engines, learning_curve
 

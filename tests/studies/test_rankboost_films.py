@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.data.formats.ratings import read_ratings
 from crucial.data.ratings import Ratings
+from crucial.io.ratings import read_ratings
 from crucial.recommend import Opinions, Viewer, hold_out
 from naive.films import (
     best_scale_default,

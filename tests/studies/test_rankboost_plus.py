@@ -9,10 +9,10 @@ import pytest
 
 from crucial import RankBoost, RankBoostPlus, make_letor
 from crucial.data.dataset import Dataset
-from crucial.data.formats.svmlight import write_svmlight
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.inspection.e2_trace import e2_trace
+from crucial.io.svmlight import write_svmlight
 from crucial.lab.given_folds import read_folds
 from crucial.lab.protocols import ThreeWayFolds
 from rankboost_plus import (

@@ -21,9 +21,9 @@ from crucial import (
     make_letor,
 )
 from crucial.data.dataset import Dataset
-from crucial.data.formats.svmlight import write_svmlight
 from crucial.errors import CrucialError, DataError, FileError, ParameterError
 from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.io.svmlight import write_svmlight
 from crucial.lab.experiment_result import load_experiment
 from crucial.lab.given_folds import read_folds
 from naive import losses

@@ -1,30 +1,132 @@
-"""Instances: the rows to rank and their features.
-
-Columns of text are kept as places in the list of their texts, until `crucial.data.encodings`
-replaces them by numbers. A feature that is NaN for a row abstains on it. In sparse input an entry
-that is not stored is the number 0, not an abstention.
-"""
+"""Instances: the rows to rank and their features, which may be numbers, categories or dates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import NUMBERS, as_array, complex_error, too_large_error
-from crucial.data.coded_table import CodedTable
-from crucial.data.frame_columns import frame_column, number_text
-from crucial.data.frames import whole_table
-from crucial.data.memory import check_room
-from crucial.data.sparse_checks import checked_columns
+from crucial.data.arrays import (
+    NUMBERS,
+    as_array,
+    check_room,
+    check_structure,
+    checked_columns,
+    complex_error,
+    frame_column,
+    number_text,
+    too_large_error,
+    whole_table,
+)
 from crucial.data.words import one_line
 from crucial.errors import DataError, DataTypeError
-from crucial.types import Floats, Ints, Numbers, Reals, TableLike
+from crucial.parameters import refuse
+from crucial.types import Bools, Floats, Ints, Numbers, Reals, TableLike
 
-__all__ = ["Instances"]
+if TYPE_CHECKING:
+    from crucial.data.bins import Bins
+
+
+# --- A table of which only the bins of its cells are known
+
+
+_BLOCK_CELLS = 1 << 22
+
+
+class CodedTable:
+    """Bins that stand for a table of floats, one byte per cell.
+
+    A cell reads as one number of its bin: the threshold that ends it, or the next number after
+    the last threshold. That is enough for whatever compares values with these thresholds, and
+    for nothing else. Constant features read as 0.
+
+    Parameters
+    ----------
+    bins : Bins
+        Of all rows.
+
+    Examples
+    --------
+    >>> from crucial import Bins, Instances
+    >>> values = Instances.from_input([[1.0], [3.0], [np.nan]])
+    >>> CodedTable(Bins.build(values, np.arange(3)))[:, 0].round(6).tolist()
+    [2.0, 2.0, nan]
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, bins: Bins) -> None:
+        self.bins = bins
+        self._place = {int(feature): place for place, feature in enumerate(bins.features)}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return self.bins.n_rows, self.bins.n_features
+
+    def __len__(self) -> int:
+        return self.bins.n_rows
+
+    def _values(self, feature: int) -> Floats:
+        """Return the number that each code of a kept feature reads as."""
+        cuts = self.bins.thresholds[self._place[feature]]
+        last = np.nextafter(cuts[-1:], np.inf) if len(cuts) else np.zeros(1)
+        return np.concatenate((cuts, last, [np.nan]))
+
+    def _column(self, feature: int, rows: slice) -> Floats:
+        if feature in self._place:
+            codes = self.bins.column(self._place[feature])[: self.bins.n_rows]
+            column: Floats = self._values(feature)[codes[rows]]
+            return column
+        empty = np.nan if feature in self.bins.all_missing else 0.0
+        return np.full(len(range(*rows.indices(len(self)))), empty)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return some rows as a table of codes, ``table[:, j]`` as floats, or one cell."""
+        if not isinstance(key, tuple):
+            return CodedTable(self.bins.taken(np.arange(len(self))[key]))
+        rows, feature = key
+        if isinstance(rows, slice):
+            return self._column(int(feature), rows)
+        row = int(rows)
+        return float(self._column(int(feature), slice(row, row + 1))[0])
+
+    def blocks(self) -> Iterator[Floats]:
+        """Yield all rows as floats, some at a time."""
+        step = max(1, _BLOCK_CELLS // max(1, self.shape[1]))
+        for begin in range(0, len(self), step):
+            rows = slice(begin, min(begin + step, len(self)))
+            yield np.column_stack([self._column(j, rows) for j in range(self.shape[1])])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        n, width = self.shape
+        check_room(
+            n * width * 8,
+            f"A table of {n:,} rows and {width:,} features that is known by its bins, as floats,",
+            "Use weak rankers that need only the bins: stumps or trees.",
+        )
+        return np.concatenate(list(self.blocks()))
+
+    def arrays(self) -> list[Any]:
+        """Return what makes the table: codes, features and thresholds."""
+        bins = self.bins
+        cuts: Floats = np.concatenate((*bins.thresholds, np.zeros(0)))
+        features: Ints = bins.features
+        return [bins.codes, features, bins.n_bins, cuts]
+
+
+# --- Instances: the rows to rank and their features
+#
+# Columns of text are kept as places in the list of their texts, until `crucial.data.instances`
+# replaces them by numbers. A feature that is NaN for a row abstains on it. In sparse input an entry
+# that is not stored is the number 0, not an abstention.
+
 
 _BLOCK = 1 << 19  # cells looked at a time
 
@@ -373,3 +475,301 @@ def _string_names(names: list[Any]) -> tuple[str, ...] | None:
             f"{' and '.join(kinds)} as column names. Use X.columns = X.columns.astype(str)."
         )
     return tuple(names) if all(strings) else None
+
+
+# --- Rows of a table in the form in which a caller passed it, for rankers that are not ours
+
+
+#: An array, a sparse matrix, a frame or Instances.
+Table: TypeAlias = Any
+
+
+def as_table(X: TableLike) -> Table:
+    """Return X as a table whose rows can be selected."""
+    if isinstance(X, Instances):
+        return X
+    if hasattr(X, "tocsr"):
+        check_structure(X)  # (rows are taken by scipy, which trusts it)
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def take_rows(X: Table, rows: Ints) -> Table:
+    """Return rows of an array, a sparse matrix, or a frame, which stays a frame."""
+    if isinstance(X, Instances):
+        return X.take_rows(rows)
+    if not _is_frame(X):
+        return X[rows]
+    import narwhals as nw
+
+    return nw.from_native(whole_table(X), eager_only=True)[rows].to_native()
+
+
+def with_shuffled(X: Table, feature: int, order: Ints) -> Table:
+    """Return the same table with the values of one column in another order; X stays as it is.
+
+    Examples
+    --------
+    >>> with_shuffled(np.array([[1, 5], [2, 6]]), 1, np.array([1, 0])).tolist()
+    [[1, 6], [2, 5]]
+    """
+    if hasattr(X, "isetitem"):  # (pandas, whose columns may have any names, also twice)
+        frame = X.copy(deep=False)
+        frame.isetitem(feature, X.iloc[order, feature].array)
+        return frame
+    if _is_frame(X):
+        import narwhals as nw
+
+        table = nw.from_native(whole_table(X), eager_only=True)
+        name = table.columns[feature]
+        # (a column of pyarrow is not indexed by an array up to narwhals 1.35; a table is)
+        return table.with_columns(table.select(name)[order][name]).to_native()
+    if hasattr(X, "tocsr"):
+        columns = X.tocsc(copy=True)
+        columns.sum_duplicates()
+        values = columns[:, [feature]].toarray()[order, 0]
+        return with_sparse_column(columns, feature, values).asformat(X.format)
+    copy = X.copy()
+    copy[:, feature] = X[order, feature]
+    return copy
+
+
+def with_sparse_column(table: Table, feature: int, column: NDArray[np.generic]) -> Table:
+    """Return a scipy CSC table with other values of one column."""
+    rows = np.flatnonzero(column != 0)  # (a NaN is not)
+    first, last = int(table.indptr[feature]), int(table.indptr[feature + 1])
+    data = np.concatenate([table.data[:first], column[rows], table.data[last:]])
+    indices = np.concatenate([table.indices[:first], rows, table.indices[last:]])
+    ends = table.indptr
+    if first + len(rows) != last:  # (values that only change places leave it as it is)
+        ends = ends.copy()
+        ends[feature + 1 :] += first + len(rows) - last
+    return type(table)((data, indices.astype(table.indices.dtype), ends), shape=table.shape)
+
+
+def _is_frame(X: Table) -> bool:
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+# --- Columns of categories and of dates as numbers, the same at training and afterwards
+
+
+_RULE = (
+    "a mapping from the number of a feature to {'kind': 'category', 'values': {...}} or "
+    "{'kind': 'time', 'unit': ...}"
+)
+
+
+@dataclass(frozen=True)
+class Encodings:
+    """How a model reads the columns that are not numbers.
+
+    Attributes
+    ----------
+    categories : mapping from feature to mapping from category to number
+        A category that is not in it was not seen at training: the feature abstains.
+    times : mapping from feature to str
+        Features that are dates or times, with what their numbers count.
+
+    Examples
+    --------
+    >>> encodings = Encodings({0: {"red": 0.5, "blue": -0.5}})
+    >>> texts = Instances(np.array([[1.0], [0.0], [2.0]]), levels={0: ("blue", "red", "pink")})
+    >>> encodings.encode(texts).table.tolist()
+    [[0.5], [-0.5], [nan]]
+    """
+
+    categories: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    times: Mapping[int, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.categories or self.times)
+
+    @classmethod
+    def from_plain(cls, plain: object, n_features: int, owner: str) -> Encodings:
+        """Return what `to_plain` wrote, checked; None is no encoding."""
+        if plain is None:
+            return cls()
+        if not isinstance(plain, dict):
+            raise refuse(owner, "columns", _RULE, plain)
+        categories: dict[int, dict[str, float]] = {}
+        times: dict[int, str] = {}
+        for key, one in plain.items():
+            kind = one.get("kind") if isinstance(one, dict) else None
+            known = isinstance(key, str) and key.isdecimal() and int(key) < n_features
+            values = one.get("values") if kind == "category" else None
+            if known and isinstance(values, dict) and all(map(_is_number, values.values())):
+                categories[int(key)] = {str(text): float(v) for text, v in values.items()}
+            elif known and kind == "time" and isinstance(one.get("unit"), str):
+                times[int(key)] = one["unit"]
+            else:
+                raise refuse(owner, "columns", _RULE, f"{key!r}: {str(one)[:80]}")
+        return cls(categories, times)
+
+    def to_plain(self) -> dict[str, object]:
+        """Return the encodings as a model file stores them, by the number of the feature."""
+        found: dict[int, object] = {
+            feature: {"kind": "category", "values": dict(values)}
+            for feature, values in self.categories.items()
+        }
+        found |= {feature: {"kind": "time", "unit": unit} for feature, unit in self.times.items()}
+        return {str(feature): found[feature] for feature in sorted(found)}
+
+    def encode(self, instances: Instances) -> Instances:
+        """Return rows of numbers; rows that are encoded already come back as they are.
+
+        Raises
+        ------
+        DataTypeError
+            Columns have text or dates where the model was trained on numbers; it names them all.
+        """
+        if instances.origin is not None:
+            return instances
+        self._check_kinds(instances)
+        if not self.categories:
+            return replace(instances, origin=instances) if self.times else instances
+        if instances.is_sparse:
+            raise DataTypeError("Input X is sparse, and the model has categories; pass a frame.")
+        table = np.array(instances.table, np.float64, order="F")
+        for feature, values in self.categories.items():
+            table[:, feature] = _numbers(instances, feature, values)
+        return replace(instances, table=table, levels=None, origin=instances)
+
+    def _check_kinds(self, instances: Instances) -> None:
+        """Refuse text or dates in place of numbers."""
+        text = [f for f in instances.levels or () if f not in self.categories]
+        times = instances.times or {}
+        dates = [f for f in times if f not in self.times]
+        for found, what in ((text, "text"), (dates, "dates")):
+            if found:
+                names = ", ".join(instances.name(feature) for feature in sorted(found))
+                raise DataTypeError(
+                    f"Input X has {what} in {names}, where the model was trained on other values."
+                )
+        for feature, unit in times.items():
+            if self.times[feature] != unit:
+                raise DataTypeError(
+                    f"Input X has {unit} in {instances.name(feature)}, where the model was trained "
+                    f"on {self.times[feature]}."
+                )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _numbers(instances: Instances, feature: int, values: Mapping[str, float]) -> Floats:
+    """Return the numbers of the categories of a column; NaN for those not seen at training."""
+    levels = (instances.levels or {}).get(feature)
+    if levels is not None:
+        codes = np.asarray(instances.table[:, feature], np.float64)
+    else:
+        numbers, inverse = np.unique(instances.table[:, feature], return_inverse=True)
+        spelled = _by_number(values)
+        levels = tuple(_category_of(one, values, spelled) for one in numbers.tolist())
+        codes = inverse.astype(np.float64)
+        codes[np.isnan(numbers[inverse])] = np.nan
+    of_level = np.array([values.get(level, math.nan) for level in levels] + [math.nan])
+    places = np.where(np.isnan(codes), len(levels), codes).astype(np.int64)
+    return of_level[places]
+
+
+def _category_of(
+    number: float, values: Mapping[str, float], spelled: Mapping[float, str | None]
+) -> str:
+    """Return the category that a number is: written the usual way, or in the only other one.
+
+    A part of the rows may have no text but "007", which then is read as 7.
+    """
+    usual = number_text(number)
+    return usual if usual in values else spelled.get(number) or usual
+
+
+def _by_number(values: Mapping[str, float]) -> dict[float, str | None]:
+    """Return categories by the numbers that they can be read as; None where two are the same."""
+    found: dict[float, str | None] = {}
+    for text in values:
+        try:
+            number = float(text)
+        except ValueError:
+            continue
+        found[number] = None if number in found else text
+    return found
+
+
+# --- Features that look like the number, id or date of a row, which a ranker must not learn from
+
+
+_FEWEST_ROWS = 20
+_LOOK = 64  # rows looked at first: most features are no suspects there
+_ID_NAME = re.compile(r"(?:^|.*[_\W])(?:id|ids|idx|index|key|rownum|row_number)|.*[a-z](?:Id|ID)")
+_FIRST_DATE, _LAST_DATE = 19000101, 21001231
+_FEWEST_DATES = 10
+_SHARE_OF_IDS = 0.9  # distinct values per row, from which whole numbers under such a name are ids
+
+
+def suspicious_features(instances: Instances) -> dict[int, str]:
+    """Return the features that look like ids or dates, with what each of them looks like.
+
+    Looked at are tables of at least 20 rows and two features that are neither sparse nor coded.
+    A feature is suspicious if its values are whole numbers and
+
+    - all distinct, and rising or falling from row to row: numbers of rows, or of orders;
+    - nearly all distinct under a name such as ``id`` or ``user_id``;
+    - dates written as numbers, 20240131.
+
+    Examples
+    --------
+    >>> rows = np.arange(20.0)
+    >>> table = np.column_stack([100 + 3 * rows, rows % 7, 20240101 + rows])
+    >>> suspicious_features(Instances(table, ("order", "day", "date")))
+    {0: 'distinct, rising whole numbers', 2: 'dates written as whole numbers'}
+    """
+    if (
+        not isinstance(instances.table, np.ndarray)
+        or instances.n_rows < _FEWEST_ROWS
+        or instances.n_features < 2
+    ):
+        return {}
+    found = {}
+    for feature in range(instances.n_features):
+        name = None if instances.names is None else instances.names[feature]
+        reason = _suspicion(instances.table[:, feature], name)
+        if reason is not None:
+            found[feature] = reason
+    return found
+
+
+def _suspicion(column: Floats, name: str | None) -> str | None:
+    """Return what a feature looks like, None if it is ordinary."""
+    start = column[:_LOOK]
+    with np.errstate(invalid="ignore"):
+        if start.dtype.kind == "b" or not (start == np.floor(start)).all():
+            return None
+        if _is_date(start).all() and _is_date(column).all():
+            if len(np.unique(column)) >= _FEWEST_DATES:
+                return "dates written as whole numbers"
+            return None
+        for word, sign in (("rising", 1), ("falling", -1)):
+            rises = _rises(sign * start.astype(np.float64))  # (most features end here)
+            rises = rises and _rises(sign * column.astype(np.float64))
+            if rises and (column == np.floor(column)).all():
+                return f"distinct, {word} whole numbers"
+        if name is not None and _ID_NAME.fullmatch(name):
+            known = column[~np.isnan(column)]
+            if (known == np.floor(known)).all():
+                share = len(np.unique(known)) / len(column)
+                return "ids, nearly all distinct" if share >= _SHARE_OF_IDS else None
+    return None
+
+
+def _rises(values: Floats) -> bool:
+    """Whether every value is above the one before it (their difference may overflow)."""
+    return bool((values[1:] > values[:-1]).all())
+
+
+def _is_date(values: Floats) -> Bools:
+    """Whether whole numbers read as year, month and day."""
+    inside = (values >= _FIRST_DATE) & (values <= _LAST_DATE)
+    month, day = values // 100 % 100, values % 100
+    return np.asarray(inside & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31))

@@ -12,8 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import as_array, as_reals, is_missing
-from crucial.data.frames import frame_columns
+from crucial.data.arrays import as_array, as_reals, frame_columns, is_missing
 from crucial.data.words import as_ids
 from crucial.errors import Argument, DataError, FileError, Message, in_short
 from crucial.parameters import check, one_of

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.data.checked_parts import TablePart
 from crucial.data.groups import Groups
 from crucial.distributed.homes import Homes
 from crucial.distributed.part import Part
@@ -17,6 +16,7 @@ from crucial.distributed.part_rows import PartRows
 from crucial.distributed.sources import Source
 from crucial.distributed.survey import Survey, checked_rows, same
 from crucial.errors import DataError
+from crucial.io.parts import TablePart
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["RowsRecipe", "coded_parts", "no_rows"]

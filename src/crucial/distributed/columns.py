@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from crucial.data.arrays import frame_column, whole_table
 from crucial.data.dataset import Dataset
-from crucial.data.frame_columns import frame_column
-from crucial.data.frames import whole_table
 from crucial.data.instances import Instances
 from crucial.data.words import one_line, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, ParameterError

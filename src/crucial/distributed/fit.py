@@ -11,7 +11,7 @@ import numpy as np
 
 from crucial.boosting.progress import Progress, show_rounds, with_callbacks
 from crucial.boosting.trace import Round
-from crucial.data.encodings import Encodings
+from crucial.data.instances import Encodings
 from crucial.distributed.feedback import PartedFeedback
 from crucial.distributed.messages import PartSurvey
 from crucial.distributed.parts import Parts

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crucial.data.bins import Bins
-from crucial.data.checked_parts import TablePart
 from crucial.data.dataset import Dataset
-from crucial.data.parts import bins_without_rows
 from crucial.distributed.coding import RowsRecipe, coded_parts
 from crucial.distributed.columns import ColumnRoles
 from crucial.distributed.dask_parts import DaskParts
@@ -35,6 +33,7 @@ from crucial.distributed.sources import (
 )
 from crucial.distributed.survey import Survey, gathered, survey
 from crucial.errors import DataError
+from crucial.io.parts import TablePart, bins_without_rows
 
 __all__ = ["FitInput", "LoadedParts", "load_parts"]
 

@@ -12,9 +12,8 @@ from crucial.boosting.loop import Ensemble, boost
 from crucial.boosting.progress import Progress
 from crucial.boosting.trace import Round
 from crucial.data.bins import Bins
-from crucial.data.coded_table import CodedTable
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import CodedTable, Instances
 from crucial.distributed.feedback import PartedFeedback, PartedObjective
 from crucial.distributed.parts import Parts
 from crucial.distributed.reach import parted_learner

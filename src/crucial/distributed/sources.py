@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from crucial.data.formats.parquet_rows import ParquetRows
-from crucial.data.formats.reading import find_format
-from crucial.data.part_files import list_parts, read_part, split_parts
 from crucial.distributed.columns import ColumnRoles, RankingPart
 from crucial.distributed.results import failed, result_of
 from crucial.errors import CrucialError, DataError, DataTypeError
+from crucial.io.parquet import ParquetRows
+from crucial.io.parts import list_parts, read_part, split_parts
+from crucial.io.tables import find_format
 
 __all__ = ["Source", "is_dask", "list_sources", "with_one_width"]
 

@@ -10,16 +10,13 @@ import numpy as np
 
 from crucial.data.arrays import check_sum
 from crucial.data.bins import Bins
-from crucial.data.checked_parts import TablePart, checked_part
 from crucial.data.groups import Groups
-from crucial.data.part_values import look_at
-from crucial.data.parts import cut_sketches
-from crucial.data.sketches import QuantileSketch
 from crucial.distributed.columns import RankingPart
 from crucial.distributed.results import result_of
 from crucial.distributed.sources import Source
 from crucial.errors import DataError
 from crucial.feedback.labels import query_factors
+from crucial.io.parts import QuantileSketch, TablePart, checked_part, cut_sketches, look_at
 from crucial.progress import progress_bar
 from crucial.types import Bools, Floats, Ids, Ints
 

@@ -12,9 +12,8 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.arrays import moderate
-from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError
 from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.table_estimator import TableEstimator

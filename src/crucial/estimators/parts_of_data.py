@@ -11,9 +11,8 @@ from crucial.boosting.bags import BagWatch
 from crucial.boosting.loop import Ensemble
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
-from crucial.data.dealing import deal
-from crucial.data.groups import Groups
-from crucial.data.shared_bins import SharedBins
+from crucial.data.bins import SharedBins
+from crucial.data.groups import Groups, deal
 from crucial.estimators.base import RankingInput
 from crucial.estimators.eval_set import EvalRows, measure_of, take_rows
 from crucial.estimators.runs import (

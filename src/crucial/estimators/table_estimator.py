@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from crucial.data.encodings import Encodings
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.estimators.warn import warn_caller
 from crucial.model.inputs import check_columns
 from crucial.parameters import (

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from crucial.boosting.trace import Round, Trace
-from crucial.data.coded_table import CodedTable
-from crucial.data.instances import Instances
+from crucial.data.instances import CodedTable, Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.shared import RandomState
 from crucial.estimators.table_estimator import TableEstimator

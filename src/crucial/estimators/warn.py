@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from crucial.data.instances import Instances
-from crucial.data.suspects import suspicious_features
+from crucial.data.instances import Instances, suspicious_features
 from crucial.errors import Argument, DataWarning, Message
 from crucial.wording import counted
 

@@ -28,9 +28,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataTypeError
 from crucial.types import Bools, Floats, Ints
 

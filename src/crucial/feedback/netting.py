@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crucial.data.memory import free_memory
+from crucial.data.arrays import free_memory
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.combined import SumFeedback

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.row_tables import Table, with_shuffled, with_sparse_column
+from crucial.data.instances import Instances, Table, with_shuffled, with_sparse_column
 from crucial.errors import DataTypeError, NotRankedError
 from crucial.inspection.pipelines import inner_ranker
 from crucial.model.base import FrozenModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crucial.data.frame_columns import DAYS
+from crucial.data.arrays import DAYS
 from crucial.results import Axes, padded
 from crucial.wording import counted
 

@@ -16,7 +16,7 @@ from crucial.types import Bytes, Floats, Ints, Reals
 
 # --- Text to arrays: lines of ``label [qid:Q] index:value ... [# comment]``
 #
-# The parser in Python, for small files, is in `crucial.data.formats`; it has the same results and
+# The parser in Python, for small files, is in `crucial.io`; it has the same results and
 # codes.
 
 
@@ -124,7 +124,7 @@ def fill_dense(
 
 # --- Text to arrays: lines of cells with one byte between them
 #
-# The parser in Python, which also reads quoted cells, is in `crucial.data.formats`.
+# The parser in Python, which also reads quoted cells, is in `crucial.io`.
 
 
 def parse_cells(

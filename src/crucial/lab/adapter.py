@@ -21,8 +21,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.row_tables import take_rows
+from crucial.data.instances import Instances, take_rows
 from crucial.errors import DataError, ParameterError
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike

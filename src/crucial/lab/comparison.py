@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from crucial.data.formats.run_inputs import as_qrels, as_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.errors import DataError, ParameterError, about
+from crucial.io.runs import as_qrels, as_run
 from crucial.lab.blocks import UNITS, Blocks
 from crucial.lab.comparison_result import Comparison, Difference, Mover
 from crucial.measures.evaluation import Evaluation, interval_notes

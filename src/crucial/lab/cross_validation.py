@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.row_tables import Table, as_table, take_rows
+from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds

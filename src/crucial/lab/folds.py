@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.dealing import deal
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, deal
 from crucial.errors import DataError, ParameterError
 from crucial.parameters import refuse
 from crucial.types import Floats, Ints

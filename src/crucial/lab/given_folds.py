@@ -14,9 +14,9 @@ from scipy.sparse import vstack
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import open_bytes
-from crucial.data.formats.alike import read_alike
 from crucial.data.instances import Instances
 from crucial.errors import FileError
+from crucial.io.tables import read_alike
 from crucial.lab.tasks import SplitRows, TaskRows, TaskSplit
 from crucial.types import PathLike
 from crucial.wording import counted

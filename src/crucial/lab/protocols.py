@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from crucial.data.dealing import deal
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, deal
 from crucial.errors import DataError, ParameterError, about
 from crucial.lab.tasks import Task, TaskLike, TaskSplit
 from crucial.measures.names import get_measure

@@ -17,10 +17,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from crucial.data.dealing import deal
-from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.row_tables import Table, as_table, take_rows
+from crucial.data.groups import Groups, deal
+from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances

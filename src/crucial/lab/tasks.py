@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.row_tables import Table, as_table, take_rows
+from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.types import Floats, Ints, PathLike
@@ -123,7 +122,7 @@ class Task:
     @classmethod
     def from_file(cls, path: PathLike, name: str | None = None, **options: Any) -> Task:
         """Read a task from a file; the options are those of `crucial.read_data`."""
-        from crucial.data.formats.reading import read_data
+        from crucial.io.tables import read_data
 
         data = read_data(path, **options)
         if data.y is None:

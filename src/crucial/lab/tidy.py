@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from crucial.data.files import atomic_write
-from crucial.data.formats.cells import sheet_cell
 from crucial.errors import FileError
+from crucial.io.text import sheet_cell
 from crucial.results import Frame, as_frame, json_value
 from crucial.types import PathLike
 

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from crucial.data.arrays import is_missing
-from crucial.data.formats.run_inputs import as_qrels, as_run
 from crucial.data.groups import Groups
 from crucial.data.words import as_objects, name_places
 from crucial.errors import DataError, DataWarning
+from crucial.io.runs import as_qrels, as_run
 from crucial.measures.evaluation import Evaluation, measure_ranking
 from crucial.measures.intervals import RandomState
 from crucial.measures.judged import JudgedLists, as_numbers

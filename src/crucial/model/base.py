@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from crucial.data.encodings import Encodings
+from crucial.data.arrays import MAX_FEATURES
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.data.memory import MAX_FEATURES
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.checks import plain_names, plain_summary
 from crucial.model.inputs import checked_rows

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.data.coded_table import CodedTable
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import CodedTable, Instances
 from crucial.model.additive import AdditiveRanker
 from crucial.types import Floats
 

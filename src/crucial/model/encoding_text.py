@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from crucial.data.encodings import Encodings
-from crucial.data.frame_columns import DAYS
-from crucial.data.instances import Instances
+from crucial.data.arrays import DAYS
+from crucial.data.instances import Encodings, Instances
 from crucial.wording import printable
 
 __all__ = ["cell_text", "question_text", "value_text"]

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from crucial.data.encodings import Encodings
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError
 from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.types import TableLike

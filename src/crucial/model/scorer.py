@@ -12,8 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from crucial.data.arrays import too_large_error
-from crucial.data.frame_columns import number_text, time_number
+from crucial.data.arrays import number_text, time_number, too_large_error
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataTypeError, NotRankedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from crucial.data.encodings import Encodings
+from crucial.data.instances import Encodings
 from crucial.model.encoding_text import question_text
 from crucial.model.tree import Tree
 from crucial.model.tree_table import OUTSIDE, TreeTable

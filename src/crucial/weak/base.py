@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.bins import Bins
+from crucial.data.bins import Bins, SharedBins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.data.shared_bins import SharedBins
 from crucial.errors import ParameterError
 from crucial.feedback.potentials import Potentials
 from crucial.feedback.states import Output

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.data.bins import Bins
-from crucial.data.cutting import Cutter, over_features
+from crucial.data.bins import Bins, Cutter, over_features
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.potentials import Potentials

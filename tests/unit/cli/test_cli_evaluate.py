@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.data.formats.svmlight import read_svmlight
+from crucial.io.svmlight import read_svmlight
 
 
 @pytest.fixture

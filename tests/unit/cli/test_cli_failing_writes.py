@@ -22,10 +22,10 @@ from crucial import RankBoost
 from crucial.apps.preferences.journal import Journal
 from crucial.boosting.trace_file import write_trace
 from crucial.data.dataset import Dataset
-from crucial.data.formats.table_writing import write_table
 from crucial.distributed.checkpoint import Checkpoint
 from crucial.distributed.checkpoint_file import read_checkpoint
 from crucial.errors import FileError
+from crucial.io.writing import write_table
 from crucial.lab.store import ResultFolder
 from crucial.pages import SavedAsHtml
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from crucial.apps.fusion import FusionRanker, compare_fusions, fusion_page
-from crucial.data.formats.trec import read_qrels, read_run, write_qrels, write_run
-from crucial.data.problems.digits import load_digits_search
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
+from crucial.data.problems import load_digits_search
+from crucial.io.runs import read_qrels, read_run, write_qrels, write_run
 from crucial.model.file import load_model
 
 QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--rounds", 20)

@@ -11,7 +11,7 @@ import pytest
 
 from crucial.apps.preferences import PreferenceSession
 from crucial.cli.shared.exit_codes import REFUSED
-from crucial.data.formats.comparisons import read_comparisons
+from crucial.io.comparisons import read_comparisons
 from crucial.model.file import load_model
 
 

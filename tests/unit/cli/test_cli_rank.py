@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.data.formats.svmlight import read_svmlight
+from crucial.io.svmlight import read_svmlight
 
 
 def test_scores_in_the_order_of_rows(folder: Path, model: Path, crucial) -> None:

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from crucial.cli.app import app
-from crucial.data.formats.ratings import read_own_ratings
-from crucial.data.problems.synthetic import make_film_club
+from crucial.data.problems import make_film_club
+from crucial.io.ratings import read_own_ratings
 from crucial.model.file import load_model
 
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from crucial import read_run, read_table
-from crucial.data.dataset import Dataset
-from crucial.data.formats.comparisons import read_comparisons, write_comparisons
-from crucial.data.formats.ratings import read_own_ratings, write_own_ratings
-from crucial.data.formats.table_writing import write_table
-from crucial.data.formats.trec import write_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Dataset, Run
+from crucial.io.comparisons import read_comparisons, write_comparisons
+from crucial.io.ratings import read_own_ratings, write_own_ratings
+from crucial.io.runs import write_run
+from crucial.io.writing import write_table
 from crucial.lab.tidy import write_rows
 
 NAMES = ["=1+1", "+b", "-c", "@e", "＝f", "-1.5", "+2", "g"]

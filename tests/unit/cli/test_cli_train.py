@@ -259,8 +259,8 @@ def test_narrower_valid_file(folder: Path, crucial, small_problem, svmlight_line
 
 
 def test_parquet(folder: Path, crucial) -> None:
-    from crucial.data.formats.table_writing import write_table
-    from crucial.data.formats.tables import read_table
+    from crucial.io.tables import read_table
+    from crucial.io.writing import write_table
 
     pytest.importorskip("pyarrow")
     data = read_table(folder / "train.csv", label="grade", qid="query", item="url")

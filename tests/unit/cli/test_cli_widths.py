@@ -13,7 +13,7 @@ from rich.table import Table
 
 import crucial as package
 from crucial.cli.shared.terminal import PLAIN_WIDTH, label_column, number_column, table
-from crucial.data.problems.synthetic import make_film_club
+from crucial.data.problems import make_film_club
 
 WIDTHS = (40, 60, 80, PLAIN_WIDTH)
 LONG = "a-system-with-a-name-that-no-terminal-has-room-for"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crucial.data.formats.tables import read_table
+from crucial.io.tables import read_table
 from crucial.kernels import runtime
 
 

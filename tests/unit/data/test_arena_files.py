@@ -8,10 +8,10 @@ import pandas
 import pytest
 
 from crucial.data.comparisons import Comparisons
-from crucial.data.formats.column_tables import read_column_table
-from crucial.data.formats.comparisons import read_comparisons, write_comparisons
-from crucial.data.formats.text_tables import read_text_table
 from crucial.errors import DataError, FileError
+from crucial.io.comparisons import read_comparisons, write_comparisons
+from crucial.io.tables import read_column_table
+from crucial.io.text import read_text_table
 
 ARENA = """question_id,model_a,model_b,winner,judge,turn,length_diff
 1,gpt,llama,model_a,u1,1,10

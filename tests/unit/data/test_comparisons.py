@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.data.comparisons import Comparisons
-from crucial.data.formats.comparisons import read_comparisons, write_comparisons
-from crucial.data.formats.preflib import read_preflib
-from crucial.data.formats.text_tables import read_text_table
 from crucial.errors import DataError, FileError
+from crucial.io.comparisons import read_comparisons, read_preflib, write_comparisons
+from crucial.io.text import read_text_table
 
 
 def same(a: Comparisons, b: Comparisons) -> bool:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from crucial import RankBoost, read_data
-from crucial.data.formats.cell_kinds import to_moment
 from crucial.errors import DataTypeError, FileError
+from crucial.io.columns import to_moment
 
 
 def test_the_ends_of_the_calendar(tmp_path: Path) -> None:

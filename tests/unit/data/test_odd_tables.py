@@ -10,9 +10,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from crucial.data.formats.reading import find_format, read_data
-from crucial.data.formats.tables import read_table
 from crucial.errors import FileError, ParameterError
+from crucial.io.tables import find_format, read_data, read_table
 
 nan = np.nan
 
@@ -330,7 +329,7 @@ class TestCategoriesAndDates:
         assert data.X.declared == {1}
 
     def test_round_trip(self, read, tmp_path):
-        from crucial.data.formats.table_writing import write_table
+        from crucial.io.writing import write_table
 
         data = read("label,c,a\n1,red,1.5\n0,,2.5\n1,red,\n", qid=None)
         write_table(tmp_path / "y.csv", data)
@@ -339,7 +338,7 @@ class TestCategoriesAndDates:
         assert again.X.levels == data.X.levels
 
     def test_other_files_have_the_categories_of_the_first(self, tmp_path):
-        from crucial.data.formats.alike import read_alike
+        from crucial.io.tables import read_alike
 
         (tmp_path / "a.csv").write_text("label,c\n1,red\n0,red\n")
         (tmp_path / "b.csv").write_text("label,c\n1,7\n0,8\n")

@@ -25,7 +25,7 @@ PEAK = """
 import resource, sys
 import numpy, pyarrow.parquet, openpyxl
 from crucial import read_data, read_pairs, read_ratings
-from crucial.data.formats.comparisons import read_comparisons
+from crucial.io.comparisons import read_comparisons
 from crucial.errors import FileError
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 
-from crucial.data.formats.pairs import read_pairs, write_pairs
-from crucial.data.pairs import PairTable
+from crucial.data.comparisons import PairTable
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.io.comparisons import read_pairs, write_pairs
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from crucial import (
     RankBoost,
     RankingSVM,
 )
-from crucial.data import memory
-from crucial.data.formats import parquet_rows
+from crucial.data import arrays
 from crucial.errors import DataError, DataTypeError, FileError
+from crucial.io import parquet
 
 N = 600
 
@@ -115,9 +115,9 @@ def test_a_large_parquet_file_is_read_by_row_groups(tmp_path, monkeypatch):
     path = tmp_path / "one.parquet"
     frame = pl.DataFrame({"qid": qid, "label": y, **columns})
     frame.write_parquet(path, row_group_size=100)
-    assert parquet_rows.split_file(str(path)) == [str(path)]
-    monkeypatch.setattr(parquet_rows, "_CELLS", 5 * 250)
-    pieces = parquet_rows.split_file(str(path))
+    assert parquet.split_file(str(path)) == [str(path)]
+    monkeypatch.setattr(parquet, "_CELLS", 5 * 250)
+    pieces = parquet.split_file(str(path))
     assert [one.name for one in pieces] == [
         f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4)
     ]
@@ -239,7 +239,7 @@ def test_what_goes_wrong_around_parts(monkeypatch):
         Dataset.from_parts([lambda: 3])
     with pytest.raises(DataError, match="contains infinity"):
         Dataset.from_parts([Dataset(np.full((1, 6), np.inf), np.ones(1), np.ones(1))], bins=data)
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"600 rows of 4 features that vary.*one byte per cell"):
         Dataset.from_parts([Dataset(X, y, qid)])
 

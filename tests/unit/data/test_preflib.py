@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
-from crucial.data.formats.preflib import read_preflib
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Rankings
 from crucial.errors import DataError, FileError
+from crucial.io.comparisons import read_preflib
 
 HEAD = """\
 # FILE NAME: 00001-00000001.toi

@@ -9,10 +9,10 @@ import pytest
 
 import crucial
 from crucial.data.dataset import Dataset
-from crucial.data.formats.comparisons import read_comparisons
-from crucial.data.formats.reading import find_format, read_data
-from crucial.data.formats.table_writing import write_table
 from crucial.errors import FileError, ParameterError
+from crucial.io.comparisons import read_comparisons
+from crucial.io.tables import find_format, read_data
+from crucial.io.writing import write_table
 
 
 @pytest.mark.parametrize(

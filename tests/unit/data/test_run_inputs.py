@@ -17,8 +17,8 @@ import pytest
 
 import crucial
 from crucial import as_qrels, as_run, compare_runs, evaluate_run
-from crucial.data.formats.result_lists import result_list
 from crucial.errors import DataError, DataTypeError, FileError
+from crucial.io.runs import result_list
 
 WANTED = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.5}}
 ROWS = [("q1", "a", 3.0), ("q1", "b", 2.0), ("q2", "c", 1.5)]

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from crucial import Dataset, Instances, RankBoost, cross_validate
-from crucial.data.sparse_checks import checked_columns
+from crucial.data.arrays import checked_columns
 from crucial.errors import DataError, DataTypeError
 
 N = 6

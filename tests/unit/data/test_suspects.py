@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from crucial import RankBoost
-from crucial.data.dataset import Dataset
-from crucial.data.formats.trec import read_run
-from crucial.data.instances import Instances
-from crucial.data.overlap import QuerySketch, find_overlap
-from crucial.data.suspects import suspicious_features
+from crucial.data.dataset import Dataset, QuerySketch, find_overlap
+from crucial.data.instances import Instances, suspicious_features
 from crucial.errors import DataWarning
+from crucial.io.runs import read_run
 
 ROWS = np.arange(40.0)
 rng = np.random.default_rng(0)

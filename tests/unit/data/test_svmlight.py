@@ -12,10 +12,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks
-from crucial.data.formats import svmlight_table as table
-from crucial.data.formats.svmlight import read_svmlight, write_svmlight
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.io import svmlight as table
+from crucial.io import text as blocks
+from crucial.io.svmlight import read_svmlight, write_svmlight
 from crucial.kernels import runtime
 
 nan = np.nan
@@ -296,7 +296,7 @@ def test_a_small_file_needs_no_numba(tmp_path):
     path = tmp_path / "x"
     path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
     code = (
-        "import sys; from crucial.data.formats.svmlight import read_svmlight;"
+        "import sys; from crucial.io.svmlight import read_svmlight;"
         f"read_svmlight({str(path)!r});"
         "print([m for m in ('numba', 'scipy', 'sklearn', 'narwhals') if m in sys.modules])"
     )

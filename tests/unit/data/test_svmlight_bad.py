@@ -10,9 +10,9 @@ import tracemalloc
 import pytest
 import scipy.sparse  # noqa: F401 (its own memory is not to be counted)
 
-from crucial.data.formats import blocks
-from crucial.data.formats.svmlight import read_svmlight
 from crucial.errors import FileError
+from crucial.io import text as blocks
+from crucial.io.svmlight import read_svmlight
 from crucial.kernels import runtime
 
 GOOD = b"1 qid:1 1:0.5 2:1\n"

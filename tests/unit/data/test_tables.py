@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from crucial.data.dataset import Dataset
-from crucial.data.formats import blocks
-from crucial.data.formats.reading import read_data
-from crucial.data.formats.table_writing import write_table
-from crucial.data.formats.tables import read_table
 from crucial.data.instances import Instances
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.io import text as blocks
+from crucial.io.tables import read_data, read_table
+from crucial.io.writing import write_table
 from crucial.kernels import runtime
 
 nan = np.nan

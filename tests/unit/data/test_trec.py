@@ -10,9 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial.data.formats.trec import read_qrels, read_run, warn_reversed, write_qrels, write_run
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataWarning, FileError
+from crucial.io.runs import read_qrels, read_run, warn_reversed, write_qrels, write_run
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from crucial import RankBoost
-from crucial.data.parts import bins_without_rows
 from crucial.distributed import DaskRanker, evaluate_parts, predict_parts, rank_parts
 from crucial.distributed.columns import ColumnRoles, column_names
 from crucial.distributed.loading import FitInput
 from crucial.errors import CrucialError, DataTypeError
+from crucial.io.parts import bins_without_rows
 
 dask_frame = pytest.importorskip("dask.dataframe")
 

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from crucial import Dataset
-from crucial.data.formats import parquet_rows
-from crucial.data.sketches import QuantileSketch
 from crucial.distributed.coding import coded_parts, join_rows
 from crucial.distributed.columns import ColumnRoles
 from crucial.distributed.homes import find_homes
 from crucial.distributed.sources import list_sources
 from crucial.distributed.survey import survey
 from crucial.errors import DataError
+from crucial.io import parquet
+from crucial.io.parts import QuantileSketch
 
 dask = pytest.importorskip("dask")
 
@@ -131,7 +131,7 @@ def test_a_large_file_is_several_parts(client, tmp_path, monkeypatch):
     frame = rows()
     path = tmp_path / "one.parquet"
     pl.from_pandas(frame).write_parquet(path, row_group_size=50)
-    monkeypatch.setattr(parquet_rows, "_CELLS", 5 * 120)
+    monkeypatch.setattr(parquet, "_CELLS", 5 * 120)
     for data in (path, [path]):
         surveyed, _, parts = coded(client, data)
         assert [one.name for one in surveyed.sources] == [

@@ -15,9 +15,8 @@ import pytest
 from sklearn.base import clone
 
 from crucial import RankBoost, load_model
-from crucial.data.encodings import Encodings
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS
 from crucial.feedback.category_values import SHRINKAGE, _row_folds, learn_encodings

@@ -141,8 +141,7 @@ def test_weights_of_queries_by_id_and_of_comparisons_too() -> None:
     qid = np.arange(24) // 6
     with pytest.raises(DataError, match="query_weight adds up to infinity"):
         RankBoost(2).fit(X, Y, qid=qid, query_weight=dict.fromkeys(range(4), 1.7e308))
-    from crucial.data.comparisons import Comparisons
-    from crucial.data.rankings import Rankings
+    from crucial.data.comparisons import Comparisons, Rankings
 
     with pytest.raises(DataError, match="weights must be a number from 0"):
         Comparisons.from_columns(["a", "b"], ["b", "c"], weight=[1.7e308, 1.7e308])

@@ -108,7 +108,7 @@ def test_blocks_of_rows_do_not_wait_in_memory() -> None:
 
 
 def test_equations_beyond_the_free_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crucial.data.memory._free_in_machine", lambda: 2 * 4 * 8 * 20 * 20 - 1)
+    monkeypatch.setattr("crucial.data.arrays._free_in_machine", lambda: 2 * 4 * 8 * 20 * 20 - 1)
     table = np.random.default_rng(0).normal(size=(60, 20))
     says = r"RankRLS of 60 rows of 20 features would take.*free memory.*RankingSVM.*n_landmarks"
     with pytest.raises(DataError, match=says):

@@ -18,7 +18,7 @@ from crucial import (
     evaluate,
     get_measure,
 )
-from crucial.data.dealing import deal
+from crucial.data.groups import deal
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.base import RankingInput

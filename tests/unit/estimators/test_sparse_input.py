@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from crucial import GradientRanker, RankBoost
-from crucial.data import bins, memory
+from crucial.data import arrays, bins
 from crucial.errors import DataError, DataWarning
 
 
@@ -71,11 +71,11 @@ def test_a_fit_takes_little_more_than_its_input():
 
 
 def test_trees_say_what_they_would_take(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 2_000_000)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2_000_000)
     with pytest.raises(DataError, match=r"1,000 rows and [\d,]+ non-empty .* would take 0\.0 GiB"):
         learned(GradientRanker(2), X)
     learned(RankBoost(2), X)
-    monkeypatch.setattr(memory, "free_memory", lambda: 2**34)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2**34)
     monkeypatch.setattr(bins, "_MUCH", 1_000_000)
     with pytest.warns(DataWarning, match=r"every cell, takes 0\.0 GiB\. Use stumps"):
         learned(GradientRanker(2), X)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from crucial import FeatureRank, RankBoost, RankNet, TreeRank, inspection
-from crucial.data.row_tables import with_shuffled
+from crucial.data.instances import with_shuffled
 from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
 

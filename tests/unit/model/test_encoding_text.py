@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.data.encodings import Encodings
-from crucial.data.frame_columns import DAYS, time_number
+from crucial.data.arrays import DAYS, time_number
+from crucial.data.instances import Encodings
 from crucial.model.encoding_text import value_text
 
 DATES = Encodings(times={0: DAYS})

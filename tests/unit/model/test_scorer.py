@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import crucial
-from crucial.data.frame_columns import DAYS, SECONDS, time_number
+from crucial.data.arrays import DAYS, SECONDS, time_number
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.export.forms import score_form

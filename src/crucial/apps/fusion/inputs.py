@@ -10,12 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from crucial.data.formats.other_runs import file_stem
-from crucial.data.formats.run_blocks import CodedRun, Words, read_coded_runs
-from crucial.data.formats.run_inputs import as_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.data.words import as_objects
 from crucial.errors import DataError, DataTypeError, DataWarning
+from crucial.io.runs import CodedRun, Words, as_run, file_stem, read_coded_runs
 from crucial.types import Ids, Ints, Objects, PathLike
 
 __all__ = ["CodedRuns", "Runs", "coded_runs", "tag_of"]

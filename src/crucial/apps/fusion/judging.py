@@ -10,10 +10,10 @@ import numpy as np
 from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.pool import Listing, Pool
-from crucial.data.formats.run_inputs import as_qrels
 from crucial.data.groups import Groups
 from crucial.data.words import shown
 from crucial.errors import DataError
+from crucial.io.runs import as_qrels
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
 from crucial.measures.judged import JudgedLists, Ranking, as_numbers

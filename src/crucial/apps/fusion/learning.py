@@ -18,7 +18,7 @@ from crucial.apps.fusion.options import LearningOptions
 from crucial.apps.fusion.ordering import sorted_by_name
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.ranker import FusionRanker
-from crucial.data.dealing import deal_at_random
+from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure

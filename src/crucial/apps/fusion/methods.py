@@ -13,7 +13,7 @@ from crucial.apps.fusion.inputs import Runs
 from crucial.apps.fusion.normalise import NORMALISATIONS, normalised
 from crucial.apps.fusion.pool import Pool
 from crucial.apps.fusion.row_sums import Adder, sum_exactly
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.kernels.predict import NOT_RETURNED, sort_by_majority
 from crucial.parameters import at_least, between, check, instance_of, lookup, none_or
 from crucial.types import Floats

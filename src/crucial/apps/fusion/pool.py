@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.apps.fusion.inputs import CodedRuns, Runs, coded_runs
-from crucial.data.formats.result_lists import result_list
-from crucial.data.formats.run_blocks import CodedRun, Words
-from crucial.data.formats.trec import read_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.data.words import as_objects, name_places, shown
 from crucial.errors import DataError
+from crucial.io.runs import CodedRun, Words, read_run, result_list
 from crucial.types import Bools, Floats, Ints, Objects, Singles
 
 __all__ = ["Listing", "Pool"]
@@ -112,7 +110,7 @@ class Pool:
         Parameters
         ----------
         lists : mapping from the name of a run to its results
-            Results as in `crucial.data.formats.result_lists.result_list`; an empty list, or None,
+            Results as in `crucial.io.runs.result_list`; an empty list, or None,
             abstains.
         """
         row_of: dict[str, int] = {}

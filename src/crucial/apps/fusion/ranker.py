@@ -15,8 +15,7 @@ from crucial.apps.fusion.methods import DEPTH
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
 from crucial.data.arrays import as_reals
-from crucial.data.overlap import QuerySketch
-from crucial.data.runs import Run
+from crucial.data.dataset import QuerySketch, Run
 from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model

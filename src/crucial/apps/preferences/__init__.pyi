@@ -13,7 +13,7 @@ from crucial.apps.preferences.position import PositionBias as PositionBias
 from crucial.apps.preferences.session import PreferenceSession as PreferenceSession
 from crucial.apps.preferences.standings import leaderboard as leaderboard
 from crucial.data.comparisons import Comparisons as Comparisons
-from crucial.data.formats.comparisons import read_comparisons as read_comparisons
-from crucial.data.formats.comparisons import write_comparisons as write_comparisons
-from crucial.data.formats.preflib import read_preflib as read_preflib
-from crucial.data.rankings import Rankings as Rankings
+from crucial.data.comparisons import Rankings as Rankings
+from crucial.io.comparisons import read_comparisons as read_comparisons
+from crucial.io.comparisons import read_preflib as read_preflib
+from crucial.io.comparisons import write_comparisons as write_comparisons

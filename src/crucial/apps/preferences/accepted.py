@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.parameters import instance_of
 
 __all__ = ["COMPARISONS", "COMPARISONS_OR_RANKINGS"]

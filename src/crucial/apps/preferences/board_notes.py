@@ -8,8 +8,7 @@ from crucial.apps.preferences.board import SCALES, Standing
 from crucial.apps.preferences.graph import strong_parts
 from crucial.apps.preferences.paired import distinct
 from crucial.apps.preferences.uncertainty import Uncertainty
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.types import Ints
 
 __all__ = ["board_notes", "odds"]

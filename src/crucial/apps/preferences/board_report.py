@@ -11,8 +11,7 @@ import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.board import SCALES, Leaderboard
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.pages import Page, page_asset, page_html
 from crucial.parameters import check, instance_of
 from crucial.wording import counted

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.data.files import open_bytes
-from crucial.data.formats.column_tables import ColumnTable, read_column_table
-from crucial.data.formats.text_encoding import as_utf8
-from crucial.data.formats.text_tables import NO_ROW
 from crucial.data.words import BOM, decode, shown
 from crucial.errors import FileError
+from crucial.io.tables import ColumnTable, read_column_table
+from crucial.io.text import NO_ROW, as_utf8
 from crucial.types import Floats, PathLike
 
 __all__ = ["Item", "Items", "Picture", "read_items"]

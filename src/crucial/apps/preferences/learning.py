@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from crucial.apps.preferences.accepted import COMPARISONS
-from crucial.data.dealing import deal_at_random
+from crucial.data.groups import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError

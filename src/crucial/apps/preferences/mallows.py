@@ -14,8 +14,7 @@ import numpy as np
 from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
 from crucial.apps.preferences.greedy import greedy_order
 from crucial.apps.preferences.nested import rankings_of_one_form
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Order, Rankings
+from crucial.data.comparisons import Comparisons, Order, Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import kemeny_order
 from crucial.notebook import HtmlResult
@@ -139,7 +138,7 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
 
     Examples
     --------
-    >>> from crucial.data.rankings import Rankings
+    >>> from crucial.data.comparisons import Rankings
     >>> found = consensus(Rankings.from_orders([["a", "b", "c"], ["b", "a"], ["b", "c", "a"]]))
     >>> found.items, found.distance, found.exact
     (('b', 'c', 'a'), 2.0, True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.apps.preferences.newton import Matrix
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Rankings
 from crucial.types import Floats, Ints
 
 __all__ = ["RankingLikelihood", "rankings_of_one_form"]

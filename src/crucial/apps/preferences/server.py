@@ -35,8 +35,8 @@ from crucial.apps.preferences.page_state import (
     ranking_state,
 )
 from crucial.apps.preferences.session import PreferenceSession
-from crucial.data.formats.comparisons import comparisons_csv
 from crucial.errors import CrucialError, DataError, FileError
+from crucial.io.comparisons import comparisons_csv
 
 __all__ = ["PreferenceServer"]
 

@@ -23,8 +23,7 @@ from crucial.apps.preferences.uncertainty import (
     sure_differences,
     wald,
 )
-from crucial.data.comparisons import MAX_WEIGHT, Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import MAX_WEIGHT, Comparisons, Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.parameters import between, check, one_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.memory import free_memory
+from crucial.data.arrays import free_memory
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.types import Floats, Ints

@@ -15,7 +15,7 @@ from crucial.cli.shared.terminal import console
 
 if TYPE_CHECKING:
     from crucial.boosting.trace import Trace
-    from crucial.data.problems.digits import SearchProblem
+    from crucial.data.problems import SearchProblem
     from crucial.model.additive import AdditiveRanker
 
 __all__ = ["PRESET", "ROUNDS", "DemoOptions", "demo_command"]
@@ -54,7 +54,7 @@ def demo_command(options: DemoOptions) -> None:
     from crucial.cli.demo.files import write_files, write_page
     from crucial.cli.demo.systems import compare_systems
     from crucial.cli.demo.tables import print_learned, print_lists, print_systems
-    from crucial.data.problems.digits import load_digits_search
+    from crucial.data.problems import load_digits_search
 
     began = time.perf_counter()
     out = options.out

@@ -10,10 +10,10 @@ import numpy as np
 
 from crucial.cli.demo.systems import System, judgements
 from crucial.data.files import atomic_write
-from crucial.data.formats.trec import write_qrels, write_run
 from crucial.data.instances import Instances
-from crucial.data.problems.digits import SearchProblem
+from crucial.data.problems import SearchProblem
 from crucial.inspection.report_page import report
+from crucial.io.runs import write_qrels, write_run
 from crucial.model.additive import AdditiveRanker
 
 __all__ = ["write_files", "write_page"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.apps.fusion import fuse
-from crucial.data.problems.digits import SearchProblem
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
+from crucial.data.problems import SearchProblem
 from crucial.measures.evaluation import Evaluation
 from crucial.measures.intervals import bootstrap_interval
 from crucial.measures.runs import evaluate_run

@@ -10,7 +10,7 @@ from crucial.cli.demo.systems import MEASURES, System, differences
 from crucial.cli.shared.terminal import label_column, number_column, picture_column, table
 from crucial.cli.tables.blocks import bar, half_blocks
 from crucial.cli.tables.measures import print_heading, print_meanings
-from crucial.data.problems.digits import SearchProblem
+from crucial.data.problems import SearchProblem
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 

@@ -28,7 +28,7 @@ __all__ = ["file_sources", "named", "part_files", "score_files"]
 
 def part_files(paths: Sequence[str]) -> list[str]:
     """Return the files that a folder, a pattern or several paths name."""
-    from crucial.data.part_files import list_parts
+    from crucial.io.parts import list_parts
 
     if not paths:
         raise click.UsageError("Missing argument 'DATA'.")

@@ -15,7 +15,7 @@ from crucial.data.files import atomic_write
 from crucial.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from crucial.data.runs import Run
+    from crucial.data.dataset import Run
 
 __all__ = [
     "check_tag",
@@ -107,7 +107,7 @@ def write_text(path: str, text: str) -> None:
 
 def write_run_to(path: str, run: Run) -> None:
     """Write a TREC run; "-" is standard output."""
-    from crucial.data.formats.trec import run_lines
+    from crucial.io.runs import run_lines
 
     _write(path, run_lines(run))
 

@@ -10,8 +10,7 @@ from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.data.dataset import Dataset
-    from crucial.data.runs import Qrels, Run
+    from crucial.data.dataset import Dataset, Qrels, Run
 
 __all__ = ["LEARNED_TAG", "note_learned_queries", "note_learned_run", "note_overlap"]
 
@@ -21,7 +20,7 @@ _BY_CHANCE = 0.05
 
 def note_overlap(path: str, valid_path: str, train: Dataset, valid: Dataset) -> None:
     """Report queries and rows of the validation file that are also in the training file."""
-    from crucial.data.overlap import find_overlap
+    from crucial.data.dataset import find_overlap
 
     found = find_overlap(valid, train)
     rows = f"{found.n_rows:,} of the {counted(found.rows_of, 'row')} of {valid_path}"

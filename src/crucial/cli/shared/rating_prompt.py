@@ -24,7 +24,7 @@ def ask_ratings(
     Questions end with the number of answers wanted, with ``q``, with the end of the input, or
     when there is nothing left to ask. The file is written after every answer.
     """
-    from crucial.data.formats.ratings import write_own_ratings
+    from crucial.io.ratings import write_own_ratings
 
     own = dict(own)
     ratings = recommender.ratings

@@ -136,7 +136,7 @@ class RowFormat:
         cls, path: str, options: RowOptions, stored: Mapping[str, Any] | None = None
     ) -> RowFormat:
         """Return what the options state; else what a model file stored, else the defaults."""
-        from crucial.data.formats.reading import find_format
+        from crucial.io.tables import find_format
 
         explicit = options.explicit()
         if explicit.get("sep") in ("\\t", "tab"):  # (as a shell passes it)
@@ -283,7 +283,7 @@ def refuse_row_options(options: RowOptions) -> None:
 
 
 def _read(path: str, how: RowFormat, jobs: int | None, **columns: Any) -> Dataset:
-    from crucial.data.formats.reading import read_data
+    from crucial.io.tables import read_data
 
     options = how.reader_options() | columns
     return read_data(path, how.form, n_jobs=jobs, **options)
@@ -300,7 +300,7 @@ def read_training(
     path: str, valid_path: str | None, options: RowOptions, *, needs_label: bool = True
 ) -> tuple[Dataset, Dataset | None, RowFormat]:
     """Read the rows to learn from and those to validate by, with the same columns."""
-    from crucial.data.formats.alike import read_alike
+    from crucial.io.tables import read_alike
 
     how = RowFormat.of_options(path, options)
     paths = [path] if valid_path is None else [path, valid_path]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.measures import print_heading, print_meanings
-from crucial.data.formats.cells import sheet_cell
+from crucial.io.text import sheet_cell
 from crucial.measures.evaluation import Evaluation
 from crucial.results import json_value
 from crucial.wording import counted

@@ -16,9 +16,8 @@ from crucial.apps.preferences.mallows import Consensus
 from crucial.apps.preferences.position import p_text
 from crucial.cli.shared.terminal import label_column, number_column, one_line, picture_column, table
 from crucial.cli.tables.features import feature_table
-from crucial.data.comparisons import Comparisons
-from crucial.data.formats.cells import sheet_cell
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
+from crucial.io.text import sheet_cell
 from crucial.model.describe import describe
 from crucial.wording import counted
 

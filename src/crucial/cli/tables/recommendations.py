@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crucial.cli.shared.terminal import console, number_column, table
-from crucial.data.formats.cells import sheet_cell
+from crucial.io.text import sheet_cell
 from crucial.recommend import Pick, Recommendations, Recommender, listed
 from crucial.wording import printable
 

@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from crucial.data.formats.cells import sheet_cell
 from crucial.inspection.scorecards.card import Scorecard
 from crucial.inspection.scorecards.text import card_columns
+from crucial.io.text import sheet_cell
 from crucial.results import json_value
 
 __all__ = ["csv_text", "scorecard_file"]

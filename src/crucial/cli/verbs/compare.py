@@ -133,7 +133,7 @@ def _compare_runs(
     paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
 ) -> Comparison:
     """Compare runs by judgements, query by query."""
-    from crucial.data.formats.trec import read_qrels, read_run
+    from crucial.io.runs import read_qrels, read_run
     from crucial.lab.comparison import compare_runs
 
     for name in ("resamples", "label", "qid"):

@@ -29,7 +29,7 @@ from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.data.runs import Qrels, Run
+    from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
     from crucial.model.payloads import Model
 
@@ -194,7 +194,7 @@ def _evaluate_run(
     qrels_path: str, metrics: list[str], options: EvaluateOptions
 ) -> tuple[Evaluation, int]:
     """Measure a run, or the fusion of runs; also return how many documents it has."""
-    from crucial.data.formats.trec import read_qrels
+    from crucial.io.runs import read_qrels
     from crucial.measures.runs import evaluate_run
 
     refuse_row_options(options)
@@ -215,7 +215,7 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     from crucial.apps.fusion.pool import Pool
     from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.files import first_bytes
-    from crucial.data.formats.trec import read_run
+    from crucial.io.runs import read_run
 
     start = first_bytes(options.model, 512).lstrip()
     # (JSON is a model, or a run {query: {doc: score}}; every model names its format)

@@ -152,7 +152,7 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
     )  # fmt: skip
     qrels = None
     if options.qrels is not None:
-        from crucial.data.formats.trec import read_qrels
+        from crucial.io.runs import read_qrels
 
         qrels = read_qrels(options.qrels)
     done = export_fusion(

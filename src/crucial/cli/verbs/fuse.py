@@ -174,7 +174,7 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     from crucial.apps.fusion.options import LearningOptions
     from crucial.apps.fusion.pool import Pool
     from crucial.cli.tables.fusion import print_comparison, print_fusion
-    from crucial.data.formats.trec import read_qrels
+    from crucial.io.runs import read_qrels
 
     measures = measure_names(options.metrics or ("map", "ndcg@10"))
     how = LearningOptions(

@@ -16,8 +16,7 @@ from crucial.errors import FileError, in_file
 
 if TYPE_CHECKING:
     from crucial.apps.preferences.learning import PreferenceRanker
-    from crucial.data.comparisons import Comparisons
-    from crucial.data.rankings import Rankings
+    from crucial.data.comparisons import Comparisons, Rankings
 
 __all__ = ["PairsOptions", "pairs_command"]
 
@@ -184,8 +183,7 @@ def pairs_command(options: PairsOptions) -> None:
 
 def _read(options: PairsOptions) -> Comparisons | Rankings:
     """Read comparisons, or rankings in PrefLib's format."""
-    from crucial.data.formats.comparisons import read_comparisons
-    from crucial.data.formats.preflib import read_preflib
+    from crucial.io.comparisons import read_comparisons, read_preflib
 
     if not options.comparisons.lower().removesuffix(".gz").endswith(_PREFLIB):
         columns = {name: getattr(options, name) for name in _COLUMNS}
@@ -207,7 +205,7 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
 def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRanker:
     """Learn which features make items win; the model stores how the table was read."""
     from crucial.apps.preferences.learning import learn_preferences
-    from crucial.data.formats.tables import read_table
+    from crucial.io.tables import read_table
 
     rows = read_table(path, label=None, qid=None, item=options.item, ignore=options.ignore)
     if rows.n_features == 0:

@@ -140,7 +140,7 @@ def prefer_command(options: PreferOptions) -> None:
 
 def _export(session: PreferenceSession, answers: str, target: str) -> None:
     """Write the answers as comparisons."""
-    from crucial.data.formats.comparisons import comparisons_csv
+    from crucial.io.comparisons import comparisons_csv
 
     with in_file(answers):
         found = session.comparisons()

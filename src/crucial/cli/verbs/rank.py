@@ -102,8 +102,8 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
 
 def _rank(model: Model, options: RankOptions) -> None:
     """Rank the rows of a file, or of files that the workers of a cluster read."""
-    from crucial.data.formats.ranked_rows import ranked_run, ranked_tsv
     from crucial.data.groups import Groups
+    from crucial.io.runs import ranked_run, ranked_tsv
 
     ordered = options.format in ("tsv", "trec")
     if options.on_cluster:

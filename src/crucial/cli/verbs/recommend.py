@@ -159,7 +159,7 @@ def _check(options: RecommendOptions) -> None:
 
 def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str, float]]:
     """Read and check the files: all ratings, titles by item, and one's own ratings."""
-    from crucial.data.formats.ratings import read_own_ratings, read_ratings, read_titles
+    from crucial.io.ratings import read_own_ratings, read_ratings, read_titles
 
     own: dict[str, float] = {}
     if options.mine is not None and (not options.rate or os.path.exists(options.mine)):

@@ -101,7 +101,7 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
     """Return the page of a fusion on judged queries."""
     from crucial.apps.fusion.pool import Pool
     from crucial.apps.fusion.report_page import fusion_page
-    from crucial.data.formats.trec import read_qrels
+    from crucial.io.runs import read_qrels
 
     refuse_row_options(options)
     if options.trace is not None:

@@ -272,7 +272,7 @@ def _fit(ranker: Any, train: Dataset, valid: Dataset | None, options: TrainOptio
             )
         ranker.fit(X, train.y, qid=train.qid, sample_weight=train.weight, **evals)
         return
-    from crucial.data.formats.pairs import read_pairs
+    from crucial.io.comparisons import read_pairs
 
     pairs = read_pairs(options.pairs)
     with in_file(options.pairs):

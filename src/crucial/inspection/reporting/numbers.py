@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from crucial.data.row_tables import as_table, take_rows
+from crucial.data.instances import as_table, take_rows
 from crucial.errors import DataError
 from crucial.inspection.importance import importances
 from crucial.inspection.reporting.curves import cutoffs_to

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from crucial.data.encodings import Encodings
-from crucial.data.frame_columns import DAYS, number_text
+from crucial.data.arrays import DAYS, number_text
+from crucial.data.instances import Encodings
 from crucial.inspection.scorecards.merging import merge_cells, short_edge
 from crucial.inspection.shape_functions import FeatureShape
 from crucial.model.encoding_text import value_text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.data.frame_columns import DAYS
+from crucial.data.arrays import DAYS
 
 if TYPE_CHECKING:
     from crucial.inspection.scorecards.card import CardBin, CardFeature, Scorecard

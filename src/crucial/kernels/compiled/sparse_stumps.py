@@ -219,7 +219,7 @@ def cut_stored(indptr, indices, data, features, counts, n_rows, max_bins, offset
         for i in range(1, size):
             low, high = values[i - 1], values[i]
             if low != high:
-                # (as in `crucial.data.quantiles.between`)
+                # (as in `crucial.data.bins.between`)
                 middle = low / 2 + high / 2
                 cuts[k] = middle if low <= middle < high else low
                 k += 1

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.data.dealing import deal
-from crucial.data.groups import Groups
+from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances
 from crucial.kernels.sums import exact_sum
 from crucial.lab.folds import Fold, folds_by_number

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from crucial.data.encodings import Encodings
+from crucial.data.instances import Encodings
 from crucial.types import Floats, Numbers
 
 __all__ = ["FormTree", "ScoreForm", "StepFunction", "StraightPiece", "by_feature", "joined"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from crucial.data.frame_columns import DAYS, SECONDS, number_text
+from crucial.data.arrays import DAYS, SECONDS, number_text
 from crucial.model.export.form import ScoreForm
 from crucial.model.export.settings import ExportSettings
 from crucial.types import Floats, Objects

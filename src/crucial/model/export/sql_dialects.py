@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from crucial.data.frame_columns import DAYS, SECONDS
+from crucial.data.arrays import DAYS, SECONDS
 
 __all__ = ["DIALECTS", "Dialect"]
 

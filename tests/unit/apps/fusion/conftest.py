@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.data.problems.digits import load_digits_search
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
+from crucial.data.problems import load_digits_search
 
 
 def as_runs(problem):

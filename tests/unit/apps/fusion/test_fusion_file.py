@@ -14,7 +14,7 @@ import pytest
 from crucial import load_model
 from crucial.apps.fusion import FusionRanker, Pool, learn_fusion
 from crucial.apps.fusion.plan import FusionPlan
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import save_model

@@ -15,7 +15,7 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.learning import tuned_rrf
 from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.apps.fusion.options import FEATURES, LearningOptions
-from crucial.data.runs import Qrels, Run
+from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataWarning, ParameterError
 
 QUICK = {"features": ["reciprocal", "positions"], "folds": 3, "rounds": 30}
@@ -151,7 +151,7 @@ class TestLearning:
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
         from crucial.apps.fusion import inputs
-        from crucial.data.formats.trec import write_run
+        from crucial.io.runs import write_run
 
         runs, qrels = search
         paths = []

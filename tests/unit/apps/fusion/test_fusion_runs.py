@@ -14,7 +14,7 @@ import pytest
 from crucial.apps.fusion import Pool, fuse, inputs
 from crucial.apps.fusion.methods import METHODS
 from crucial.apps.fusion.row_sums import sum_exactly
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.errors import DataError, DataTypeError, FileError, ParameterError
 
 BM25 = "1 Q0 a 1 9 bm25\n1 Q0 b 2 5 bm25\n1 Q0 c 3 1 bm25\n2 Q0 a 1 4 bm25\n"

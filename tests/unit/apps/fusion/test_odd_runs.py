@@ -10,9 +10,9 @@ import pytest
 
 from crucial import compare_rankings, compare_runs, evaluate, evaluate_run
 from crucial.apps.fusion import fuse, learn_fusion
-from crucial.data.formats.run_inputs import as_qrels, as_run
-from crucial.data.runs import Run
+from crucial.data.dataset import Run
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
+from crucial.io.runs import as_qrels, as_run
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])

@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 from crucial.apps.preferences import judge_agreement, leaderboard, leaderboards
 from crucial.apps.preferences.newton import maximise
 from crucial.apps.preferences.paired import PairedLikelihood, cells_of
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 
 

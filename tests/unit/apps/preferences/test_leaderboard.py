@@ -9,8 +9,7 @@ from scipy.stats import norm
 
 from crucial.apps.preferences import judge_agreement, leaderboard, learn_preferences
 from crucial.apps.preferences.standings import _runs_of_ties
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
 

@@ -7,7 +7,7 @@ import pytest
 
 from crucial.apps.preferences import leaderboard
 from crucial.apps.preferences.nested import RankingLikelihood
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Rankings
 from crucial.errors import DataError
 from naive.preferences import listed_choices
 

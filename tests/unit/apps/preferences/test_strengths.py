@@ -11,8 +11,7 @@ from scipy.optimize import minimize_scalar
 from crucial.apps.preferences import consensus, leaderboard
 from crucial.apps.preferences.graph import circles, parts_of
 from crucial.apps.preferences.mallows import kendall_distance, mallows_theta
-from crucial.data.comparisons import Comparisons
-from crucial.data.rankings import Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import _by_moves, kemeny_order
 from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood

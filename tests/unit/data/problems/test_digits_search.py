@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.data.problems.digits import ENGINES, SearchProblem, load_digits_search
+from crucial.data.problems import ENGINES, SearchProblem, load_digits_search
 from crucial.errors import DataError, ParameterError
 
 TOP = 50

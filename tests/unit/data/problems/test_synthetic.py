@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.data.problems.problem import Problem
-from crucial.data.problems.synthetic import (
+from crucial.data.problems import (
+    Problem,
     make_bipartite,
     make_film_club,
     make_interactions,

@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from crucial.data.arrays import NUMBERS, as_array, as_reals, is_missing
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write
-from crucial.data.formats.cell_format import CellFormat
-from crucial.data.formats.cells import cell_line, separator_of
-from crucial.data.formats.tables import EXCEL, JSON, PARQUET, SVMLIGHT
 from crucial.data.instances import Instances
 from crucial.data.words import as_objects, is_unicode, shown, to_number
 from crucial.errors import DataError, FileError
+from crucial.io.tables import EXCEL, JSON, PARQUET, SVMLIGHT
+from crucial.io.text import CellFormat, cell_line, separator_of
 from crucial.types import PathLike
-
-__all__ = ["write_table"]
 
 _IDS = "Use whole numbers or text as query ids."
 _NAMES = "Use other feature names."
@@ -72,12 +69,12 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
     _check_suffix(path, name)
     columns = _written_columns(data)
     if name.endswith(PARQUET):
-        from crucial.data.formats.parquet import write_parquet
+        from crucial.io.parquet import write_parquet
 
         write_parquet(path, columns)
         return
     if name.endswith((*JSON, ".json")):
-        from crucial.data.formats.json_lines import write_json_lines
+        from crucial.io.tables import write_json_lines
 
         _check_cells(columns, "json")
         write_json_lines(path, columns, as_list=name.endswith(".json"))

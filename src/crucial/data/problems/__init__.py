@@ -1,1 +1,0 @@
-"""Problems to learn from that need no download: real digits, and seeded synthetic ones."""
