@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
 from crucial.estimators.gradient import GradientRanker
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 
 QUERIES, SIZE = 4_800, 100
 LOSSES = ["query_rmse", "softmax", "xendcg", "exponential", "lambda", "yeti", "logistic"]

@@ -28,8 +28,7 @@ from crucial import Instances, PairFeedback
 from crucial.boosting.loop import Ensemble, boost
 from crucial.boosting.steps import ExactStep
 from crucial.data.groups import Groups
-from crucial.feedback.base import smoothing_of
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials, smoothing_of
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, StepRule, TrainingRows

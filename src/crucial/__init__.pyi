@@ -47,9 +47,9 @@ from crucial.estimators.tournament import TournamentForest as TournamentForest
 from crucial.estimators.tournament import TreeRankAggregation as TreeRankAggregation
 from crucial.estimators.tournament import TreeRankTournament as TreeRankTournament
 from crucial.estimators.tree_rank import TreeRank as TreeRank
-from crucial.feedback.combined import SumFeedback as SumFeedback
 from crucial.feedback.labels import LabelFeedback as LabelFeedback
 from crucial.feedback.pairs import PairFeedback as PairFeedback
+from crucial.feedback.sums import SumFeedback as SumFeedback
 from crucial.inspection import bounds as bounds
 from crucial.inspection.e2_trace import e2_trace as e2_trace
 from crucial.inspection.pair_margins import margins as margins

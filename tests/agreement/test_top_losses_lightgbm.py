@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crucial import Groups, LabelFeedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.losses import QueryLosses
 from crucial.objectives.top_pairs import LambdaLoss
 

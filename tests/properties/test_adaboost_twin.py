@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, LabelFeedback
-from crucial.feedback.bipartite import BipartiteState
+from crucial.feedback.classes import BipartiteState
 from naive.adaboost import NaiveAdaBoost
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for

@@ -12,7 +12,7 @@ from tests.naive import feature_ranks as naive
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.errors import ParameterError
-from crucial.feedback.top import TopFeedback
+from crucial.feedback.labels import TopFeedback
 from crucial.weak.intervals import CENTRES, centres_of, interval_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -18,8 +18,7 @@ from crucial import (
     SmoothMarginRanker,
 )
 from crucial.errors import DataError
-from crucial.feedback.judges import add_feedback
-from crucial.feedback.netting import net_feedback
+from crucial.feedback.sums import add_feedback, net_feedback
 from naive.pairs import Pairs, from_labels, from_list
 
 GAINS = {"linear": lambda y: y, None: None}

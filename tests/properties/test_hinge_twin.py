@@ -13,9 +13,9 @@ from tests.naive.hinges import hinge_sums, hinge_value, shortfalls
 
 from crucial import RankingSVM
 from crucial.data.groups import Groups
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import HingeSums
 from crucial.linear.hinge import LabelHinges, hinges_of
 

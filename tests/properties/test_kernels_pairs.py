@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.feedback.label_state import LabelState
+from crucial.feedback.labels import LabelState
 from crucial.feedback.layout import LabelledRows
 from crucial.kernels.compiled import pairs as compiled
 from crucial.kernels.plain import pairs as plain

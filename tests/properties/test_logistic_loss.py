@@ -10,7 +10,7 @@ from scipy.optimize import check_grad, minimize_scalar
 
 from crucial import Groups, LabelFeedback, LogisticRanker
 from crucial.boosting.steps import newton_root
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.logistic import LogisticLoss
 from naive.own_losses import logistic_loss, logistic_weights
 from naive.paths import PATHS, quiet, using

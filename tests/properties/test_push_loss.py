@@ -11,7 +11,7 @@ from scipy.optimize import check_grad, minimize_scalar
 from crucial import Groups, LabelFeedback, PNormPush, RankBoost
 from crucial.boosting.steps import newton_root
 from crucial.errors import ParameterError
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.push import PNormLoss
 from naive.paths import PATHS, quiet, using

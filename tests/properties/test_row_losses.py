@@ -8,8 +8,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, PairFeedback
-from crucial.feedback.combined import SumFeedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
+from crucial.feedback.sums import SumFeedback
 from crucial.objectives.custom import CustomLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss

@@ -9,7 +9,7 @@ from crucial import AdaBoostRanker, Instances, LabelFeedback, LogitBoost, RankBo
 from crucial.data import bins as bins_module
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.weak.stored_search import StoredSearch
 from crucial.weak.stump_grid import StumpGrid
 from naive.paths import PATHS, quiet, using

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crucial.boosting.steps import BoundStep
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import exp, log
 from crucial.weak.base import Candidate
 

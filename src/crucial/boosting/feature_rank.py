@@ -15,7 +15,7 @@ import numpy as np
 from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.trace import Round, Trace
-from crucial.feedback.agreement import Agreement
+from crucial.feedback.layout import Agreement
 from crucial.kernels.elementary import dot, exp, log
 from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.model.quasi_knn import QuasiKNN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.weak.base import Candidate, StepRule
 
 __all__ = ["FixedStep"]

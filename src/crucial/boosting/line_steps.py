@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from crucial.boosting.steps import BoundStep, Step, half_log_ratio, newton_root
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.own_loss import OwnLossState
 from crucial.types import Floats
 from crucial.weak.base import Candidate

@@ -14,8 +14,7 @@ from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
-from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import exp
 from crucial.model.weak import WeakRankerLike
 from crucial.objectives.base import Objective

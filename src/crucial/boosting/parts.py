@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crucial.errors import ParameterError
-from crucial.feedback.states import ScoreState
+from crucial.feedback.base import ScoreState
 from crucial.objectives.base import Objective
 from crucial.weak.base import StepRule, WeakLearner, check_methods
 

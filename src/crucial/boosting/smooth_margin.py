@@ -21,8 +21,7 @@ from crucial.boosting.steps import (
     newton_root,
     smoothed,
 )
-from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.feedback.base import Feedback, Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, log
 from crucial.model.tree import Tree
 from crucial.types import Floats

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.feedback.base import Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, log
 from crucial.weak.along import AFAR, Derivatives, log_z_along, newton_root
 from crucial.weak.base import Candidate, StepRule

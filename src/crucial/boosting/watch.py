@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output
 from crucial.kernels.sums import ExactSum
 from crucial.measures.base import Prepared
 from crucial.model.weak import (

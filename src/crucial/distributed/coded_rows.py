@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output
 from crucial.model.tree import Tree
 from crucial.model.weak import Presence, Stump, WeakRankerLike
 from crucial.weak.stump_grid import StumpGrid

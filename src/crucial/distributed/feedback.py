@@ -12,9 +12,8 @@ from crucial.distributed.state import PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
-from crucial.feedback.base import Feedback, finite_total
-from crucial.feedback.label_weights import PairMass
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Feedback, Potentials, finite_total
+from crucial.feedback.labels import PairMass
 from crucial.objectives.base import Objective
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crucial.distributed.part_watch import EvalFacts, Tallies
-from crucial.feedback.label_state import Peaks, QueryTotals
+from crucial.feedback.labels import Peaks, QueryTotals
 from crucial.kernels.runtime import Counts
 from crucial.kernels.sums import ExactSum
 from crucial.model.weak import WeakRankerLike

@@ -11,8 +11,8 @@ import numpy as np
 from crucial.distributed.messages import Move, Numbers, Question, RoundAnswer, Totals
 from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
-from crucial.feedback.label_state import LabelState
-from crucial.feedback.states import draw_share
+from crucial.feedback.base import draw_share
+from crucial.feedback.labels import LabelState
 from crucial.kernels.runtime import part_of
 from crucial.objectives.logistic import LabelLogistic
 from crucial.types import Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crucial.feedback.label_weights import Largest
+from crucial.feedback.labels import Largest
 from crucial.kernels.runtime import Counts
 from crucial.kernels.sums import ExactSum
 from crucial.types import Bools

@@ -11,9 +11,15 @@ from crucial.data.groups import Groups
 from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.part_rows import PartRows
 from crucial.errors import DataError
-from crucial.feedback.label_state import LabelState
-from crucial.feedback.label_weights import Largest, PairMass, gains_of, weigh
-from crucial.feedback.labels import LabelFeedback, check_labels
+from crucial.feedback.labels import (
+    LabelFeedback,
+    LabelState,
+    Largest,
+    PairMass,
+    check_labels,
+    gains_of,
+    weigh,
+)
 from crucial.feedback.layout import Layout
 from crucial.kernels.runtime import Counts
 from crucial.kernels.sums import ExactSum

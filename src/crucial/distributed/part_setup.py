@@ -14,8 +14,8 @@ from crucial.distributed.part_facts import RowFacts
 from crucial.distributed.part_feedback import PartFeedback, weighing
 from crucial.distributed.part_rows import PartRows
 from crucial.distributed.part_watch import EvalFacts, PartWatch, Tallies
-from crucial.feedback.label_weights import PairMass
-from crucial.feedback.states import padded
+from crucial.feedback.base import padded
+from crucial.feedback.labels import PairMass
 from crucial.measures.base import Measure
 from crucial.types import Bools, Ints
 

@@ -30,8 +30,8 @@ from crucial.distributed.part_tree import (
     SplitOrder,
 )
 from crucial.errors import DataError
-from crucial.feedback.label_state import LabelState, Risks
-from crucial.feedback.states import Output, ScoreState, padded
+from crucial.feedback.base import Output, ScoreState, padded
+from crucial.feedback.labels import LabelState, Risks
 from crucial.kernels.runtime import Counts, part_of, run_all
 from crucial.kernels.stumps import StumpSums
 from crucial.kernels.sums import to_fixed

@@ -12,9 +12,8 @@ import numpy as np
 from crucial.distributed.messages import Exact, Move, Question, RoundAnswer, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
-from crucial.feedback.label_state import QueryTotals, wrong_unit_of
-from crucial.feedback.potentials import whole_of
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, whole_of
+from crucial.feedback.labels import QueryTotals, wrong_unit_of
 from crucial.kernels.sums import round_unit, unit_for
 from crucial.model.tree import Tree
 from crucial.model.weak import WeakRankerLike
@@ -63,7 +62,7 @@ def as_output(stands_for: RankerOutput) -> Output:
 
 
 class PartedState:
-    """See `crucial.feedback.states.ScoreState`; potentials and scores stay with the parts.
+    """See `crucial.feedback.base.ScoreState`; potentials and scores stay with the parts.
 
     Parameters
     ----------

@@ -10,8 +10,7 @@ import numpy as np
 from crucial.data.bins import Bins
 from crucial.distributed.messages import places_of
 from crucial.distributed.state import PartedPairs, PartedState, RankerOutput, as_output
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.kernels.runtime import Counts, part_of
 from crucial.kernels.stumps import StumpSums
 from crucial.types import Floats, Ints

@@ -14,8 +14,7 @@ from crucial.data.bins import Bins
 from crucial.distributed.part_tree import DrawnRows, LeafSums, RowDraw, SplitOrder
 from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedState, RankerOutput, as_output
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.kernels.runtime import Counts, part_of
 from crucial.kernels.sums import exact_dot
 from crucial.kernels.trees import FeatureBlocks, LeafPlan, SplitSearch

@@ -19,10 +19,15 @@ from crucial.estimators.ordinal import OrdinalClassifier, make_ordinal
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.estimators.warn import warn_suspicious
 from crucial.feedback.base import Feedback
-from crucial.feedback.category_values import COMMON, learn_encodings
+from crucial.feedback.categories import (
+    COMMON,
+    judges_standing,
+    learn_encodings,
+    pair_standing,
+    row_masses,
+)
 from crucial.feedback.labels import QueryWeight, check_labels, check_weights, query_factors
 from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.standing import judges_standing, pair_standing, row_masses
 from crucial.measures.names import MeasureLike
 from crucial.measures.scoring import agreement_score
 from crucial.model.base import FrozenModel

@@ -16,8 +16,7 @@ from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_ignored
 from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.top import TopFeedback
+from crucial.feedback.labels import LabelFeedback, QueryWeight, TopFeedback
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import (
     at_least,

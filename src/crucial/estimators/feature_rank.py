@@ -18,10 +18,9 @@ from crucial.estimators.intervals import USELESS, Intervals
 from crucial.estimators.rounds import EvaluatedRanker
 from crucial.estimators.shared import Followed
 from crucial.estimators.warn import warn_caller, warn_ignored
-from crucial.feedback.agreement import Agreement
 from crucial.feedback.base import smoothing_of
-from crucial.feedback.labels import QueryWeight
-from crucial.feedback.top import TopFeedback
+from crucial.feedback.labels import QueryWeight, TopFeedback
+from crucial.feedback.layout import Agreement
 from crucial.kernels.runtime import count_threads
 from crucial.measures.names import Measures
 from crucial.model.rank_addition import RankAdditionRanker

@@ -10,15 +10,15 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.estimators.base import Model, Ranker, RankingInput
 from crucial.feedback.base import Feedback
-from crucial.feedback.judges import (
+from crucial.feedback.labels import LabelFeedback, QueryWeight
+from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import (
     add_feedback,
     check_judge_weights,
     check_judges,
     judge_parts,
     n_judges,
 )
-from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.pairs import PairFeedback
 from crucial.parameters import with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 

@@ -11,9 +11,9 @@ from crucial.errors import NoProgressWarning, ParameterError
 from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.warn import warn_caller
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import SumFeedback
 from crucial.linear.representations import KernelSettings, Representation
 from crucial.model.base import FrozenModel
 from crucial.model.kernel_functions import KERNELS, KernelCall

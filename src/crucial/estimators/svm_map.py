@@ -7,8 +7,7 @@ import numpy as np
 from crucial.errors import DataError
 from crucial.estimators.base import RankingInput
 from crucial.estimators.linear import RidgeRanker, check_two_labels
-from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.top import top_labels
+from crucial.feedback.labels import LabelFeedback, top_labels
 from crucial.linear.average_precision import PrecisionLoss
 from crucial.linear.cutting_planes import cutting_planes, load_solver
 from crucial.linear.design import Matrix

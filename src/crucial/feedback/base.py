@@ -1,35 +1,184 @@
-"""Feedback: a weighted set of crucial pairs.
-
-A *crucial pair* (lo, hi) says that hi must rank above lo. A feedback never changes; a
-`PairState` follows the scores of its rows while they are learned.
-"""
+"""Feedback: a weighted set of crucial pairs, its states under scores, and its potentials by row."""
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.errors import DataError
-from crucial.feedback.gather import GatheredState
-from crucial.feedback.layout import LabelledRows
-from crucial.feedback.listed import ListedPairs
-from crucial.feedback.margins import MarginCounts
-from crucial.feedback.states import PairState
+from crucial.feedback.layout import LabelledRows, ListedPairs, MarginCounts
 from crucial.kernels.elementary import exp
-from crucial.kernels.sums import exact_sum
-from crucial.types import Floats, Ints, VectorLike
+from crucial.kernels.sums import exact_sum, round_unit, to_fixed
+from crucial.types import Codes, Floats, Ints, VectorLike
 
-__all__ = [
-    "Feedback",
-    "RowMass",
-    "TwoClasses",
-    "finite_total",
-    "power_of_two_scale",
-    "smoothing_of",
-]
+# --- States: a feedback under changing scores, as objectives, weak learners and steps ask it
+
+
+#: Scores of a weak ranker on the rows: uint8 for a {0, 1} ranker, else float64.
+Output: TypeAlias = NDArray[Any]
+
+
+class ScoreState(Protocol):
+    """An objective at the current scores H.
+
+    This is all that the boosting loop needs. A step rule or a weak learner that needs more,
+    such as the curvature of the loss, names it in ``needs``.
+    """
+
+    @property
+    def scores(self) -> Floats:
+        """H of every row of ``Feedback.rows``, in that order."""
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write the potentials: minus the gradient of the loss by the score of each row.
+
+        Returns
+        -------
+        scale : float
+            ``scale * pi`` belongs to pair weights that sum to 1.
+        log_loss : float
+            Logarithm of the loss, over its value at scores of 0.
+        """
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to H; an output of uint8 is 0 or 1."""
+
+    def risks(self) -> tuple[float, float]:
+        """Return R1 and R2 of the current scores."""
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs) until the next draw."""
+
+
+class PairState(ScoreState, Protocol):
+    """The pairs of a feedback, weighted by the exponential loss.
+
+    Weights of pairs are ``D = w exp(H(lo) - H(hi))``, normalised to sum 1 wherever they are
+    returned, so that the potentials are ``pi(x) = sum_{hi=x} D - sum_{lo=x} D`` and the loss
+    is E1, the weighted mean of ``exp(H(lo) - H(hi))``.
+    """
+
+    @property
+    def curvature(self) -> Floats:
+        """Second derivative of the loss by the score of each row, in the units of ``pi``.
+
+        It is the weight of all pairs that the row is in; of the scores that potentials were
+        last asked for.
+        """
+
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W-: weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+
+    def moments(self, output: Output) -> tuple[float, float]:
+        """Return mean and mean square of ``output(hi) - output(lo)`` under D."""
+
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
+        """Write W- of every threshold of a binned feature; ``out[k]``: ones are codes >= k."""
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features, before threads ask for it."""
+
+    def fork(self) -> PairState:
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+
+
+def padded(n_rows: int) -> int:
+    """Round a number of rows up to a multiple of 8, which kernels read at a time."""
+    return -(-n_rows // 8) * 8
+
+
+def draw_share(items: Ints, fraction: float, random: np.random.Generator) -> Ints:
+    """Draw a share of some numbers, at least one."""
+    return random.permutation(items)[: max(1, round(fraction * len(items)))]
+
+
+def risks_of(wrong: float, tied: float) -> tuple[float, float]:
+    """Return R1 and R2 of the shares of wrong and tied pairs, which may round to above 1."""
+    return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)
+
+
+# --- A state that works on its own order of rows, seen from another order
+
+
+class GatheredState:
+    """See `crucial.feedback.base.PairState`.
+
+    Parameters
+    ----------
+    inner : PairState
+        The state, on rows ``own``.
+    own, rows : int arrays
+        Row numbers of the state, and of the outside; ``rows`` contains ``own``.
+    """
+
+    def __init__(self, inner: PairState, own: Ints, rows: Ints) -> None:
+        size = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
+        where = np.full(size, -1, np.int64)
+        where[rows] = np.arange(len(rows))
+        self._inner, self._at = inner, where[own]
+        self.scores = np.zeros(len(rows))
+        self._buffer = np.zeros(padded(len(own)))
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write the potentials, in the outside order."""
+        scale, log_loss = self._inner.potentials(self._buffer)
+        pi[:] = 0.0
+        pi[self._at] = self._buffer[: len(self._at)]
+        return scale, log_loss
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self.scores += alpha * output[: len(self.scores)]
+        self._inner.advance(output[self._at], alpha)
+
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in."""
+        out = np.zeros(len(self.scores))
+        out[self._at] = self._inner.curvature
+        return out
+
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W- of a {0, 1} ranker."""
+        return self._inner.binary_weights(output[self._at])
+
+    def moments(self, output: Output) -> tuple[float, float]:
+        """Return mean and mean square of the margins gained."""
+        return self._inner.moments(output[self._at])
+
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
+        """Write W- of every threshold of one feature."""
+        self._inner.wrong_weights(codes[self._at], n_bins, missing_rank, out)
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features."""
+        self._inner.prepare_scan()
+
+    def risks(self) -> tuple[float, float]:
+        """Return R1 and R2 of the current scores."""
+        return self._inner.risks()
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs)."""
+        self._inner.draw(fraction, random)
+
+    def fork(self) -> GatheredState:
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other.scores, other._inner = self.scores.copy(), self._inner.fork()
+        other._buffer = np.zeros_like(self._buffer)
+        return other
+
+
+# --- Feedback: a weighted set of crucial pairs
+#
+# A *crucial pair* (lo, hi) says that hi must rank above lo. A feedback never changes; a
+# `PairState` follows the scores of its rows while they are learned.
 
 
 class TwoClasses(NamedTuple):
@@ -263,3 +412,83 @@ def smoothing_of(total: float) -> float:
     0.0005
     """
     return min(max(0.5 / total if total > 0 else 1.0, 1e-12), 1e-2)
+
+
+# --- Potentials: feedback seen from the rows, which is all that most weak learners need of it
+
+
+class Potentials:
+    """The potentials of an objective at the current scores, which renew themselves.
+
+    Parameters
+    ----------
+    pairs : ScoreState
+        The state of the objective.
+    threads : int
+
+    Attributes
+    ----------
+    pi : float64 array, padded to a multiple of 8
+        ``scale * pi[x]`` is the weight of the pairs that x should win minus the weight of
+        those it should lose; pair weights sum to 1.
+    scale : float
+    unit : float
+        A power of two. Sums of potentials as whole numbers of units are exact, so that they do not
+        depend on the order of the rows, nor on who adds up which of them.
+    log_loss : float
+        Logarithm of the objective, relative to its value at scores of 0.
+    pairs : ScoreState
+        For what does not follow from the potentials alone.
+    """
+
+    pi: Floats
+    scale: float
+    unit: float
+    log_loss: float
+
+    def __init__(self, pairs: ScoreState, threads: int = 1) -> None:
+        self.pairs, self._threads = pairs, threads
+        self.pi = np.zeros(padded(len(pairs.scores)))
+        self._before: float | None = None  # scale before the scores moved last
+        self.renew()
+
+    def renew(self) -> None:
+        """Follow the scores of the state."""
+        self.scale, self.log_loss = self.pairs.potentials(self.pi)
+        before = None if self._before is None else whole_of(self._before)
+        self.unit = round_unit(before, whole_of(self.scale))
+        self._fixed: Ints | None = None
+
+    @property
+    def fixed(self) -> Ints:
+        """The potentials as whole numbers of units."""
+        if self._fixed is None:
+            self._fixed = to_fixed(self.pi, self.unit, self._threads)
+        return self._fixed
+
+    @property
+    def factor(self) -> float:
+        """What a unit is worth where pair weights sum to 1."""
+        return self.scale * self.unit
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self._before = self.scale
+        self.pairs.advance(output, alpha)
+        self.renew()
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs) until the next draw."""
+        self.pairs.draw(fraction, random)
+        self.renew()
+
+
+def whole_of(scale: float) -> float:
+    """Return what the magnitudes of potentials of this scale add up to at most."""
+    # (pair weights sum to 1, and each counts for two rows)
+    return 2.0 / scale if scale > 0.0 else math.inf
+
+
+def exponential_pairs(potentials: Potentials) -> PairState:
+    """Return the state behind the potentials, for a part that names what it uses in ``needs``."""
+    return cast(PairState, potentials.pairs)

@@ -1,20 +1,56 @@
-"""Rows sorted by query and label, which is all that label feedback needs of its pairs."""
+"""Rows sorted by query and label, and the pairs, margins and agreement that follow."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.feedback.listed import ListedPairs
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.pairs import sums_below
+from crucial.kernels.pairs import count_margins, count_pairs
+from crucial.kernels.plain.pairs import sums_below
+from crucial.kernels.predict import order_rows
 from crucial.kernels.runtime import Levels
 from crucial.kernels.sums import exact_dot
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["LabelledRows", "Layout"]
+# --- Pairs as arrays of row numbers and weights
+
+
+class ListedPairs(NamedTuple):
+    """Distinct pairs.
+
+    Attributes
+    ----------
+    high, low : int arrays
+        Winner and loser, as places in ``Feedback.rows``.
+    weight : array
+        Weight of every pair.
+    """
+
+    high: Ints
+    low: Ints
+    weight: Floats
+
+    def take(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers."""
+        return ListedPairs(self.high[numbers], self.low[numbers], self.weight[numbers])
+
+    def margins(self, scores: Floats) -> Floats:
+        """Return ``H(hi) - H(lo)`` of every pair."""
+        return np.subtract(scores[self.high], scores[self.low])
+
+    def write_potentials(self, d: Floats, n_rows: int, pi: Floats) -> None:
+        """Write the potentials of pair weights d into the padded array pi."""
+        pi[:n_rows] = np.bincount(self.high, d, n_rows)
+        pi[:n_rows] -= np.bincount(self.low, d, n_rows)
+        pi[n_rows:] = 0.0
+
+
+# --- Rows sorted by query and label, which is all that label feedback needs of its pairs
 
 
 @dataclass(frozen=True)
@@ -111,7 +147,7 @@ class LabelledRows:
     log_total : float
         Logarithm of the weight of all pairs.
     uncut_labels : array over the rows of the layout, or None
-        The labels before `crucial.feedback.top` made the lower ones of a query equal.
+        The labels before `crucial.feedback.labels` made the lower ones of a query equal.
     query_weight : array over the queries, or None
         Weight of each query over the largest, without balance; None where all weigh the same.
     """
@@ -232,3 +268,266 @@ def _counted_from(first: Ints, counts: Ints) -> Ints:
     """Return ``first[i], first[i] + 1, ...``, so many for every i."""
     ends = np.cumsum(counts)
     return np.asarray(np.arange(int(counts.sum())) + np.repeat(first - (ends - counts), counts))
+
+
+# --- The extreme pairs of label feedback, found from its levels: lightest, closest, farthest
+
+
+def _largest_below(values: Floats, layout: Layout) -> Floats:
+    """Return the largest value among the lower levels of the same query; -inf at the lowest level.
+
+    Windows of 1, 2, 4, ... levels are joined, so deep queries cost a logarithm.
+    """
+    query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
+    below = np.full(len(values), -np.inf)
+    inside = query[1:] == query[:-1]
+    below[1:][inside] = values[:-1][inside]
+    reach = 1
+    while reach < layout.deepest - 1:
+        inside = query[reach:] == query[:-reach]
+        further = np.where(inside, below[:-reach], -np.inf)
+        below[reach:] = np.maximum(below[reach:], further)
+        reach *= 2
+    return below
+
+
+def margin_range(layout: Layout, scores: Floats) -> tuple[float, float]:
+    """Return the smallest and largest ``H(hi) - H(lo)`` over all pairs, in one pass over the rows.
+
+    Equivalent to, and much faster than::
+
+        margins = [scores[a] - scores[b] for all pairs (a above b)]
+        return min(margins), max(margins)
+
+    Parameters
+    ----------
+    layout : Layout
+    scores : array over the rows of the layout
+    """
+    starts = layout.level_start[:-1]
+    low = np.minimum.reduceat(scores, starts)
+    high = np.maximum.reduceat(scores, starts)
+    # (the lowest level of a query has nothing below it: inf and -inf, which are never the extremes)
+    smallest = (low - _largest_below(high, layout)).min()
+    largest = (high + _largest_below(-low, layout)).max()
+    return float(smallest), float(largest)
+
+
+def log_lightest_pairs(layout: Layout, weight: Floats | None, gains: Floats) -> Floats:
+    """Return the logarithm of the weight of every query's lightest pair.
+
+    Rows of weight 2 and more count as repeated rows of weight 1 or more, so a weight
+    above 1 makes no pair heavier here. Of gains the smallest difference counts, whichever
+    rows it belongs to: the result is then a lower bound where weights below 1 differ.
+
+    Parameters
+    ----------
+    layout : Layout
+    weight : array over the rows of the layout, or None
+    gains : array over the segments, or of length 0
+    """
+    first = layout.query_first[:-1]
+    found = np.zeros(layout.n_queries)
+    if weight is not None:
+        level = log(np.minimum(np.minimum.reduceat(weight, layout.level_start[:-1]), 1.0))
+        lightest = np.minimum.reduceat(level, first)
+        # The partner is on another level: leave the first level that attains it out.
+        query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_first))
+        at = np.flatnonzero(level == lightest[query])
+        _, once = np.unique(query[at], return_index=True)
+        others = level.copy()
+        others[at[once]] = np.inf
+        found = lightest + np.minimum.reduceat(others, first)
+    if len(gains):
+        gap = np.diff(gains, prepend=gains[:1])
+        gap[first] = np.inf
+        found = found + log(np.minimum.reduceat(gap, first))
+    return found
+
+
+# --- The margins ``H(hi) - H(lo)`` of all pairs of a feedback, as a distribution
+
+
+# Sums of weights that are no whole numbers round: a share within this of q has reached q.
+_ROUNDING = 1e-12
+
+
+class MarginCounts(Protocol):
+    """Counts the pairs by margin.
+
+    Attributes
+    ----------
+    minimum, maximum : float
+        The extreme margins.
+    total : float
+        Weight of all pairs.
+    whole : bool
+        Whether all weights are whole numbers, so that counts are exact.
+    """
+
+    minimum: float
+    maximum: float
+    total: float
+    whole: bool
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Return the weight of the pairs with a margin of at most each threshold."""
+
+
+class LabelMargins:
+    """Margins of the pairs that labels imply, which are not listed.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        A pair weighs the product of its rows' weights; gains and balance are ignored.
+    scores : array over the rows
+    threads : int
+    """
+
+    def __init__(self, rows: LabelledRows, scores: Floats, threads: int = 1) -> None:
+        layout, self._threads = rows.layout, threads
+        self.minimum, self.maximum = margin_range(layout, scores)
+        order = np.lexsort((-scores, layout.query_of_row()))
+        self._score = scores[order]
+        self._level = layout.level_of_row()[order].astype(np.int64)
+        self._weight = np.ones(len(order)) if rows.weight is None else rows.weight[order]
+        self._starts = layout.row_start
+        self.whole = rows.weight is None
+        self.total = float(self.at_most(np.array([self.maximum]))[0])
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Return the weight of the pairs with a margin of at most each threshold."""
+        rows = (self._score, self._level, self._weight, self._starts)
+        return count_margins(*rows, thresholds, self._threads)
+
+
+class PairMargins:
+    """Margins of explicit pairs.
+
+    Parameters
+    ----------
+    pairs : ListedPairs
+    scores : array over the rows
+    """
+
+    def __init__(self, pairs: ListedPairs, scores: Floats) -> None:
+        margin = pairs.margins(scores)
+        order = np.argsort(margin, kind="stable")
+        self._margin = margin[order]
+        weight = pairs.weight[order]
+        self.whole = bool((weight == weight[0]).all())
+        weight = np.ones(len(weight)) if self.whole else weight
+        self._upto = np.concatenate(([0.0], np.cumsum(weight)))
+        self.minimum, self.maximum = float(self._margin[0]), float(self._margin[-1])
+        self.total = float(self._upto[-1])
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Return the weight of the pairs with a margin of at most each threshold."""
+        return self._upto[np.searchsorted(self._margin, thresholds, "right")]
+
+
+class SumMargins:
+    """Margins of several feedbacks, each with the weight of its pairs."""
+
+    whole = False
+
+    def __init__(self, parts: Sequence[tuple[MarginCounts, float]]) -> None:
+        self._parts = parts
+        self.minimum = min(part.minimum for part, _ in parts)
+        self.maximum = max(part.maximum for part, _ in parts)
+        self.total = sum(weight for _, weight in parts)
+
+    def at_most(self, thresholds: Floats) -> Floats:
+        """Return the weight of the pairs with a margin of at most each threshold."""
+        found = np.zeros(len(thresholds))
+        for part, weight in self._parts:
+            found += shares_at_most(part, thresholds) * weight
+        return found
+
+
+def shares_at_most(counts: MarginCounts, thresholds: Floats) -> Floats:
+    """Return the share of the weight at or below each threshold, 1 from the largest margin on."""
+    share = np.minimum(counts.at_most(thresholds) / counts.total, 1.0)
+    return np.where(thresholds >= counts.maximum, 1.0, share)
+
+
+def quantiles(counts: MarginCounts, q: Floats) -> Floats:
+    """Return the smallest margin at or below which a share q of the weight lies, for every q.
+
+    Exact: bisection goes on until two neighbouring floating point numbers are left.
+    """
+    need = q * counts.total - (0.0 if counts.whole else _ROUNDING * counts.total)
+    low = np.full(len(q), _place(np.array([counts.minimum]))[0] - 1)
+    high = np.full(len(q), _place(np.array([counts.maximum]))[0])
+    while True:
+        open_ = np.flatnonzero(low + 1 < high)
+        if not len(open_):
+            break
+        below, above = low[open_], high[open_]
+        middle = (below & above) + ((below ^ above) >> 1)  # (their mean: the sum may overflow)
+        distinct, again = np.unique(middle, return_inverse=True)
+        reached = counts.at_most(_number(distinct))[again] >= need[open_]
+        high[open_] = np.where(reached, middle, high[open_])
+        low[open_] = np.where(reached, low[open_], middle)
+    return _number(high) + 0.0  # (no negative zero)
+
+
+def _place(values: Floats) -> Ints:
+    """Return whole numbers in the order of the floating point numbers, next to next."""
+    bits = values.view(np.int64)
+    return np.where(bits < 0, np.int64(np.iinfo(np.int64).min) - bits, bits)
+
+
+def _number(places: Ints) -> Floats:
+    """Return the inverse of `_place`."""
+    bits = np.where(places < 0, np.int64(np.iinfo(np.int64).min) - places, places)
+    return bits.view(np.float64)
+
+
+# --- The agreement of a ranking with the labels, query by query
+
+
+class Agreement:
+    """Counts, for any scores, the pairs of different labels in the right and wrong order.
+
+    Parameters
+    ----------
+    layout : Layout
+        The rows, by query and label.
+    weight : array over the rows of the layout, or None
+        A pair weighs the product.
+    threads : int
+        Threads share the queries; the result does not depend on them.
+    """
+
+    def __init__(self, layout: Layout, weight: Floats | None = None, threads: int = 1) -> None:
+        self._starts, self._threads = layout.row_start, threads
+        self._level = layout.level_of_row().astype(np.int64)
+        self._query = layout.query_of_row()
+        self._weight = weight
+
+    def counts(self, scores: Floats) -> Floats:
+        """Return the weight of right, wrong and tied pairs per query: shape (n_queries, 3)."""
+        order = order_rows(scores, self._starts, self._threads)
+        ranked = scores[order]
+        new = np.ones(len(order), bool)
+        new[1:] = (ranked[1:] != ranked[:-1]) | (self._query[1:] != self._query[:-1])
+        blocks = np.append(np.flatnonzero(new), len(order)).astype(np.int64)
+        lists = np.searchsorted(blocks, self._starts)
+        weight = None if self._weight is None else self._weight[order]
+        return count_pairs(self._level[order], weight, blocks, lists, self._threads)
+
+    def of(self, scores: Floats) -> Floats:
+        """Return ``E = 1 - 2 T`` per query, T being the Kendall distance with ties counted half.
+
+        A ranking of ties only has 0, the right one 1 and its opposite -1 (Wang et al.,
+        equation 9, where no ranks tie).
+        """
+        net, pairs = self.net(scores)
+        return np.asarray(net / pairs)
+
+    def net(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the weight of right minus wrong pairs, and of all pairs, per query."""
+        right, wrong, tied = self.counts(scores).T
+        return right - wrong, right + wrong + tied

@@ -9,7 +9,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.classifier import RankingClassifier
 from crucial.feedback.labels import check_labels, check_weights
-from crucial.feedback.margins import shares_at_most
+from crucial.feedback.layout import shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.inspection.pair_margins import Margins
 from crucial.inspection.parts import model_of

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
-from crucial.feedback.margins import MarginCounts, quantiles, shares_at_most
+from crucial.feedback.layout import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import SumFeedback
 from crucial.inspection.parts import model_of
 from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker

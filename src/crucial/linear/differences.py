@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.differences import DifferenceFeedback
-from crucial.feedback.listed import ListedPairs
+from crucial.feedback.layout import ListedPairs
+from crucial.feedback.sums import SumFeedback
 from crucial.kernels.elementary import dot
 from crucial.linear.truncated_newton import CurvedLoss
 from crucial.types import Floats

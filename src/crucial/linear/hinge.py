@@ -22,9 +22,8 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
-from crucial.feedback.combined import SumFeedback
-from crucial.feedback.layout import LabelledRows, Layout
-from crucial.feedback.listed import ListedPairs
+from crucial.feedback.layout import LabelledRows, Layout, ListedPairs
+from crucial.feedback.sums import SumFeedback
 from crucial.kernels.elementary import dot, exp
 from crucial.kernels.pairs import HingeSums
 from crucial.types import Floats, Ints

@@ -5,9 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Protocol
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import ScoreState
+from crucial.feedback.base import Feedback, Potentials, ScoreState
 
 __all__ = ["Objective"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.bipartite import BipartiteState
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Feedback, Potentials
+from crucial.feedback.classes import BipartiteState
 from crucial.objectives.base import Objective
 
 __all__ = ["ClassificationLoss"]

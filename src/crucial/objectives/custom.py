@@ -45,7 +45,7 @@ class CustomLoss(RowLoss):
     Examples
     --------
     >>> from crucial import LabelFeedback
-    >>> from crucial.feedback.potentials import Potentials
+    >>> from crucial.feedback.base import Potentials
     >>> squares = CustomLoss(lambda scores, labels, groups: (scores - labels, np.ones(3)))
     >>> potentials = Potentials(squares.begin(LabelFeedback([0.0, 2.0, 1.0]), 1))
     >>> (potentials.pi[:3] + 0.0).tolist()  # (rows by rising label)

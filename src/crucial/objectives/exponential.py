@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.states import PairState
+from crucial.feedback.base import Feedback, PairState
 from crucial.objectives.base import Objective
 
 __all__ = ["ExponentialLoss"]

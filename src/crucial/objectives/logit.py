@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output, draw_share, padded
+from crucial.feedback.base import Feedback, Output, Potentials, draw_share, padded
 from crucial.kernels.elementary import exp, logaddexp
 from crucial.kernels.sums import exact_sum
 from crucial.objectives.base import Objective
@@ -41,7 +39,7 @@ class LogitLoss(Objective):
 
 
 class LogitState:
-    """See `crucial.feedback.states.ScoreState`.
+    """See `crucial.feedback.base.ScoreState`.
 
     Attributes
     ----------

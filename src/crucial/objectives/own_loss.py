@@ -8,10 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
-from crucial.feedback.layout import LabelledRows
-from crucial.feedback.listed import ListedPairs
-from crucial.feedback.states import Output, PairState
+from crucial.feedback.base import Feedback, Output, PairState
+from crucial.feedback.layout import LabelledRows, ListedPairs
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.sums import exact_sum
 from crucial.objectives.base import Objective
@@ -43,7 +41,7 @@ class Line(Protocol):
 
 
 class OwnLossState:
-    """See `crucial.feedback.states.ScoreState`; weights of pairs are those of another loss.
+    """See `crucial.feedback.base.ScoreState`; weights of pairs are those of another loss.
 
     Parameters
     ----------

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.feedback.extremes import margin_range
-from crucial.feedback.label_state import Peaks
-from crucial.feedback.layout import LabelledRows
-from crucial.feedback.listed import ListedPairs
-from crucial.feedback.states import Output, PairState, draw_share
+from crucial.feedback.base import Output, PairState, draw_share
+from crucial.feedback.labels import Peaks
+from crucial.feedback.layout import LabelledRows, ListedPairs, margin_range
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.pairs import PushSums
 from crucial.kernels.sums import ExactSum, exact_dot, exact_sum

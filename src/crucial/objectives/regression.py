@@ -14,11 +14,9 @@ from typing import cast
 import numpy as np
 
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, Output, Potentials
 from crucial.feedback.layout import LabelledRows
-from crucial.feedback.potentials import Potentials
 from crucial.feedback.query_means import QueryMeans
-from crucial.feedback.states import Output
 from crucial.kernels.elementary import exp, log, log1p, logaddexp
 from crucial.kernels.pairs import SurrogateSums
 from crucial.objectives.base import Objective
@@ -79,7 +77,7 @@ def query_means(rows: LabelledRows, by_query: bool) -> QueryMeans:
 
 
 class FittedState:
-    """See `crucial.feedback.states.ScoreState`; a base of losses that are fitted by least squares.
+    """See `crucial.feedback.base.ScoreState`; a base of losses that are fitted by least squares.
 
     A round moves the scores of a query by the fit of U with an intercept: whatever the mean of the
     weak ranker there is, that of the fit is the mean of U.

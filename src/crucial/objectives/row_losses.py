@@ -11,10 +11,9 @@ import numpy as np
 
 from crucial.data.arrays import check_values
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
-from crucial.feedback.label_weights import GAINS
+from crucial.feedback.base import Feedback, Output, draw_share
+from crucial.feedback.labels import GAINS
 from crucial.feedback.layout import LabelledRows
-from crucial.feedback.states import Output, draw_share
 from crucial.kernels.elementary import log
 from crucial.kernels.sums import ExactSum
 from crucial.objectives.base import Objective
@@ -65,7 +64,7 @@ class LossTotals:
 
 
 class RowLossState:
-    """See `crucial.feedback.states.ScoreState`; has a `curvature` too.
+    """See `crucial.feedback.base.ScoreState`; has a `curvature` too.
 
     A subclass writes potentials, curvature and the loss of every query in `_write`. Queries
     weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,

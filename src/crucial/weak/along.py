@@ -10,8 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from msgspec.structs import replace as replaced
 
-from crucial.feedback.potentials import Potentials, exponential_pairs
-from crucial.feedback.states import Output, PairState
+from crucial.feedback.base import Output, PairState, Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, expm1, log
 from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.model.tree import Tree
@@ -48,7 +47,7 @@ class WeighsByValue(Protocol):
     """A state of rows that move one by one, each by what its own score says."""
 
     def weights_by_value(self, output: Output, values: Floats) -> Floats:
-        """See `crucial.feedback.bipartite.BipartiteState`."""
+        """See `crucial.feedback.classes.BipartiteState`."""
 
 
 def log_z_along(candidate: Candidate, potentials: Potentials) -> Along:

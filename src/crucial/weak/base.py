@@ -14,8 +14,7 @@ from crucial.data.bins import Bins, SharedBins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats, Ints
 
@@ -137,7 +136,7 @@ class StepRule(Protocol):
     ----------
     needs : tuple of str
         Methods and attributes that the state of the objective must have, beyond those of
-        `crucial.feedback.states.ScoreState`; checked before the first round.
+        `crucial.feedback.base.ScoreState`; checked before the first round.
     """
 
     needs: tuple[str, ...] = ()

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.kernels.elementary import dot
 from crucial.model.weak import WeakRankerLike
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner, as_output

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.feedback.base import Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, expm1
 from crucial.kernels.runtime import run_all
 from crucial.types import Bools, Floats, Ints

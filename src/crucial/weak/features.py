@@ -6,8 +6,7 @@ import numpy as np
 
 from crucial.data.bins import Bins
 from crucial.errors import DataError
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.kernels.runtime import run_all
 from crucial.model.weak import ScaledFeature, WeakRankerLike
 from crucial.types import Floats

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.feedback.query_means import QueryMeans
 from crucial.kernels.runtime import is_small, run_all
 from crucial.model.weak import Affine, ScaledFeature

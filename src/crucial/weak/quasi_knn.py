@@ -10,8 +10,7 @@ import numpy as np
 
 from crucial.data.bins import Bins, Cutter, over_features
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import dot
 from crucial.model.quasi_knn import QuasiKNN
 from crucial.model.query_ranks import Regions, middle_positions

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.stumps import StoredSums, StumpSums
 from crucial.kernels.sums import exact_dot, exact_sum, to_fixed, unit_for
 from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike

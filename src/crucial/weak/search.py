@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.stumps import StumpSums
 from crucial.types import Floats, Ints
 from crucial.weak.choose import TIE

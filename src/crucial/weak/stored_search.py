@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crucial.feedback.potentials import Potentials, exponential_pairs
+from crucial.feedback.base import Potentials, exponential_pairs
 from crucial.kernels.stumps import StoredSums, StumpSums
 from crucial.types import Bools, Codes, Floats, Ints
 from crucial.weak.choose import TIE

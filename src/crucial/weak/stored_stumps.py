@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.types import Bools, Floats
 from crucial.weak.base import Constraints
 from crucial.weak.choose import NOISE, first_best_of, worst_tied

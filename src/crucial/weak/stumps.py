@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.model.weak import Presence, Stump, WeakRankerLike
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner

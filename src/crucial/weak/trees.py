@@ -16,8 +16,7 @@ from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output, ScoreState
+from crucial.feedback.base import Output, Potentials, ScoreState
 from crucial.kernels.elementary import log2
 from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.kernels.trees import SplitSearch, summable

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec.structs import replace as replaced
 
-from crucial.feedback.potentials import Potentials
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output, Potentials
 from crucial.model.tree import Tree
 from crucial.weak.base import Candidate
 from crucial.weak.tree_growth import TreeLimits

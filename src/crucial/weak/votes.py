@@ -7,8 +7,8 @@ from typing import cast
 import numpy as np
 
 from crucial.data.bins import Bins
-from crucial.feedback.bipartite import BipartiteState
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
+from crucial.feedback.classes import BipartiteState
 from crucial.model.weak import Constant, Presence, Stump, Vote, WeakRankerLike
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner

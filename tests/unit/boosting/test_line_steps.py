@@ -14,7 +14,7 @@ from crucial.boosting.line_steps import LineStep
 from crucial.boosting.plus.optimal import line_search
 from crucial.boosting.plus.pairs import list_pairs
 from crucial.boosting.plus.weights import PlusWeights, log_cosh
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import ScaledFeature
 from crucial.objectives.logistic import LogisticLoss

@@ -11,7 +11,7 @@ import pytest
 from crucial import Groups, LabelFeedback, RankBoost
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import BoundStep, NumericStep, half_log_ratio, newton_root, smoothed
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
 from crucial.model.tree import Tree
 from crucial.model.weak import ScaledFeature

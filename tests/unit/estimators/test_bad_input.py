@@ -300,7 +300,7 @@ def test_pairs_that_cancel_labels_out():
 
 
 def test_a_net_of_too_many_pairs(monkeypatch):
-    monkeypatch.setattr("crucial.feedback.netting.free_memory", lambda: 1000)
+    monkeypatch.setattr("crucial.feedback.sums.free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"has to list 6 pairs.*Use contradictions='keep'"):
         RankBoost(3, contradictions="net").fit(X[:3], [[1, 0], [2, 1], [0, 2]])
     X_many, y = np.arange(100.0)[:, None], np.arange(100)

@@ -19,8 +19,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.estimators.registry import RANKERS
-from crucial.feedback.category_values import SHRINKAGE, _row_folds, learn_encodings
-from crucial.feedback.standing import label_standing
+from crucial.feedback.categories import SHRINKAGE, _row_folds, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
 

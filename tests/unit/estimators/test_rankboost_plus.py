@@ -10,9 +10,9 @@ from crucial.boosting.plus import search as plus_search
 from crucial.boosting.plus.pairs import list_pairs, sample_numbers
 from crucial.errors import DataError, NoProgressWarning
 from crucial.estimators.registry import ranker_class
-from crucial.feedback.combined import SumFeedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import SumFeedback
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 5))

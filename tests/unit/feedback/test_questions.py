@@ -7,9 +7,8 @@ import pytest
 
 from crucial import Groups, LabelFeedback, PairFeedback, SumFeedback
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
-from crucial.feedback.states import draw_share, padded, risks_of
-from crucial.feedback.top import TopFeedback
+from crucial.feedback.base import Feedback, draw_share, padded, risks_of
+from crucial.feedback.labels import TopFeedback
 
 Y = [2.0, 0.0, 1.0, 0.0, 1.0]
 QID = ["a", "a", "a", "b", "b"]

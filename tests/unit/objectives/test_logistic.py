@@ -7,7 +7,7 @@ import pytest
 
 from crucial import LabelFeedback, LogisticRanker, PairFeedback
 from crucial.errors import DataError
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.logistic import LogisticLoss
 from naive.own_losses import logistic_loss, logistic_weights
 from naive.pairs import from_list

@@ -7,7 +7,7 @@ import pytest
 
 from crucial import LabelFeedback, PairFeedback, PNormPush, SumFeedback
 from crucial.errors import DataError
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.push import PNormLoss
 from crucial.objectives.push_line import PushLine, PushTerms
 from naive.own_losses import push_log_loss

@@ -7,7 +7,7 @@ import pytest
 
 from crucial import GradientRanker, Groups, LabelFeedback, PairFeedback
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.objectives.custom import CustomLoss
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.objectives.logistic import LogisticLoss

@@ -6,7 +6,7 @@ import pytest
 from crucial import GradientRanker, Groups, LabelFeedback
 from crucial.boosting.steps import UnitStep
 from crucial.data.instances import Instances
-from crucial.feedback.potentials import Potentials
+from crucial.feedback.base import Potentials
 from crucial.kernels.sums import QueryNoise
 from crucial.objectives.query_losses import QuerySquares
 from crucial.weak.base import Constraints, TrainingRows

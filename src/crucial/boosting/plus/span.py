@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.feedback.states import Output
+from crucial.feedback.base import Output
 from crucial.kernels.elementary import matrix_product, row_products
 from crucial.types import Bools, Floats
 

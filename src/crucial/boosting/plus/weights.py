@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
-from crucial.feedback.states import risks_of
+from crucial.feedback.base import risks_of
 from crucial.kernels.elementary import exp, log, log1p, row_sums, tanh
 from crucial.kernels.pairs import PlusSums
 from crucial.types import Bytes, Floats

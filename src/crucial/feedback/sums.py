@@ -1,0 +1,475 @@
+"""Sums of feedbacks: labels and pairs together, several judges, contradictions netted."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crucial.data.arrays import as_array, as_reals, check_sum, free_memory
+from crucial.errors import DataError, about
+from crucial.feedback.base import Feedback, Output, PairState, finite_total, padded
+from crucial.feedback.labels import LabelFeedback, check_labels
+from crucial.feedback.layout import ListedPairs, SumMargins
+from crucial.feedback.pairs import PairFeedback, add_up
+from crucial.kernels.elementary import exp, log
+from crucial.types import Bools, Codes, Floats, Ints, VectorLike
+
+# --- Sums of feedbacks: labels and pairs together
+
+
+_LEAST_SHARE = 1e-300
+
+
+class SumFeedback(Feedback):
+    """The pairs of several feedbacks over the same rows.
+
+    Parameters
+    ----------
+    parts : sequence of Feedback
+    shares : sequence of numbers, optional
+        Share of the whole that each part weighs. By default its own weight, so that all
+        pairs of all parts keep their weights.
+    factors : sequence of numbers, optional
+        Instead of shares: a factor on the weights of the pairs of each part.
+
+    Examples
+    --------
+    >>> from crucial.feedback.labels import LabelFeedback
+    >>> from crucial.feedback.pairs import PairFeedback
+    >>> both = SumFeedback([LabelFeedback([1, 0, 0]), PairFeedback([(1, 2)], 3)])
+    >>> both.n_pairs, both.total
+    (3, 3.0)
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Feedback],
+        shares: Sequence[float] | None = None,
+        factors: Sequence[float] | Floats | None = None,
+    ) -> None:
+        if not parts:
+            raise DataError("a sum of feedbacks needs at least one part.")
+        sizes = {part.n_rows for part in parts}
+        if len(sizes) > 1:
+            raise DataError(
+                f"feedbacks to be added have different numbers of rows: {sorted(sizes)}."
+            )
+        self.factors = _positive(factors, len(parts), "factors")
+        totals = [finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())]
+        own = _positive(totals if shares is None else shares, len(parts), "shares")
+        self.parts = tuple(parts)
+        # (first: the sum of large ones overflows; and the logarithm of a share is a number)
+        own = np.maximum(own / own.max(), _LEAST_SHARE)
+        self.shares = own / own.sum()
+        self.n_rows = parts[0].n_rows
+        # The order of the largest part: it works on contiguous rows, the others gather.
+        largest = max(parts, key=lambda p: len(p.rows))
+        extra = np.setdiff1d(np.concatenate([p.rows for p in parts]), largest.rows)
+        self.rows = np.concatenate((largest.rows, extra)) if len(extra) else largest.rows
+        self.weight = None
+        if any(part.weight is not None for part in parts):
+            per_row = np.ones(self.n_rows)
+            for part in parts:
+                if part.weight is not None:
+                    per_row[part.rows] = part.weight
+            self.weight = per_row[self.rows]
+        self.n_pairs = sum(p.n_pairs for p in parts)
+        self.total = finite_total(sum(totals))
+        self.n_queries = sum(p.n_queries for p in parts)
+        self.n_skipped = sum(p.n_skipped for p in parts)
+
+    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
+        """Return the state at scores of 0, for rows in this order (default: ``self.rows``)."""
+        wanted = self.rows if rows is None else rows
+        states = [part.state(wanted, threads) for part in self.parts]
+        return SumState(states, self.shares, len(wanted))
+
+    def pairs_at(self, numbers: Ints) -> ListedPairs:
+        """Return the pairs with these numbers, those of one part after those of another."""
+        place = np.full(self.n_rows, -1, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        start = np.concatenate(([0], np.cumsum([part.n_pairs for part in self.parts])))
+        owner = np.searchsorted(start, numbers, "right") - 1
+        high, low = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+        weight = np.empty(len(numbers))
+        for number, (part, share) in enumerate(zip(self.parts, self.shares)):
+            mine = owner == number
+            h, l, w = part.pairs_at(numbers[mine] - start[number])
+            high[mine], low[mine] = place[part.rows[h]], place[part.rows[l]]
+            weight[mine] = share * w
+        return ListedPairs(high, low, weight)
+
+    def log_lightest(self) -> float:
+        """Return the logarithm of the weight of the lightest pair, as a share of all weight."""
+        logs = log(self.shares) + [part.log_lightest() for part in self.parts]
+        return float(logs.min())
+
+    def margin_range(self, scores: Floats) -> tuple[float, float]:
+        """Return the smallest and largest margin, for scores like ``rows``."""
+        ranges = [part.margin_range(own) for part, own in self._parted(scores)]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def margin_counts(self, scores: Floats, threads: int = 1) -> SumMargins:
+        """Return the distribution of the margins; a part weighs what its own pairs do."""
+        parted = self._parted(scores)
+        return SumMargins(
+            [
+                (part.margin_counts(own, threads), finite_total(part.total * factor))
+                for (part, own), factor in zip(parted, self.factors.tolist())
+            ]
+        )
+
+    def _parted(self, scores: Floats) -> list[tuple[Feedback, Floats]]:
+        """Return every part with the scores of its rows."""
+        everywhere = np.zeros(self.n_rows)
+        everywhere[self.rows] = scores
+        return [(part, everywhere[part.rows]) for part in self.parts]
+
+
+def _positive(values: Sequence[float] | Floats | None, n: int, name: str) -> Floats:
+    """Return one positive number per part, 1 by default."""
+    numbers = np.ones(n) if values is None else np.asarray(values, np.float64)
+    if numbers.shape != (n,) or not ((numbers > 0) & np.isfinite(numbers)).all():
+        raise DataError(f"{name} must be one positive finite number per part. Got {values!r}.")
+    return numbers
+
+
+class SumState:
+    """See `crucial.feedback.base.PairState`."""
+
+    def __init__(self, states: Sequence[PairState], shares: Floats, n_rows: int) -> None:
+        self.scores = np.zeros(n_rows)
+        self._states = states
+        self._start = log(shares)
+        self._now = shares
+        self._scale = shares  # on the potentials of each part
+        self._n_padded = padded(n_rows)
+
+    def potentials(self, pi: Floats) -> tuple[float, float]:
+        """Write the potentials of the parts, each by its share of the loss."""
+        columns = [np.zeros(self._n_padded) for _ in self._states]
+        found = [state.potentials(column) for state, column in zip(self._states, columns)]
+        log_loss = self._start + np.array([f[1] for f in found])
+        top = float(log_loss.max())
+        now = exp(log_loss - top)
+        self._now = now / now.sum()
+        pi[:] = 0.0
+        self._scale = self._now * [scale for scale, _ in found]
+        for scale, column in zip(self._scale, columns):
+            pi += scale * column[: len(pi)]
+        return 1.0, top + log(float(now.sum()))
+
+    def advance(self, output: Output, alpha: float) -> None:
+        """Add ``alpha * output`` to the scores."""
+        self.scores += alpha * output[: len(self.scores)]
+        for state in self._states:
+            state.advance(output, alpha)
+
+    @property
+    def curvature(self) -> Floats:
+        """Weight of all pairs that a row is in, of all parts."""
+        out = np.zeros(len(self.scores))
+        for scale, state in zip(self._scale, self._states):
+            out += scale * state.curvature
+        return out
+
+    def binary_weights(self, output: Output) -> tuple[float, float]:
+        """Return W+ and W- of a {0, 1} ranker."""
+        right, wrong = _mixed(self._now, [s.binary_weights(output) for s in self._states])
+        return float(right), float(wrong)
+
+    def moments(self, output: Output) -> tuple[float, float]:
+        """Return mean and mean square of the margins gained."""
+        mean, square = _mixed(self._now, [s.moments(output) for s in self._states])
+        return float(mean), float(square)
+
+    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
+        """Write W- of every threshold of one feature."""
+        out[:] = 0.0
+        for share, state in zip(self._now, self._states):
+            part = np.zeros_like(out)
+            state.wrong_weights(codes, n_bins, missing_rank, part)
+            out += share * part
+
+    def prepare_scan(self) -> None:
+        """Make what `wrong_weights` shares between features."""
+        for state in self._states:
+            state.prepare_scan()
+
+    def risks(self) -> tuple[float, float]:
+        """Return R1 and R2 of the current scores."""
+        r1, r2 = _mixed(exp(self._start), [s.risks() for s in self._states])
+        return float(r1), float(r2)
+
+    def draw(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries (or pairs) of every part."""
+        for state in self._states:
+            state.draw(fraction, random)
+
+    def fork(self) -> SumState:
+        """Return a copy of the drawn pairs that can be moved without moving this state."""
+        other = copy.copy(self)
+        other.scores = self.scores.copy()
+        other._states = [state.fork() for state in self._states]
+        return other
+
+
+def _mixed(shares: Floats, values: list[tuple[float, float]]) -> Floats:
+    """Return the sums of the values of the parts, each times its share."""
+    return np.asarray((shares[:, None] * np.array(values)).sum(axis=0))
+
+
+# --- Contradictions between feedbacks, netted: of two opposite pairs only the difference stays
+#
+# The antisymmetric feedback of Freund et al. (2003, section 2), over all parts of a sum. Pairs that
+# labels imply must be listed where another part contradicts them. Of labels and explicit pairs,
+# these are the pairs of one row of every contradicted pair; of several judges, who may contradict
+# each other in any pair, all pairs.
+
+
+# Row numbers, weights and what sorting them takes for a moment.
+_BYTES_PER_PAIR = 100
+
+
+def net_feedback(
+    labels: Sequence[LabelFeedback],
+    explicit: PairFeedback | None = None,
+    factors: Sequence[float] | Floats | None = None,
+) -> Feedback:
+    """Add feedbacks up and net the contradictions between them.
+
+    Parameters
+    ----------
+    labels : sequence of LabelFeedback
+        At least one, all over the same rows.
+    explicit : PairFeedback, optional
+    factors : sequence of numbers, optional
+        Factor on the pairs of each of the labels; 1 by default.
+
+    Raises
+    ------
+    DataError
+        If nothing is left, or the pairs to be listed do not fit into memory.
+
+    Examples
+    --------
+    >>> left = net_feedback([LabelFeedback([2, 1, 0])], PairFeedback([(2, 0)], 3))
+    >>> left.n_pairs, left.potentials([0, 0, 0]).round(9).tolist()
+    (2, [0.5, 0.0, -0.5])
+    """
+    scale = np.ones(len(labels)) if factors is None else np.asarray(factors, np.float64)
+    if len(labels) > 1:
+        _check_room(sum(part.n_pairs for part in labels))
+        parts = [_absolute(part, factor) for part, factor in zip(labels, scale.tolist())]
+        if explicit is not None:
+            parts.append(_absolute(explicit))
+        return _something(_netted(parts, labels))
+    if explicit is None:
+        return labels[0]
+    return _net_with_pairs(labels[0], explicit, float(scale[0]))
+
+
+def _net_with_pairs(labels: LabelFeedback, explicit: PairFeedback, factor: float) -> Feedback:
+    """Net the pairs that labels imply with explicit ones."""
+    pairs = _absolute(explicit)
+    place = np.full(labels.n_rows, -1, np.int64)
+    place[labels.rows] = np.arange(len(labels.rows))
+    rows = labels.labelled()
+    high, low = place[pairs.low], place[pairs.high]  # (the way that labels would contradict)
+    against = rows.are_pairs(high, low)
+    if not against.any():
+        return SumFeedback([labels, explicit], factors=[factor, 1.0])
+    chosen = _cover(high[against], low[against])
+    _check_room(rows.count_pairs_of(chosen))
+    listed = rows.pairs_of(chosen)
+    weight = rows.pair_weights(*listed) * labels.total * factor
+    of_labels = ListedPairs(labels.rows[listed[0]], labels.rows[listed[1]], weight)
+    rest = labels.without(chosen)
+    netted = _netted([pairs, of_labels], [labels])
+    if rest is None or netted is None:
+        return _something(netted if rest is None else rest)
+    return SumFeedback([rest, netted], factors=[factor, 1.0])
+
+
+def _something(feedback: Feedback | None) -> Feedback:
+    """Refuse an empty feedback."""
+    if feedback is None:
+        raise DataError(
+            "No comparable pair: every pair is contradicted with the same weight, by labels or by "
+            "other pairs, and contradictions='net' leaves nothing to learn."
+        )
+    return feedback
+
+
+def _cover(high: Ints, low: Ints) -> Ints:
+    """Return one place of every pair, preferably one of many pairs."""
+    degree = np.bincount(np.concatenate((high, low)))
+    return np.unique(np.where(degree[high] >= degree[low], high, low))
+
+
+def _absolute(part: Feedback, factor: float = 1.0) -> ListedPairs:
+    """Return all pairs of a feedback, by row number and with their own weights."""
+    high, low, share = part.pairs_at(np.arange(part.n_pairs))
+    return ListedPairs(part.rows[high], part.rows[low], share * part.total * factor)
+
+
+def _netted(parts: Sequence[ListedPairs], labels: Sequence[LabelFeedback]) -> PairFeedback | None:
+    """Net listed pairs; rows keep the weights that they have among the labels, for the bins."""
+    n_rows = labels[0].n_rows
+    high = np.concatenate([one.high for one in parts])
+    low = np.concatenate([one.low for one in parts])
+    weight = np.concatenate([one.weight for one in parts])
+    high, low, weight = add_up(np.column_stack((high, low)), weight, n_rows, "net")
+    if not len(weight):
+        return None
+    netted = PairFeedback(np.column_stack((high, low)), n_rows, weight=weight)
+    if any(part.weight is not None for part in labels):
+        per_row = np.ones(n_rows)
+        for part in labels:
+            if part.weight is not None:
+                per_row[part.rows] = part.weight
+        netted.weight = per_row[netted.rows]
+    return netted
+
+
+def _check_room(n_pairs: int) -> None:
+    """Refuse pairs that would take more than half of the free memory."""
+    there = free_memory()
+    if there is None or n_pairs * _BYTES_PER_PAIR <= there // 2:
+        return
+    raise DataError(
+        f"contradictions='net' has to list {n_pairs:,} pairs that labels imply and others may "
+        f"contradict, about {n_pairs * _BYTES_PER_PAIR / 2**30:.1f} GiB, more than half of the "
+        f"{there / 2**30:.1f} GiB of free memory. Use contradictions='keep', which lists none."
+    )
+
+
+# --- Labels by several judges over the same rows: one column each
+
+
+def n_judges(y: VectorLike) -> int:
+    """Return the number of columns of labels, 1 for a flat array."""
+    shape = as_array(y, "y").shape
+    return int(shape[1]) if len(shape) == 2 else 1
+
+
+def check_judges(y: VectorLike, n_rows: int) -> Floats:
+    """Return labels of several judges as floats, one column each; NaN is a row without a label."""
+    table = as_array(y, "y")
+    if len(table) != n_rows:
+        check_labels(table[:, 0], n_rows)  # (refuses the number of rows)
+    columns = []
+    for j in range(table.shape[1]):
+        labels = table[:, j]
+        there = ~_missing(labels)
+        if not there.any():
+            raise DataError(f"judge {j} (column {j} of y) labels no row; leave the column out.")
+        column = np.full(len(labels), np.nan)
+        with about(f"judge {j} (column {j} of y)"):
+            column[there] = check_labels(labels[there])
+        columns.append(column)
+    return np.column_stack(columns)
+
+
+def _missing(labels: NDArray[Any]) -> Bools:
+    """Return which labels are NaN, None or another mark of a missing value."""
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    return np.array([one is None or _differs_from_itself(one) for one in labels.tolist()], bool)
+
+
+def _differs_from_itself(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # (pandas' NA has no truth value)
+        return True
+
+
+def check_judge_weights(weight: VectorLike | None, n_judges: int) -> Floats:
+    """Return one positive weight per judge."""
+    if weight is None:
+        return np.ones(n_judges)
+    values = as_reals(weight, "judge_weight")
+    if values.shape != (n_judges,):
+        raise DataError(
+            f"judge_weight must be one number for each of the {n_judges} judges, the columns of "
+            f"y. Got an array of shape {values.shape}.",
+            parameter="judge_weight",
+        )
+    wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    if len(wrong):
+        raise DataError(
+            f"judge_weight must be positive and finite. Judge {wrong[0]} has {values[wrong[0]]}; "
+            "leave the columns of judges out who should not count.",
+            parameter="judge_weight",
+        )
+    check_sum(values, "judge_weight")
+    return values
+
+
+def judge_parts(
+    labels: Floats, weight: Floats | None, make: Callable[[Floats, Floats | None], LabelFeedback]
+) -> list[LabelFeedback]:
+    """Return the feedback of every judge.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,) or (n_rows, n_judges)
+        As `check_judges` returns them.
+    weight : array of shape (n_rows,), or None
+        Instance weights.
+    make : function of labels and weights
+        Returns the feedback of one judge.
+    """
+    if labels.ndim == 1:
+        return [make(labels, weight)]
+    parts = []
+    for j, column in enumerate(labels.T):
+        there = ~np.isnan(column)
+        own = weight
+        if not there.all():
+            own = np.where(there, 1.0 if weight is None else weight, 0.0)
+        with about(f"judge {j} (column {j} of y)"):
+            parts.append(make(np.where(there, column, 0.0), own))
+    return parts
+
+
+def add_feedback(
+    labels: Sequence[LabelFeedback],
+    judge_weight: Floats,
+    explicit: PairFeedback | None,
+    contradictions: str,
+) -> Feedback:
+    """Return the sum of what judges and explicit pairs say.
+
+    Parameters
+    ----------
+    labels : sequence of LabelFeedback
+        One per judge.
+    judge_weight : array of shape (n_judges,)
+        Factor on the pairs of each judge.
+    explicit : PairFeedback or None
+    contradictions : {"keep", "net"}
+        Whether opposite pairs, also of different parts, are all kept, or netted.
+    """
+    if not labels:
+        assert explicit is not None
+        return explicit
+    if contradictions == "net":
+        return net_feedback(labels, explicit, judge_weight)
+    parts: list[Feedback] = list(labels)
+    factors = judge_weight.tolist()
+    if explicit is not None:
+        parts, factors = [*parts, explicit], [*factors, 1.0]
+    if len(parts) == 1:
+        return parts[0]
+    added = SumFeedback(parts, factors=factors)
+    # Judges look at the same queries.
+    queries = [part.labelled().layout.queries for part in labels]
+    added.n_queries = len(np.unique(np.concatenate(queries)))
+    added.n_skipped = labels[0].groups.n_groups - added.n_queries
+    return added
