@@ -28,7 +28,7 @@ from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
 from crucial.lab.given_folds import read_folds
 from crucial.lab.protocols import GivenFolds
-from crucial.measures.custom import CustomMeasure
+from crucial.measures.base import CustomMeasure
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike

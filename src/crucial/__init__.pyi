@@ -88,8 +88,8 @@ from crucial.lab.tasks import Task as Task
 from crucial.measures.base import Measure as Measure
 from crucial.measures.evaluation import Evaluation as Evaluation
 from crucial.measures.evaluation import evaluate as evaluate
+from crucial.measures.evaluation import evaluate_run as evaluate_run
 from crucial.measures.names import get_measure as get_measure
-from crucial.measures.runs import evaluate_run as evaluate_run
 from crucial.model.additive import AdditiveRanker as AdditiveRanker
 from crucial.model.file import load_model as load_model
 from crucial.model.file import save_model as save_model

@@ -10,8 +10,7 @@ from ir_measures import AP, ERR, RBP, RR, P, Qrel, R, ScoredDoc, nDCG
 from scipy.stats import kendalltau
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from crucial.measures.evaluation import evaluate
-from crucial.measures.runs import evaluate_run
+from crucial.measures.evaluation import evaluate, evaluate_run
 
 
 def random_run(seed: int, *, ties: bool, lowest: int = -1):

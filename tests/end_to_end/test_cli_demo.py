@@ -14,7 +14,7 @@ import crucial as package
 from crucial.cli.app import app
 from crucial.io.runs import read_qrels, read_run
 from crucial.io.tables import read_table
-from crucial.measures.runs import evaluate_run
+from crucial.measures.evaluation import evaluate_run
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crucial.measures.evaluation import evaluate
+from crucial.measures.evaluation import evaluate, evaluate_run
 from crucial.measures.names import get_measure
-from crucial.measures.runs import evaluate_run
 
 
 def discount(i, base=None):

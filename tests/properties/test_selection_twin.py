@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial import Groups, SelectByRanking
-from crucial.measures.agreement import order_agreement
+from crucial.measures.pairs import order_agreement
 from naive.selection import agreement, greedy
 
 

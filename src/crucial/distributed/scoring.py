@@ -15,7 +15,7 @@ from crucial.data.instances import Instances
 from crucial.distributed.columns import ColumnRoles, column_names
 from crucial.distributed.sources import Source, column_of, is_dask, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.model.payloads import Model
 from crucial.model.places import check_queries, positions

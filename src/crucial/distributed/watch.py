@@ -15,10 +15,9 @@ from crucial.data.instances import Instances
 from crucial.distributed.part_watch import EvalFacts, Tallies
 from crucial.distributed.parts import Parts
 from crucial.errors import DataError
-from crucial.measures.base import Measure
-from crucial.measures.cascade import ExpectedReciprocalRank
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import Measure, default_measure
 from crucial.measures.names import Measures, get_measures
+from crucial.measures.positions import ExpectedReciprocalRank
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Floats
 

@@ -28,8 +28,8 @@ from crucial.feedback.categories import (
 )
 from crucial.feedback.labels import QueryWeight, check_labels, check_weights, query_factors
 from crucial.feedback.pairs import PairFeedback
+from crucial.measures.evaluation import agreement_score
 from crucial.measures.names import MeasureLike
-from crucial.measures.scoring import agreement_score
 from crucial.model.base import FrozenModel
 from crucial.model.places import check_queries, membership, positions
 from crucial.parameters import (

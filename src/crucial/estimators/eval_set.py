@@ -16,7 +16,7 @@ from crucial.errors import DataError, ParameterError, about
 from crucial.estimators.base import RankingInput
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import QueryWeight, check_labels, weighing_rows
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.parameters import anything, at_least, between, none_or, parameter, with_parameters
 from crucial.types import Bools, Floats, Ints, TableLike, VectorLike

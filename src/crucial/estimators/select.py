@@ -15,9 +15,9 @@ from crucial.errors import DataError
 from crucial.estimators.table_estimator import TableEstimator
 from crucial.feedback.labels import check_labels
 from crucial.kernels.runtime import count_threads
-from crucial.measures.agreement import order_agreement
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.pairs import order_agreement
 from crucial.parameters import (
     Rule,
     at_least,

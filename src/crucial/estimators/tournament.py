@@ -12,7 +12,7 @@ from crucial.estimators.base import RankingInput
 from crucial.estimators.ranking_forest import ForestRanker, agreed
 from crucial.estimators.trees import SplitTrees
 from crucial.feedback.labels import LabelFeedback
-from crucial.measures.volume import MAX_LABELS, volume_of_counts
+from crucial.measures.pairs import MAX_LABELS, volume_of_counts
 from crucial.model.ranking_trees import RankingTrees
 from crucial.parameters import one_of, parameter, with_parameters
 from crucial.trees.forest import tree_generator

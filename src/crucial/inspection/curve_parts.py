@@ -10,7 +10,7 @@ import numpy as np
 
 from crucial.data.arrays import check_sum
 from crucial.errors import DataError
-from crucial.measures.judged import as_numbers
+from crucial.measures.lists import as_numbers
 from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check

@@ -17,7 +17,7 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.inputs import checked_rows
 from crucial.model.rounds import RoundsModel

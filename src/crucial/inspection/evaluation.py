@@ -5,7 +5,7 @@ from __future__ import annotations
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures
 from crucial.model.payloads import Model

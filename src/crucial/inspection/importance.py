@@ -14,7 +14,7 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker, with_names
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
 from crucial.model.rounds import RoundsModel

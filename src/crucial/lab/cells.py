@@ -22,7 +22,7 @@ from crucial.lab.rankers import Contender
 from crucial.lab.records import Cell, CellMeasure, Key
 from crucial.lab.tasks import SplitRows, TaskLike, TaskRows, TaskSplit
 from crucial.measures.base import Measure
-from crucial.measures.judged import as_numbers
+from crucial.measures.lists import as_numbers
 from crucial.results import json_value
 from crucial.types import Floats
 

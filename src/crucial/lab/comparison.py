@@ -15,11 +15,9 @@ from crucial.errors import DataError, ParameterError, about
 from crucial.io.runs import as_qrels, as_run
 from crucial.lab.blocks import UNITS, Blocks
 from crucial.lab.comparison_result import Comparison, Difference, Mover
-from crucial.measures.evaluation import Evaluation, interval_notes
-from crucial.measures.intervals import Interval
+from crucial.measures.evaluation import Evaluation, evaluate_run, interval_notes
+from crucial.measures.intervals import SAME, Interval, PairedTest, holm, paired_test, win_tie_loss
 from crucial.measures.names import Measures, get_measures
-from crucial.measures.paired import SAME, PairedTest, holm, paired_test, win_tie_loss
-from crucial.measures.runs import evaluate_run
 from crucial.parameters import at_least, between, check, lookup
 from crucial.types import Floats
 from crucial.wording import counted
@@ -49,7 +47,7 @@ def compare_blocks(
     baseline : str, optional
         The first system by default.
     test, resamples, level, random_state
-        As in `crucial.measures.paired.paired_test`.
+        As in `crucial.measures.intervals.paired_test`.
     movers : int
         How many blocks with the largest gains to name, and as many with the largest losses.
     notes : iterable of str

@@ -18,7 +18,7 @@ from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds
 from crucial.lab.folds import Fold, make_folds
 from crucial.measures.intervals import generator
-from crucial.measures.judged import as_numbers
+from crucial.measures.lists import as_numbers
 from crucial.measures.names import Measures, get_measures
 from crucial.parameters import check, flag, none_or, nonzero
 from crucial.types import Floats, Ints, TableLike, VectorLike

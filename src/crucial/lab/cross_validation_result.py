@@ -17,7 +17,7 @@ from crucial.lab.tidy import Row, columns_of
 from crucial.measures.base import Measure, Prepared, summarise
 from crucial.measures.evaluation import MeasureResult, interval_notes, measure_result
 from crucial.measures.intervals import Interval, bootstrap_interval
-from crucial.measures.judged import JudgedLists
+from crucial.measures.lists import JudgedLists
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
 from crucial.notebook import HtmlResult, HtmlTable

@@ -11,9 +11,8 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.lab.adapter import is_scorer
 from crucial.lab.tasks import TaskRows
-from crucial.measures.base import Measure, summarise
-from crucial.measures.custom import CustomMeasure
-from crucial.measures.judged import as_numbers
+from crucial.measures.base import CustomMeasure, Measure, summarise
+from crucial.measures.lists import as_numbers
 from crucial.types import Floats
 
 __all__ = ["curve", "curves", "stages"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.lab.records import Cell
-from crucial.measures.judged import JudgedLists
+from crucial.measures.lists import JudgedLists
 from crucial.types import Floats, Ints
 
 __all__ = ["FoldRows", "rows_of_folds"]

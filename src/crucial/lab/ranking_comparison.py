@@ -11,12 +11,11 @@ from crucial.errors import DataError, ParameterError, about
 from crucial.lab.comparison import compare_evaluations
 from crucial.lab.comparison_result import Comparison
 from crucial.lab.row_comparison import RowComparison
-from crucial.measures.base import EMPTY
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import EMPTY, default_measure
 from crucial.measures.evaluation import evaluate
-from crucial.measures.judged import TIES, JudgedLists, as_numbers
+from crucial.measures.intervals import TESTS
+from crucial.measures.lists import TIES, JudgedLists, as_numbers
 from crucial.measures.names import Measures, get_measures
-from crucial.measures.paired import TESTS
 from crucial.measures.row_intervals import RowSampling
 from crucial.model.payloads import Model
 from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of

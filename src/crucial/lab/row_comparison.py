@@ -11,7 +11,7 @@ from crucial.lab.comparison_result import Comparison, Difference
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import interval_notes
 from crucial.measures.intervals import Interval
-from crucial.measures.judged import JudgedLists
+from crucial.measures.lists import JudgedLists
 from crucial.measures.row_intervals import (
     ROW_TESTS,
     RowSampling,

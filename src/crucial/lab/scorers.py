@@ -12,8 +12,8 @@ from crucial.errors import DataWarning
 from crucial.estimators.warn import warn_caller
 from crucial.inspection.pipelines import inner_ranker
 from crucial.lab.adapter import Adapter, Estimator
+from crucial.measures.evaluation import agreement_score
 from crucial.measures.names import MeasureLike, get_measure
-from crucial.measures.scoring import agreement_score
 from crucial.parameters import lookup
 from crucial.types import TableLike, VectorLike
 

@@ -24,8 +24,7 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.lab.folds import make_folds
-from crucial.measures.base import Measure
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import Measure, default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import (

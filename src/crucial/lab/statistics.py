@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.errors import DataError
-from crucial.measures.paired import SAME
+from crucial.measures.intervals import SAME
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check
 from crucial.types import Floats

@@ -1,26 +1,29 @@
-"""Measures over the pairs of a query that have a right order.
-
-Every pair of items with different labels counts once, graded labels too. The weights of
-concordant, discordant and tied pairs are kept apart, and the definition of each measure
-determines what a tie counts: the rule for ties of other measures has no effect.
-"""
+"""Measures over pairs that have a right order: AUC and its kin, volume, agreement of features."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 from typing import Literal
 
 import numpy as np
 
-from crucial.kernels.pairs import count_pairs, running
+from crucial.data.groups import Groups
+from crucial.errors import DataError
+from crucial.kernels.pairs import count_pairs, sum_higher
+from crucial.kernels.plain.pairs import running
+from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance
-from crucial.measures.judged import JudgedLists, Ranking
-from crucial.measures.ragged import runs
-from crucial.measures.ranking import TieBlocks
+from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs, size_classes, slots
 from crucial.types import Floats, Ints
 
-__all__ = ["PairMeasure", "count_all_pairs", "levels_of", "weighted_levels"]
+# --- Measures over the pairs of a query that have a right order
+#
+# Every pair of items with different labels counts once, graded labels too. The weights of
+# concordant, discordant and tied pairs are kept apart, and the definition of each measure
+# determines what a tie counts: the rule for ties of other measures has no effect.
+
 
 _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 
@@ -176,3 +179,346 @@ def _scattered(values: Floats, judged: JudgedLists) -> Floats:
     out = np.empty_like(values)
     out[judged.groups.order] = values
     return out
+
+
+# --- AUCs of many labels: between neighbouring ones, and averaged over every threshold
+
+
+@dataclass(frozen=True)
+class IntegratedAUC(Measure):
+    """AUC between the items above a label and those below it, averaged over thresholds.
+
+    The threshold is the label of every item of the query in turn; items of that label are on
+    neither side, and a threshold with an empty side is left out (Clémençon & Achab 2017;
+    Werner 2019, section 3.5). A tie in score counts half. A pair of items of ranks ``a < b`` of
+    their labels counts ``A(b - 1) - A(a)``, where A sums the weights of thresholds: one weighted
+    inversion count, O(n log n). A query of fewer than three labels has no value.
+
+    Attributes
+    ----------
+    triples : bool
+        Weigh a threshold by the product of both sides: the share of the triples
+        ``y_i < y_t < y_j`` with ``s_i < s_j``.
+    """
+
+    triples: bool = False
+
+    @property
+    def meaning(self) -> str:
+        """Which thresholds count, in words."""
+        each = "every triple of labels" if self.triples else "every threshold"
+        return f"integrated AUC: items above a label against those below, {each} weighs the same"
+
+    @property
+    def takes_weights(self) -> bool:
+        """A row of weight 2 counts as two rows, as a threshold too."""
+        return True
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Compute the weight of each threshold, and its sums up to every label."""
+        n, threads = judged.n_queries, count_threads(None)
+        weight = _scaled_weights(judged)
+        level = levels_of(judged, judged.y)
+        n_levels = np.zeros(n, np.int64)
+        np.maximum.at(n_levels, judged.codes, level + 1)
+        starts = np.append(0, np.cumsum(n_levels))
+        at = starts[judged.codes] + level
+        mass = np.bincount(at, weight, minlength=starts[-1]).astype(np.float64, copy=False)
+        sums, each, total = threshold_sums(mass, starts, self.triples, judged.weight is None)
+        # A pair of rows i below j counts below[j] - above[i].
+        below, above = sums[at], (sums + each)[at]
+        total[total == 0] = np.nan
+
+        def values(ranking: Ranking) -> Floats:
+            blocks = ranking.all_blocks
+            items, first = blocks.items, runs(blocks.query)
+            lists = np.append(first, len(blocks.query)).astype(np.int64)
+            high = np.column_stack([weight[items] * below[items], weight[items]])
+            sums = sum_higher(level[items], high, blocks.starts, lists, threads)
+            won = weight[items] * (sums[:, 0] - above[items] * sums[:, 1])
+            query = np.repeat(blocks.query, blocks.sizes)
+            found = np.bincount(query, won, minlength=n) / total
+            return np.clip(found, 0.0, 1.0)  # (outside by rounding only)
+
+        return BoundMeasure(values)
+
+
+def _scaled_weights(judged: JudgedLists) -> Floats:
+    """Return the weights of rows, the largest of each query 1, so that no product overflows."""
+    if judged.weight is None:
+        return np.ones(len(judged.y))
+    np.maximum.at(most := np.zeros(judged.n_queries), judged.codes, judged.weight)
+    return judged.weight / np.where(most > 0, most, 1.0)[judged.codes]
+
+
+def threshold_sums(
+    mass: Floats, starts: Ints, triples: bool, whole: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Return the weights of thresholds, from the weights of the labels of each query.
+
+    Parameters
+    ----------
+    mass : array of shape (n_labels,)
+        Weight of the rows of each label, query by query, labels rising.
+    starts : int array of shape (n_queries + 1,)
+        Query ``q`` has the labels ``starts[q]:starts[q + 1]``.
+    triples : bool
+        Weigh a threshold by the product of both sides.
+    whole : bool
+        All weights are whole numbers.
+
+    Returns
+    -------
+    sums, each : arrays of shape (n_labels,)
+        The weights of the thresholds at lower labels of the query, and of the one at the label
+        itself: a pair of labels a < b counts ``sums[b] - (sums[a] + each[a])``.
+    total : array of shape (n_queries,)
+        Weight of all thresholds, in units of the pairs that they compare.
+    """
+    low = running(mass, starts, whole)
+    high = running(mass[::-1], starts[-1] - starts[::-1], whole)[::-1]
+    sides = low * high
+    counts = (sides > 0) & (mass > 0)
+    each = np.where(counts, mass if triples else mass / np.where(counts, sides, 1.0), 0.0)
+    sums = running(each, starts, whole and triples)
+    query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    worth = each * sides if triples else mass * counts
+    total = np.bincount(query, worth, minlength=len(starts) - 1)
+    return sums, each, total.astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class NeighbourAUC(Measure):
+    """Mean over neighbouring labels of the AUC between the rows of the two.
+
+    Every two neighbouring labels of a query count the same, a tie in score counts half. It is
+    the AUC for two labels. Time is O(n log n) for any number of labels.
+    """
+
+    @property
+    def meaning(self) -> str:
+        """Which pairs count, in words."""
+        return "AUC between neighbouring labels, averaged over them, ties count half"
+
+    @property
+    def takes_weights(self) -> bool:
+        """A pair weighs the product of its rows' weights."""
+        return True
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Number the pairs of neighbouring labels, each a list of its own."""
+        n, threads = judged.n_queries, count_threads(None)
+        weight = None if judged.weight is None else _scaled_weights(judged)
+        level, n_levels = weighted_levels(judged)
+        starts = np.append(0, np.cumsum(np.maximum(n_levels - 1, 0)))
+        query = np.repeat(np.arange(n), np.maximum(n_levels - 1, 0))
+        lower = starts[judged.codes] + level  # list in which a row has the lower label
+        is_low, is_high = level < n_levels[judged.codes] - 1, level > 0
+
+        def values(ranking: Ranking) -> Floats:
+            items = ranking.all_blocks.items
+            block = np.repeat(np.arange(len(ranking.all_blocks.query)), ranking.all_blocks.sizes)
+            low, high = is_low[items], is_high[items]
+            lists = np.concatenate([lower[items[low]], lower[items[high]] - 1])
+            blocks = np.concatenate([block[low], block[high]])
+            rows = np.concatenate([items[low], items[high]])
+            upper = np.repeat([0, 1], [low.sum(), high.sum()])
+            order = np.lexsort((blocks, lists))
+            lists, blocks = lists[order], blocks[order]
+            new = np.ones(len(order), bool)
+            new[1:] = (lists[1:] != lists[:-1]) | (blocks[1:] != blocks[:-1])
+            first = np.flatnonzero(new)
+            bounds = np.append(np.searchsorted(lists[first], np.arange(len(query))), len(first))
+            block_starts = np.append(first, len(order)).astype(np.int64)
+            weights = None if weight is None else weight[rows[order]]
+            counts = count_pairs(upper[order], weights, block_starts, bounds, threads)
+            right, wrong, tied = counts.T
+            pairs = right + wrong + tied
+            share = (right + 0.5 * tied) / np.where(pairs > 0, pairs, np.nan)
+            there = ~np.isnan(share)
+            sums = np.bincount(query[there], share[there], minlength=n)
+            number = np.bincount(query[there], minlength=n).astype(np.float64)
+            return np.asarray(sums / np.where(number > 0, number, np.nan))
+
+        return BoundMeasure(values)
+
+
+# --- Volume under the ROC surface: whether all labels are in order at once (d-partite ranking)
+
+
+MAX_LABELS = 30
+"""Largest number of different labels of a query: chance is 1 / d!, and time grows as d^2."""
+
+
+def volume_of_counts(counts: Floats) -> Floats:
+    """Return the volume under the ROC surface of lists of score blocks.
+
+    Over the blocks of equal scores in rising order, ``F_k`` is the weight of the ways to place
+    one item of each of the first k labels in order; a run of m labels in one block counts
+    ``1/m!``.
+
+    Parameters
+    ----------
+    counts : array of shape (n_labels, n_lists, n_blocks)
+        Weight of the items of each label in each block, lowest label and lowest score first;
+        blocks of weight 0 change nothing.
+
+    Returns
+    -------
+    array of shape (n_lists,)
+        NaN where a label has no weight.
+
+    Examples
+    --------
+    >>> volume_of_counts(np.array([[[1.0, 0.0, 0.0]], [[0.0, 1.0, 1.0]], [[0.0, 0.0, 1.0]]]))
+    array([0.75])
+    """
+    totals = counts.sum(axis=2)
+    # Shares in place of weights: no product overflows, and F is the volume itself.
+    shares = counts / np.where(totals > 0, totals, 1.0)[:, :, None]
+    before = [np.ones(counts.shape[1:])]  # F_0, F_1, ... before each block
+    last = np.ones(counts.shape[1])
+    for k in range(1, len(counts) + 1):
+        step, together = np.zeros(counts.shape[1:]), np.ones(counts.shape[1:])
+        for j in range(k - 1, -1, -1):
+            together = together * shares[j]
+            if not together.any():
+                break
+            step += before[j] * together / factorial(k - j)
+        summed = np.cumsum(step, axis=1)
+        last = summed[:, -1]
+        before.append(np.hstack([np.zeros((len(last), 1)), summed[:, :-1]]))
+    return np.where((totals > 0).all(axis=0), last, np.nan)
+
+
+@dataclass(frozen=True)
+class VolumeUnderSurface(Measure):
+    """Chance that one random item of every label of a query is ranked in order.
+
+    ``P(s_0 < s_1 < .. < s_(d-1))`` for one random item of each of the d labels; m neighbouring
+    labels tied in score count ``1/m!`` (Clémençon, Robbiano & Vayatis 2013). It is 1/d! by
+    chance and the AUC for two labels. Time is O(n log n + n d^2).
+
+    With weights of rows, an item is drawn by its weight.
+    """
+
+    @property
+    def meaning(self) -> str:
+        """The volume in words."""
+        return "volume under the ROC surface, one random item per label in order, m tied count 1/m!"
+
+    @property
+    def takes_weights(self) -> bool:
+        """An item is drawn by its weight."""
+        return True
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Compute the levels of the labels, and refuse too many."""
+        level, n_levels = weighted_levels(judged)
+        most = int(n_levels.max(initial=0))
+        if most > MAX_LABELS:
+            raise DataError(
+                f"{self.name} is for at most {MAX_LABELS} different labels in a query. Got "
+                f"{most}. Use iauc or hard_loss for continuous labels."
+            )
+        weight = np.ones(len(level)) if judged.weight is None else judged.weight
+
+        def values(ranking: Ranking) -> Floats:
+            return _volumes(ranking.all_blocks, level, n_levels, weight)
+
+        return BoundMeasure(values)
+
+
+def _volumes(blocks: TieBlocks, level: Ints, n_levels: Ints, weight: Floats) -> Floats:
+    """Return the volume of every query; NaN where it has fewer than two labels."""
+    out = np.full(len(n_levels), np.nan)
+    first = runs(blocks.query)
+    query, sizes = blocks.query[first], np.diff(np.append(first, len(blocks.query)))
+    block_of = np.repeat(np.arange(len(blocks.query)), blocks.sizes)
+    column = block_of - np.repeat(first, np.add.reduceat(blocks.sizes, first))
+    place = np.full(len(n_levels), -1)
+    list_of_item = blocks.query[block_of]
+    levels, weights = level[blocks.items], weight[blocks.items]
+    for d in np.unique(n_levels[n_levels > 1]):
+        chosen = np.flatnonzero(n_levels[query] == d)
+        for members in size_classes(sizes[chosen]):
+            lists = chosen[members]
+            columns, _ = slots(sizes[lists])
+            place[:] = -1
+            place[query[lists]] = np.arange(len(lists))
+            at = place[list_of_item]
+            here = slice(None) if (at >= 0).all() else at >= 0
+            # Best first in the blocks, lowest first in the counts.
+            backwards = sizes[lists][at[here]] - 1 - column[here]
+            cells = (levels[here] * len(lists) + at[here]) * len(columns) + backwards
+            counts = np.bincount(cells, weights[here], minlength=d * len(lists) * len(columns))
+            table = counts.astype(np.float64, copy=False).reshape(d, len(lists), len(columns))
+            out[query[lists]] = volume_of_counts(table)
+    return out
+
+
+# --- How alike features order the rows of queries
+
+
+def order_agreement(columns: Floats, groups: Groups, threads: int = 1) -> Floats:
+    """Return, for every two columns, the share of pairs of rows that both order alike.
+
+    All pairs of rows of a query count, whatever their labels are; a pair that is tied in either
+    column counts half. The share is the mean over queries, as in Geng et al. (2007), and is 1/2
+    where no query has two rows. It takes O(n log n) per two columns.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, n_columns)
+        No value is NaN.
+    groups : Groups
+    threads : int
+        They share out queries and cannot change a result.
+
+    Returns
+    -------
+    array of shape (n_columns, n_columns)
+        Symmetric.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 1.0, 3.0], [2.0, 3.0, 2.0], [3.0, 2.0, 1.0]])
+    >>> order_agreement(columns, Groups.single(3)).round(3).tolist()
+    [[1.0, 0.667, 0.0], [0.667, 1.0, 0.333], [0.0, 0.333, 1.0]]
+    """
+    n_columns = columns.shape[1]
+    rows = groups.order[np.repeat(groups.sizes > 1, groups.sizes)]
+    sizes = groups.sizes[groups.sizes > 1]
+    alike = np.full((n_columns, n_columns), 0.5)
+    if not len(rows):
+        return alike
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    all_pairs = sizes * (sizes - 1) / 2.0
+    sorted_rows, blocks = zip(*(_falling(columns[rows, j], query) for j in range(n_columns)))
+    levels = [_levels(order, starts, query) for order, starts in zip(sorted_rows, blocks)]
+    for j in range(n_columns):
+        lists = np.append(run_starts(query[blocks[j]]), len(blocks[j]))
+        starts = np.append(blocks[j], len(rows))
+        for k in range(j, n_columns):
+            counts = count_pairs(levels[k][sorted_rows[j]], None, starts, lists, threads)
+            share = 0.5 + 0.5 * (counts[:, 0] - counts[:, 1]) / all_pairs
+            alike[j, k] = alike[k, j] = float(share.mean())
+    return alike
+
+
+def _falling(values: Floats, query: Ints) -> tuple[Ints, Ints]:
+    """Return the order of the values inside every query, the largest first, and where equal ones
+    start.
+    """
+    order = np.lexsort((-values, query))
+    return order, run_starts(query[order], values[order])
+
+
+def _levels(order: Ints, starts: Ints, query: Ints) -> Ints:
+    """Return the values of every query as whole numbers from 0, in the same order."""
+    of_block = query[order[starts]]
+    ends = np.append(run_starts(of_block)[1:], len(starts)) - 1
+    last = np.repeat(ends, np.diff(np.append(run_starts(of_block), len(starts))))
+    level = np.empty(len(order), np.int64)
+    level[order] = np.repeat(last - np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+    return level

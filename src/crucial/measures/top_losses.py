@@ -15,11 +15,9 @@ from crucial.errors import ParameterError
 from crucial.kernels.pairs import count_pairs
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure
-from crucial.measures.judged import JudgedLists, Ranking
-from crucial.measures.linear import weighted_sum
+from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs
 from crucial.measures.pairs import count_all_pairs, levels_of
-from crucial.measures.ragged import runs
-from crucial.measures.ranking import TieBlocks
+from crucial.measures.positions import weighted_sum
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["TopLoss"]

@@ -216,7 +216,7 @@ class FrozenModel:
         n_jobs : int, optional
             As in `predict`.
         """
-        from crucial.measures.scoring import agreement_score
+        from crucial.measures.evaluation import agreement_score
 
         check_queries("score(X, y, qid=...)", qid, self.training.get("with_qid"))
         scores = self.predict(X, qid=qid, n_jobs=n_jobs)

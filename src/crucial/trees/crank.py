@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.elementary import dot
-from crucial.measures.label_pairs import threshold_sums
+from crucial.measures.pairs import threshold_sums
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, Sides
 from crucial.trees.splitters import NodeSplit, Splitter

@@ -7,7 +7,7 @@ from math import factorial
 
 import numpy as np
 
-from crucial.measures.volume import volume_of_counts
+from crucial.measures.pairs import volume_of_counts
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, Sides
 from crucial.trees.splitters import NodeSplit, Splitter

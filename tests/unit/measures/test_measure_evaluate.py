@@ -9,9 +9,8 @@ import pytest
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.inspection import roc_curve
-from crucial.measures.evaluation import evaluate
+from crucial.measures.evaluation import evaluate, evaluate_run
 from crucial.measures.names import get_measure
-from crucial.measures.runs import evaluate_run
 
 Y = [2, 0, 1, 0, 1, 0, 0, 0]
 SCORES = [0.3, 0.2, 0.2, 0.1, 0.0, 1.0, 0.5, 0.7]

@@ -1,9 +1,9 @@
 import pytest
 
 from crucial.errors import ParameterError
-from crucial.measures.custom import CustomMeasure
-from crucial.measures.linear import NDCG
+from crucial.measures.base import CustomMeasure
 from crucial.measures.names import MEASURES, get_measure, get_measures
+from crucial.measures.positions import NDCG
 
 EXAMPLES = [
     "ndcg",

@@ -3,11 +3,9 @@ import pytest
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError
-from crucial.measures import judged as judged_module
+from crucial.measures import lists as judged_module
 from crucial.measures.evaluation import evaluate
-from crucial.measures.judged import JudgedLists, Ranking
-from crucial.measures.ragged import size_classes, slots
-from crucial.measures.ranking import sort_into_blocks
+from crucial.measures.lists import JudgedLists, Ranking, size_classes, slots, sort_into_blocks
 from crucial.model.places import membership, positions
 
 

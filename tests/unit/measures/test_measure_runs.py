@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError, DataWarning, ParameterError
-from crucial.measures.evaluation import evaluate
-from crucial.measures.runs import evaluate_run
+from crucial.measures.evaluation import evaluate, evaluate_run
 
 
 def qrels(*rows):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from crucial.errors import DataError, ParameterError
-from crucial.measures.paired import holm, paired_test, win_tie_loss
+from crucial.measures.intervals import holm, paired_test, win_tie_loss
 
 VALUES = st.lists(st.integers(-4, 4), min_size=1, max_size=9)
 

@@ -13,11 +13,17 @@ from scipy.stats import brunnermunzel
 from scipy.stats import t as student
 
 import crucial
-from crucial.measures.delong import pair_share, t_test, variance
 from crucial.measures.intervals import bootstrap_interval
-from crucial.measures.judged import JudgedLists
+from crucial.measures.lists import JudgedLists
 from crucial.measures.names import get_measure
-from crucial.measures.row_intervals import RowSampling, row_difference, row_interval
+from crucial.measures.row_intervals import (
+    RowSampling,
+    pair_share,
+    row_difference,
+    row_interval,
+    t_test,
+    variance,
+)
 from crucial.wording import counted, digits_that_stand, interval_text, p_text
 from naive.delong import naive_moves, naive_variance
 

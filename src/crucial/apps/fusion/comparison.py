@@ -19,8 +19,8 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.data.words import name_places
 from crucial.errors import DataError
 from crucial.measures.base import summarise
+from crucial.measures.intervals import paired_test
 from crucial.measures.names import get_measure
-from crucial.measures.paired import paired_test
 from crucial.parameters import at_least, between, check
 from crucial.types import Bools, Floats
 

@@ -16,7 +16,7 @@ from crucial.errors import DataError
 from crucial.io.runs import as_qrels
 from crucial.measures.base import Measure, Prepared
 from crucial.measures.evaluation import measure_ranking
-from crucial.measures.judged import JudgedLists, Ranking, as_numbers
+from crucial.measures.lists import JudgedLists, Ranking, as_numbers
 from crucial.measures.names import get_measure
 from crucial.types import Bools, Floats, Ids, Ints
 

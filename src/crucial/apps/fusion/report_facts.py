@@ -14,8 +14,8 @@ from crucial.apps.fusion.judging import Judging
 from crucial.apps.fusion.pool import Listing, Pool
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.measures.base import summarise
+from crucial.measures.intervals import paired_test, win_tie_loss
 from crucial.measures.names import get_measure
-from crucial.measures.paired import paired_test, win_tie_loss
 from crucial.types import Floats, Ints
 
 __all__ = ["FusedQueries"]

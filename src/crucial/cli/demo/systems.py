@@ -9,9 +9,8 @@ import numpy as np
 from crucial.apps.fusion import fuse
 from crucial.data.dataset import Qrels, Run
 from crucial.data.problems import SearchProblem
-from crucial.measures.evaluation import Evaluation
+from crucial.measures.evaluation import Evaluation, evaluate_run
 from crucial.measures.intervals import bootstrap_interval
-from crucial.measures.runs import evaluate_run
 from crucial.model.additive import AdditiveRanker
 from crucial.wording import digits_that_stand
 

@@ -67,7 +67,7 @@ def _default(loaded: LoadedParts) -> str:
     """Return the measure that suits the labels."""
     import numpy as np
 
-    from crucial.measures.defaults import default_measure
+    from crucial.measures.base import default_measure
 
     return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
 

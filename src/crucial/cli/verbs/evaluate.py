@@ -141,7 +141,7 @@ def _evaluate_model(
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
     from crucial.distributed.cluster import connected
-    from crucial.measures.defaults import default_measure
+    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
 
     model = _load(options)
@@ -195,7 +195,7 @@ def _evaluate_run(
 ) -> tuple[Evaluation, int]:
     """Measure a run, or the fusion of runs; also return how many documents it has."""
     from crucial.io.runs import read_qrels
-    from crucial.measures.runs import evaluate_run
+    from crucial.measures.evaluation import evaluate_run
 
     refuse_row_options(options)
     qrels = read_qrels(qrels_path)

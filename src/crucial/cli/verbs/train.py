@@ -173,7 +173,7 @@ def _train(options: TrainOptions, client: Any) -> Training:
     import numpy as np
 
     from crucial.cli.tables.training import Training
-    from crucial.measures.defaults import default_measure
+    from crucial.measures.base import default_measure
 
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics)

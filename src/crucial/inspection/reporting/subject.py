@@ -17,8 +17,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.parts import additive_model
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
-from crucial.measures.base import Measure
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import Measure, default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel

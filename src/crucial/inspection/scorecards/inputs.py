@@ -9,7 +9,7 @@ from crucial.errors import Argument, DataError, Message, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.calibration import weight_unit
 from crucial.inspection.parts import additive_model
-from crucial.measures.judged import as_numbers
+from crucial.measures.lists import as_numbers
 from crucial.model.additive import AdditiveRanker
 from crucial.types import Floats, VectorLike
 

@@ -15,7 +15,7 @@ from crucial.lab.auto.plan import BUDGETS, Budget, plan_for
 from crucial.lab.auto.rows import Rows
 from crucial.lab.auto.search import Search
 from crucial.lab.auto.trials import TriedRankers, summarise_trials
-from crucial.measures.defaults import default_measure
+from crucial.measures.base import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
 from crucial.parameters import (

@@ -25,8 +25,7 @@ from crucial.lab.folds import Fold
 from crucial.lab.rankers import Contender
 from crucial.lab.records import Cell, ExperimentSettings, Key, key_of
 from crucial.lab.store import FORMAT, ResultFolder
-from crucial.measures.base import Measure
-from crucial.measures.custom import CustomMeasure
+from crucial.measures.base import CustomMeasure, Measure
 from crucial.progress import Show, progress_bar
 from crucial.results import json_value
 from crucial.types import PathLike
