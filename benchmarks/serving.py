@@ -20,8 +20,7 @@ import numpy as np
 
 from benchmarks.timing import table
 from crucial.model.additive import AdditiveRanker
-from crucial.model.tree import Tree
-from crucial.model.weak import Stump
+from crucial.model.weak import Stump, Tree
 
 N_FEATURES = 40
 NAMES = [f"feature_{j}" for j in range(N_FEATURES)]

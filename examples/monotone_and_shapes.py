@@ -11,7 +11,7 @@ checked and argued about; where one must not fall, it can be told so.
 import numpy as np
 
 import crucial
-from crucial.model.shape import draw_shape
+from crucial.model.additive import draw_shape
 
 random = np.random.default_rng(4)
 n, names = 1200, ("income", "debt", "age")

@@ -29,7 +29,7 @@ from crucial.io.tables import read_data
 from crucial.lab.given_folds import FoldTask, read_folds
 from crucial.lab.tasks import SplitRows, Task, TaskRows, TaskSplit
 from crucial.measures.names import get_measure
-from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.weak import QuasiKNN
 from crucial.parameters import at_least, check, int_between, lookup, one_of
 from crucial.types import Floats, PathLike, TableLike, VectorLike
 

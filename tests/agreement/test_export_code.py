@@ -17,15 +17,12 @@ from hypothesis import strategies as st
 from crucial import RankBoost, RankingForest
 from crucial.data.arrays import DAYS, time_number
 from crucial.errors import NotRankedError, ParameterError
+from crucial.export.sql import DIALECTS, exact_numbers
+from crucial.export.targets import TARGETS, target_named
+from crucial.export.trees import ExportSettings
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.forms import score_form
-from crucial.model.export.regions import region_tree
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.sql_dialects import DIALECTS
-from crucial.model.export.sqlite_numbers import exact_numbers
-from crucial.model.export.targets import TARGETS, target_named
-from crucial.model.tree import Tree
-from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.model.form import region_tree, score_form
+from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
 from naive.random_models import random_model
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
@@ -35,7 +32,7 @@ COLUMNS = {"1": {"kind": "category", "values": CATEGORIES}}
 
 @pytest.fixture(autouse=True)
 def fewer_rows(monkeypatch):
-    monkeypatch.setattr("crucial.model.export.export._ROWS", 400)
+    monkeypatch.setattr("crucial.export.export._ROWS", 400)
 
 
 def with_text(kind="mixed"):
@@ -353,7 +350,7 @@ def test_numbers_that_sqlite_misreads_become_fractions(number):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_databases_like_sqlite_get_fractions_of_what_it_misreads(dialect, tmp_path, monkeypatch):
-    monkeypatch.setattr("crucial.model.export.sqlite_numbers._misread", set)
+    monkeypatch.setattr("crucial.export.sql._misread", set)
     model = random_model("stumps", 1, names=("a", "b", "c", "d"))
     assert model.export(tmp_path / "x.sql", "sql", dialect=dialect).verification.same_scores
     fractions = "/ CAST(" in (tmp_path / "x.sql").read_text()
@@ -363,7 +360,7 @@ def test_databases_like_sqlite_get_fractions_of_what_it_misreads(dialect, tmp_pa
 def test_fractions_are_exact():
     import sqlite3
 
-    from crucial.model.export.sqlite_numbers import _fraction
+    from crucial.export.sql import _fraction
 
     numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
     some = [_fraction(repr(abs(number))) for number in numbers.tolist()]

@@ -22,9 +22,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 import crucial
 from crucial.errors import CrucialError, NotRankedError
 from crucial.estimators.registry import RANKERS, ranker_class
-from crucial.model.export.forms import score_form
-from crucial.model.export.plain_trees import plain_trees
-from crucial.model.export.targets import TARGETS, target_named
+from crucial.export.targets import TARGETS, target_named
+from crucial.export.trees import plain_trees
+from crucial.model.form import score_form
 from naive.random_models import KINDS, random_model
 
 
@@ -195,7 +195,7 @@ def counted(tree, X):
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_shap_values_are_those_of_the_rows(name, kind, with_data, tmp_path, monkeypatch):
     engine = pytest.importorskip(name)
-    monkeypatch.setattr("crucial.model.export.plain_trees._CELLS", 100)  # (25 rows at a time)
+    monkeypatch.setattr("crucial.export.trees._CELLS", 100)  # (25 rows at a time)
     X, y = real_rows("diabetes")
     X = X[:120, [0, 2, 3, 8]].astype(np.float32).astype(float)
     model = MODELS[kind]().fit(X, y[:120]).model_
@@ -348,7 +348,7 @@ def test_values_that_collide_in_float32_are_named_or_counted(name, tmp_path):
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.filterwarnings("ignore")
 def test_every_ranker_exports_or_says_why_not(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("crucial.model.export.export._ROWS", 100)
+    monkeypatch.setattr("crucial.export.export._ROWS", 100)
     X, y = real_rows("diabetes")
     X, y = np.nan_to_num(X[:120, :5]), y[:120]
     few = {"n_estimators": 3} if "n_estimators" in ranker_class(name)().get_params() else {}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
+from crucial.export.targets import TARGETS, target_named
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.targets import TARGETS, target_named
 from crucial.model.weak import Presence, Stump
 
 FLOAT32 = [name for name in TARGETS if target_named(name).numbers == "float32"]
@@ -17,7 +17,7 @@ NEAR = np.array([[1.0, 0.0], [1.0 + 1e-9, 1.0], [1.0 + 2e-9, np.nan], [2.0, 3.0]
 
 @pytest.fixture(autouse=True)
 def fewer_rows(monkeypatch):
-    monkeypatch.setattr("crucial.model.export.export._ROWS", 200)
+    monkeypatch.setattr("crucial.export.export._ROWS", 200)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         yield

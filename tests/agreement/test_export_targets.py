@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
+from crucial.export.export import _shift
+from crucial.export.targets import TARGETS, target_named
+from crucial.export.trees import ExportSettings
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.export import _shift
-from crucial.model.export.forms import score_form
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.targets import TARGETS, target_named
-from crucial.model.tree import Tree
-from crucial.model.weak import Stump
+from crucial.model.form import score_form
+from crucial.model.weak import Stump, Tree
 from naive.random_models import KINDS, random_model, random_rows
 
 NAMES = ("price", "length", "clicks", "age")
@@ -23,7 +22,7 @@ LOGIT = {"estimator": "LogitBoost"}
 
 @pytest.fixture(autouse=True)
 def fewer_rows(monkeypatch):
-    monkeypatch.setattr("crucial.model.export.export._ROWS", 400)
+    monkeypatch.setattr("crucial.export.export._ROWS", 400)
 
 
 def settings_of(target):
@@ -209,7 +208,7 @@ def test_xgboost_finds_the_right_child_beside_the_left_one(tmp_path):
 @pytest.mark.parametrize("kind", ["trees", "mixed", "ranking_trees"])
 def test_onnx_adds_batches_of_trees_in_the_order_of_the_model(kind, tmp_path, monkeypatch):
     onnx = pytest.importorskip("onnx")
-    monkeypatch.setattr("crucial.model.export.targets.onnx_file._TREES", 3)
+    monkeypatch.setattr("crucial.export.onnx_file._TREES", 3)
     model = random_model(kind, 4, n_rounds=40, names=NAMES)
     assert model.export(tmp_path / "x", "onnx").verification.same_scores
     form = score_form(model)

@@ -167,7 +167,7 @@ def _group_sizes(path: Path) -> Any:
 def _export_names(path: Path) -> Any:
     from crucial import AdditiveRanker
     from crucial.cli.verbs.export import read_names
-    from crucial.model.export.export import export_model
+    from crucial.export.export import export_model
     from crucial.model.weak import Stump
 
     model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.0], ("a", "b"))
@@ -180,9 +180,9 @@ def _exports(path: Path) -> Any:
     from crucial import AdditiveRanker
     from crucial.cli.verbs.export import read_names
     from crucial.errors import NotRankedError
-    from crucial.model.export import export
-    from crucial.model.export.targets import TARGETS as ENGINES
-    from crucial.model.export.targets import target_named
+    from crucial.export import export
+    from crucial.export.targets import TARGETS as ENGINES
+    from crucial.export.targets import target_named
     from crucial.model.weak import Constant, Stump
 
     names = read_names(path)
@@ -221,8 +221,7 @@ def _checkpoint(path: Path) -> Any:
 def _model(path: Path) -> Any:
     import crucial.apps.fusion  # noqa: F401 (registers its kind)
     from crucial.data.groups import Groups
-    from crucial.model.file import load_model
-    from crucial.model.payloads import row_model
+    from crucial.model.file import load_model, row_model
 
     model = load_model(path)
     rows = row_model(model)

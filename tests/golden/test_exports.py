@@ -14,8 +14,8 @@ import pytest
 FOLDER = Path(__file__).parent / "exports"
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from crucial.model.export.export import export_model  # noqa: E402
-from crucial.model.export.targets import TARGETS  # noqa: E402
+from crucial.export.export import export_model  # noqa: E402
+from crucial.export.targets import TARGETS  # noqa: E402
 from naive.random_models import random_model  # noqa: E402
 
 # ONNX files name the version of the package that wrote them; its operators are compared by scores.
@@ -57,7 +57,7 @@ def unpacked(content):
 @pytest.mark.parametrize("variant", MODELS, ids=["trees", "stumps"])
 @pytest.mark.parametrize("name", COMPARED)
 def test_exports_stay_the_same(name, variant, tmp_path, monkeypatch):
-    monkeypatch.setattr("crucial.model.export.export._ROWS", 200)
+    monkeypatch.setattr("crucial.export.export._ROWS", 200)
     found = write(name, tmp_path, variant).read_bytes()
     assert unpacked(found) == unpacked((FOLDER / f"{name}{variant}.txt").read_bytes())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crucial import DiffRank, FeatureRank, Groups, get_measure, inspection
-from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.weak import QuasiKNN
 
 X = np.array(
     [

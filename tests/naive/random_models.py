@@ -4,9 +4,8 @@ import numpy as np
 
 from crucial.model.additive import AdditiveRanker
 from crucial.model.ranking_trees import RankingTrees
-from crucial.model.tree import Tree
 from crucial.model.tree_table import TreeTable
-from crucial.model.weak import Affine, Constant, Presence, ScaledFeature, Stump, Vote
+from crucial.model.weak import Affine, Constant, Presence, ScaledFeature, Stump, Tree, Vote
 
 N_FEATURES = 4
 KINDS = ("stumps", "votes", "trees", "mixed", "ranking_trees", "empty", "constant")

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.model.export.engine_numbers import float32_cuts
-from crucial.model.export.forms import score_form
-from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
-from crucial.model.export.verify import verified
+from crucial.export.export import verified
+from crucial.export.trees import float32_cuts, missing_goes_right, plain_trees, sums_differ
+from crucial.model.form import score_form
 from naive.random_models import KINDS, random_model, random_rows
 
 numbers = st.floats(-1e30, 1e30, allow_subnormal=False) | st.sampled_from([0.0, 0.1, 0.2, 1.0])
@@ -121,8 +120,8 @@ def test_which_sums_may_round_differently(parts, differ):
 
 def test_an_export_that_scores_differently_is_refused():
     from crucial.errors import NotRankedError
-    from crucial.model.export.settings import ExportSettings
-    from crucial.model.export.target import Target
+    from crucial.export.targets import Target
+    from crucial.export.trees import ExportSettings
 
     model = random_model("stumps", 1)
     form = score_form(model)

@@ -10,8 +10,7 @@ from tests.naive import feature_ranks as naive
 
 from crucial.data.groups import Groups
 from crucial.kernels.compiled.predict import interval_sums, order_rows, rank_rows
-from crucial.model.quasi_knn import QuasiKNN
-from crucial.model.query_ranks import Regions
+from crucial.model.weak import QuasiKNN, Regions
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 

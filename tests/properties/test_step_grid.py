@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.model.additive import AdditiveRanker
-from crucial.model.step_grid import StepGrid
+from crucial.model.scorer import StepGrid
 from crucial.model.weak import Presence, Stump
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from crucial import inspection
 from crucial.inspection.tree_differences import tree_difference, tree_differences
 from crucial.model.additive import AdditiveRanker
-from crucial.model.tree import Tree
-from crucial.model.weak import Stump
+from crucial.model.weak import Stump, Tree
 
 
 def random_tree(random: np.random.Generator, n_features: int, n_leaves: int) -> Tree:

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.model.export.form import FormTree
-from crucial.model.tree_masks import TreeMasks
-from crucial.model.tree_walk import TreeWalk
+from crucial.model.form import FormTree
+from crucial.model.scorer import TreeMasks, TreeWalk
 
 N_FEATURES = 3
 values = st.sampled_from([-1.0, -0.0, 0.0, 0.25, 0.5, 1e-9, 5e-324, 1e300])
@@ -67,8 +66,8 @@ def test_blocks_of_trees_and_rows_change_nothing(n_rows, monkeypatch):
     X = rows_at(random, pool, n_rows)
     whole = TreeMasks.of(trees)
     assert len(whole.blocks) == 1
-    monkeypatch.setattr("crucial.model.tree_masks._TABLE", 300)
-    monkeypatch.setattr("crucial.model.tree_masks._GATHERED", 200)
+    monkeypatch.setattr("crucial.model.scorer._TABLE", 300)
+    monkeypatch.setattr("crucial.model.scorer._GATHERED", 200)
     parts = TreeMasks.of(trees)
     assert len(parts.blocks) > 5
     assert parts.scores(X).tobytes() == whole.scores(X).tobytes()
@@ -83,8 +82,8 @@ def test_trees_that_are_walked_more_quickly_have_no_masks(monkeypatch):
     assert TreeMasks.of([small]) is not None
     for trees in ([small, large], [small, leaf], []):
         assert TreeMasks.of(trees) is None
-    monkeypatch.setattr("crucial.model.tree_masks._MAX_NODES", 62)
+    monkeypatch.setattr("crucial.model.scorer._MAX_NODES", 62)
     assert TreeMasks.of([small]) is None
     monkeypatch.undo()
-    monkeypatch.setattr("crucial.model.tree_masks._BYTES_PER_STEP", 0)
+    monkeypatch.setattr("crucial.model.scorer._BYTES_PER_STEP", 0)
     assert TreeMasks.of([small]) is None

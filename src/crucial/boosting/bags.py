@@ -17,8 +17,7 @@ from crucial.boosting.trace import Round
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.model.tree import Tree
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.types import Bools, Floats
 from crucial.weak.trees import grid_unit, scaled
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from crucial.boosting.loop import FREE, boost
 from crucial.feedback.base import Feedback
-from crucial.model.tree import Tree
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.objectives.base import Objective
 from crucial.weak.base import Constraints, StepRule, TrainingRows
 from crucial.weak.trees import TreeLearner

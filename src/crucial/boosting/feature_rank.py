@@ -18,8 +18,7 @@ from crucial.boosting.trace import Round, Trace
 from crucial.feedback.layout import Agreement
 from crucial.kernels.elementary import dot, exp, log
 from crucial.kernels.sums import exact_dot, exact_sum
-from crucial.model.quasi_knn import QuasiKNN
-from crucial.model.query_ranks import middle_positions
+from crucial.model.weak import QuasiKNN, middle_positions
 from crucial.types import Floats, Ints
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries, best_first
 

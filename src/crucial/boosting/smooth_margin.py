@@ -23,7 +23,7 @@ from crucial.boosting.steps import (
 )
 from crucial.feedback.base import Feedback, Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, log
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP

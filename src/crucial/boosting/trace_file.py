@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crucial.boosting.trace import Trace
 from crucial.data.files import atomic_write, open_bytes
 from crucial.errors import FileError
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import PathLike
 from crucial.wording import printable
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.base import Output
-from crucial.model.tree import Tree
-from crucial.model.weak import Presence, Stump, WeakRankerLike
+from crucial.model.weak import Presence, Stump, Tree, WeakRankerLike
 from crucial.weak.stump_grid import StumpGrid
 from crucial.weak.trees import tree_output
 

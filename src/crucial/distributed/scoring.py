@@ -17,8 +17,8 @@ from crucial.distributed.sources import Source, column_of, is_dask, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
-from crucial.model.payloads import Model
-from crucial.model.places import check_queries, positions
+from crucial.model.base import check_queries, positions
+from crucial.model.file import Model
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["ScoredRows", "evaluate_parts", "joined", "predict_parts", "rank_parts", "scored_parts"]

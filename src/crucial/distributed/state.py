@@ -15,8 +15,7 @@ from crucial.distributed.watch import PartedWatch
 from crucial.feedback.base import Output, whole_of
 from crucial.feedback.labels import QueryTotals, wrong_unit_of
 from crucial.kernels.sums import round_unit, unit_for
-from crucial.model.tree import Tree
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 

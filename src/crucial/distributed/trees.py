@@ -18,7 +18,7 @@ from crucial.feedback.base import Output, Potentials
 from crucial.kernels.runtime import Counts, part_of
 from crucial.kernels.sums import exact_dot
 from crucial.kernels.trees import FeatureBlocks, LeafPlan, SplitSearch
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import Bools, Floats, Ints
 from crucial.weak.base import Candidate
 from crucial.weak.tree_growth import GrownTree

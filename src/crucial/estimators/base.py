@@ -30,8 +30,7 @@ from crucial.feedback.labels import QueryWeight, check_labels, check_weights, qu
 from crucial.feedback.pairs import PairFeedback
 from crucial.measures.evaluation import agreement_score
 from crucial.measures.names import MeasureLike
-from crucial.model.base import FrozenModel
-from crucial.model.places import check_queries, membership, positions
+from crucial.model.base import FrozenModel, check_queries, membership, positions
 from crucial.parameters import (
     at_least,
     check,
@@ -41,7 +40,7 @@ from crucial.parameters import (
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
-    from crucial.model.export.export import Export
+    from crucial.export.export import Export
     from crucial.model.scorer import Scorer
 
 __all__ = ["Ranker", "RankingInput"]
@@ -374,7 +373,7 @@ class Ranker(TableEstimator, Generic[Model]):
             describes all.
         **settings
             Such as ``data`` (rows whose values must stay on their sides of the thresholds),
-            ``features`` (names in the engine), ``shift``; see `crucial.model.export`.
+            ``features`` (names in the engine), ``shift``; see `crucial.export`.
 
         Returns
         -------

@@ -25,8 +25,7 @@ from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.runtime import count_threads
-from crucial.model.additive import AdditiveRanker
-from crucial.model.coded_scores import scores_of_rows
+from crucial.model.additive import AdditiveRanker, scores_of_rows
 from crucial.objectives.base import Objective
 from crucial.parameters import (
     at_least,

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
 from crucial.estimators.targets import read_targets
+from crucial.export.export import Export, export_model
 from crucial.feedback.base import Feedback
 from crucial.feedback.classes import log_class_sums
 from crucial.feedback.labels import LabelFeedback, check_weights
 from crucial.kernels.elementary import exp, logaddexp
-from crucial.model.export.export import Export, export_model
 from crucial.parameters import (
     Rule,
     check,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crucial.model.quasi_knn import MAX_INTERVALS
+from crucial.model.weak import MAX_INTERVALS
 from crucial.parameters import int_between, one_of, parameter, with_parameters
 from crucial.weak.intervals import CENTRES
 

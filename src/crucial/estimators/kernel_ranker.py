@@ -16,7 +16,7 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.linear.representations import KernelSettings, Representation
 from crucial.model.base import FrozenModel
-from crucial.model.kernel_functions import KERNELS, KernelCall
+from crucial.model.kernel import KERNELS, KernelCall
 from crucial.parameters import (
     above,
     at_least,

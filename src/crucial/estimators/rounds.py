@@ -12,7 +12,7 @@ from crucial.estimators.base import Ranker, RankingInput
 from crucial.estimators.eval_set import EvalSet, Evaluated
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight
-from crucial.model.rounds import RoundsModel
+from crucial.model.base import RoundsModel
 from crucial.parameters import with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from crucial.data.instances import Encodings, Instances
 from crucial.estimators.warn import warn_caller
-from crucial.model.inputs import check_columns
+from crucial.model.base import check_columns
 from crucial.parameters import (
     check_parameters,
     none_or,

@@ -15,7 +15,7 @@ from crucial.inspection.pair_margins import Margins
 from crucial.inspection.parts import model_of
 from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
-from crucial.model.inputs import checked_rows
+from crucial.model.base import checked_rows
 from crucial.model.weak import Constant, Presence, Stump, Tree, Vote
 from crucial.parameters import at_least, check
 from crucial.types import TableLike, VectorLike

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.data.arrays import check_sum
 from crucial.errors import DataError
 from crucial.measures.lists import as_numbers
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check
 from crucial.results import Frame, as_frame

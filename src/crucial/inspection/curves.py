@@ -19,9 +19,8 @@ from crucial.inspection.parts import model_of
 from crucial.inspection.pipelines import inner_ranker
 from crucial.measures.base import default_measure
 from crucial.measures.names import Measures, get_measures
-from crucial.model.inputs import checked_rows
-from crucial.model.rounds import RoundsModel
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
+from crucial.model.base import RoundsModel, checked_rows
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.results import Axes, Frame, as_frame, new_axes

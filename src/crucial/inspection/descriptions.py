@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from crucial.inspection.pair_shapes import pair_shapes
-from crucial.model.additive import AdditiveRanker
+from crucial.model.additive import AdditiveRanker, Shape
 from crucial.model.base import FrozenModel
 from crucial.model.describe import Description, FeatureSummary, describe, direction_of
-from crucial.model.shape import Shape
 
 __all__ = ["describe_with_pairs"]
 

@@ -8,7 +8,7 @@ from crucial.errors import DataError
 from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures
-from crucial.model.payloads import Model
+from crucial.model.file import Model
 from crucial.types import VectorLike
 
 __all__ = ["evaluate_model"]

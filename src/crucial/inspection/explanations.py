@@ -16,10 +16,9 @@ from crucial.inspection.parts import FeatureParts, additive_model, feature_parts
 from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.row_labels import two_rows
 from crucial.inspection.tree_differences import tree_difference
-from crucial.model.additive import AdditiveRanker
-from crucial.model.encoding_text import cell_text
-from crucial.model.inputs import checked_rows
-from crucial.model.shape import Shape
+from crucial.model.additive import AdditiveRanker, Shape
+from crucial.model.base import checked_rows
+from crucial.model.tree_table import cell_text
 from crucial.parameters import check, int_between
 from crucial.results import feature_name
 from crucial.types import Floats, TableLike

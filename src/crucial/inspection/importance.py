@@ -16,9 +16,8 @@ from crucial.inspection.pipelines import inner_ranker, with_names
 from crucial.inspection.scored_rows import EncodedRows, scored_rows
 from crucial.measures.base import default_measure
 from crucial.measures.names import MeasureLike, get_measure
-from crucial.model.base import FrozenModel
-from crucial.model.rounds import RoundsModel
-from crucial.model.tree import Tree
+from crucial.model.base import FrozenModel, RoundsModel
+from crucial.model.weak import Tree
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, int_between, one_of
 from crucial.results import Axes, Frame, as_frame, listed, names_of, new_axes, padded

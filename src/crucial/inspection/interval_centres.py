@@ -11,8 +11,8 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.model.quasi_knn import MAX_INTERVALS
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
+from crucial.model.weak import MAX_INTERVALS
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, int_between, one_of
 from crucial.results import Axes, Frame, as_frame, axes_grid, feature_name, padded

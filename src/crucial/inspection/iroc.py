@@ -12,7 +12,7 @@ from crucial.errors import DataError
 from crucial.inspection.curve_parts import Band, RankedRows, band_of, limits, read_rows
 from crucial.inspection.ranking_curves import draw_band
 from crucial.measures.names import get_measure
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.results import Axes, Frame, as_frame, new_axes

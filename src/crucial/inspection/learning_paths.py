@@ -9,7 +9,7 @@ import numpy as np
 
 from crucial.boosting.trace import Trace
 from crucial.errors import NotRankedError
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.results import Axes, Frame, as_frame, literal, new_axes, padded
 from crucial.types import Floats, Ints

@@ -18,9 +18,8 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.inspection.parts import model_of
 from crucial.kernels.runtime import count_threads
-from crucial.model.additive import AdditiveRanker
-from crucial.model.inputs import checked_rows
-from crucial.model.shape import sparkline
+from crucial.model.additive import AdditiveRanker, sparkline
+from crucial.model.base import checked_rows
 from crucial.model.weak import Constant, Tree, Vote
 from crucial.notebook import HtmlResult, HtmlTable, tables_html
 from crucial.parameters import at_least, check, refuse

@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.model.additive import AdditiveRanker
-from crucial.model.shape import Shape
+from crucial.model.additive import AdditiveRanker, Shape
 from crucial.model.tree_sums import PairTerm
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.results import Axes, feature_name

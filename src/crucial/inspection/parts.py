@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.inspection.pipelines import with_names
-from crucial.model.additive import AdditiveRanker
+from crucial.model.additive import AdditiveRanker, Shape
 from crucial.model.base import FrozenModel
-from crucial.model.shape import Shape
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Tree, Vote
 from crucial.types import Floats, Ints
 

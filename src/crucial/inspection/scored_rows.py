@@ -13,8 +13,7 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances, Table, with_shuffled, with_sparse_column
 from crucial.errors import DataTypeError, NotRankedError
 from crucial.inspection.pipelines import inner_ranker
-from crucial.model.base import FrozenModel
-from crucial.model.inputs import checked_rows
+from crucial.model.base import FrozenModel, checked_rows
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 __all__ = ["EncodedRows", "PassedRows", "predict_any", "scored_rows"]

@@ -14,9 +14,9 @@ from crucial.inspection.pair_shapes import PairShape, pair_shapes
 from crucial.inspection.parts import additive_model, step_of
 from crucial.inspection.pipelines import inner_ranker
 from crucial.inspection.shape_drawing import draw_shape
+from crucial.model.additive import Shape, sparkline
+from crucial.model.base import checked_rows
 from crucial.model.describe import Ramp, describe, direction_of
-from crucial.model.inputs import checked_rows
-from crucial.model.shape import Shape, sparkline
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
 from crucial.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, names_of, padded

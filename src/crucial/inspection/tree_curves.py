@@ -11,8 +11,8 @@ import numpy as np
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.parts import model_of
+from crucial.model.additive import sparkline
 from crucial.model.ranking_trees import RankingTrees
-from crucial.model.shape import sparkline
 from crucial.notebook import HtmlResult
 from crucial.results import Axes, Frame, as_frame, new_axes
 from crucial.types import Floats, TableLike, VectorLike

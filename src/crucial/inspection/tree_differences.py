@@ -7,7 +7,7 @@ from math import factorial
 
 import numpy as np
 
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["tree_difference", "tree_differences"]

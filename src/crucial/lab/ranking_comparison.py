@@ -17,7 +17,7 @@ from crucial.measures.intervals import TESTS
 from crucial.measures.lists import TIES, JudgedLists, as_numbers
 from crucial.measures.names import Measures, get_measures
 from crucial.measures.row_intervals import RowSampling
-from crucial.model.payloads import Model
+from crucial.model.file import Model
 from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
 from crucial.types import Floats, VectorLike
 

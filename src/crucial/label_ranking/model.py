@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crucial.data.instances import Instances
-from crucial.model.inputs import check_columns, check_finite
+from crucial.model.base import check_columns, check_finite
 from crucial.types import Floats, TableLike
 
 __all__ = ["LabelModel", "LabelStump"]

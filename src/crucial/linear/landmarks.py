@@ -12,8 +12,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.elementary import column_sums, dot, expect_products
 from crucial.linear.spaces import FeatureSpace
-from crucial.model.kernel import Column, KernelRanker
-from crucial.model.kernel_functions import Kernel
+from crucial.model.kernel import Column, Kernel, KernelRanker
 from crucial.types import Floats
 
 __all__ = ["Landmarks"]

@@ -19,8 +19,14 @@ from crucial.linear.landmarks import Landmarks
 from crucial.linear.spaces import FeatureSpace, KernelSpace, Space
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
-from crucial.model.kernel import Column, KernelRanker, check_kernels, scaled_columns
-from crucial.model.kernel_functions import Kernel, KernelCall
+from crucial.model.kernel import (
+    Column,
+    Kernel,
+    KernelCall,
+    KernelRanker,
+    check_kernels,
+    scaled_columns,
+)
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints
 
@@ -61,7 +67,7 @@ class KernelSettings:
     Attributes
     ----------
     form : str or callable
-        See `crucial.model.kernel_functions.Kernel`; or "precomputed".
+        See `crucial.model.kernel.Kernel`; or "precomputed".
     gamma : float or None
         None: one over the number of columns times their mean variance.
     degree : int

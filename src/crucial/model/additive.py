@@ -1,24 +1,27 @@
-"""The additive ranker: a weighted sum of weak rankers, H(x) = sum_t alpha_t h_t(x)."""
+"""The additive ranker: a weighted sum of weak rankers, H(x) = sum_t alpha_t h_t(x).
+
+Stumps of one feature are scored as one step function; the remaining weak rankers one by one.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crucial.data.instances import Instances
+from crucial.data.groups import Groups
+from crucial.data.instances import CodedTable, Instances
 from crucial.errors import NotRankedError
-from crucial.kernels.predict import BLOCK_ROWS
-from crucial.model.checks import plain_weights
-from crucial.model.rounds import RoundsModel
-from crucial.model.shape import Shape
-from crucial.model.steps import Ladder, StepFunctions
-from crucial.model.terms import Terms, checked_scores
+from crucial.kernels.plain.predict import look_up, searchable
+from crucial.kernels.predict import BLOCK_ROWS, StepTables
+from crucial.kernels.runtime import count_threads, run_all
+from crucial.model.base import RoundsModel, plain_weights
 from crucial.model.tree_sums import PairTerm, TreeSums
-from crucial.model.tree_text import boosted_lines
+from crucial.model.tree_table import boosted_lines
 from crucial.model.weak import (
     Affine,
     Constant,
@@ -31,14 +34,310 @@ from crucial.model.weak import (
     WeakRanker,
     WeakRankerLike,
 )
-from crucial.types import Floats, Ints, Reals, TableLike
+from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 from crucial.wording import printable
 
 if TYPE_CHECKING:
-    from crucial.data.groups import Groups
-    from crucial.model.step_grid import StepGrid
+    from crucial.model.scorer import StepGrid
 
-__all__ = ["AdditiveRanker"]
+
+# --- The step function of one feature, as data and as lines of text
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_MOST = sys.float_info.max  # (an infinite value is drawn as this one)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The step function that a model adds for a feature.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the feature, from 0.
+    name : str or None
+        Its name, where the model knows one.
+    thresholds : float64 array of shape (k,)
+        Where the function steps, ascending.
+    values : float64 array of shape (k + 1,)
+        ``values[c]`` is added where exactly ``c`` of the thresholds are smaller than
+        the feature's value.
+    missing : float
+        Added where the feature abstains.
+    """
+
+    feature: int
+    name: str | None
+    thresholds: Floats
+    values: Floats
+    missing: float
+
+    def __add__(self, other: Shape) -> Shape:
+        """Return the sum of two functions of the same feature."""
+        thresholds = np.union1d(self.thresholds, other.thresholds)
+        total = np.zeros(len(thresholds) + 1)
+        for one in (self, other):
+            below = np.searchsorted(one.thresholds, thresholds, "right")
+            total += one.values[np.concatenate(([0], below))]
+        return Shape(self.feature, self.name, thresholds, total, self.missing + other.missing)
+
+
+def _levels(values: Sequence[float], low: float, high: float, top: int) -> list[int]:
+    """Return the height of every value, from 0 for ``low`` to ``top`` for ``high``."""
+    low, high, *values = (min(max(one, -_MOST), _MOST) for one in (low, high, *values))
+    span = high / 2 - low / 2  # (half, so that it cannot overflow)
+    if span <= 0:
+        return [top // 2 for _ in values]
+    return [round(top * ((value / 2 - low / 2) / span)) for value in values]
+
+
+def _spread(n_cells: int, width: int) -> list[int]:
+    """Return the cell that each character shows: all equally wide, or a sample of them."""
+    if n_cells <= width:
+        return [cell for cell in range(n_cells) for _ in range(width // n_cells)]
+    return [round(at * (n_cells - 1) / (width - 1)) for at in range(width)]
+
+
+def sparkline(values: Sequence[float], width: int = 24) -> str:
+    """Draw numbers as one line of blocks, lowest to highest.
+
+    Examples
+    --------
+    >>> sparkline([0.0, 0.5, 1.0], width=6)
+    '▁▁▅▅██'
+    """
+    if len(values) == 0:
+        return ""
+    cells = _spread(len(values), max(2, width))
+    heights = _levels(values, min(values), max(values), len(_BLOCKS) - 1)
+    return "".join(_BLOCKS[heights[cell]] for cell in cells)
+
+
+def draw_shape(shape: Shape, width: int = 48, height: int = 3) -> list[str]:
+    """Draw a step function as lines of text.
+
+    Every cell is equally wide, whatever its extent; the numbers below are the first and
+    the last threshold.
+
+    Parameters
+    ----------
+    shape : Shape
+        The step function.
+    width, height : int
+        Characters of the drawing, without its labels.
+
+    Returns
+    -------
+    list of str
+        ``height`` lines of blocks with the highest and the lowest value at their left,
+        a line with the thresholds, and a line with the value on abstention.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> step = Shape(0, None, np.array([1.0, 2.0]), np.array([0.0, 0.5, 1.0]), 0.25)
+    >>> print("\\n".join(draw_shape(step, width=6, height=2)))
+             1 ┤  ▁▁██
+             0 ┤▁▁████
+                steps from 1 to 2
+                no opinion: 0.25
+    """
+    values = shape.values.tolist()
+    low, high = min(values), max(values)
+    cells = _spread(len(values), max(2, width))
+    heights = _levels(values, low, high, len(_BLOCKS) * height - 1)
+    labels = [f"{high:.4g}", *[""] * (height - 1)]
+    labels[-1] = f"{low:.4g}" if height > 1 else labels[-1]
+    lines = []
+    for line, label in enumerate(labels):
+        floor = len(_BLOCKS) * (height - 1 - line)
+        marks = [heights[cell] - floor for cell in cells]
+        bar = "".join(" " if m < 0 else _BLOCKS[min(m, len(_BLOCKS) - 1)] for m in marks)
+        lines.append(f"{label:>10} ┤{bar}".rstrip())
+    thresholds = shape.thresholds.tolist()
+    if len(thresholds) > 1:
+        lines.append(f"{'':>12}steps from {thresholds[0]:.6g} to {thresholds[-1]:.6g}")
+    elif thresholds:
+        lines.append(f"{'':>12}step at {thresholds[0]:.6g}")
+    else:
+        lines.append(f"{'':>12}the same for every value")
+    lines.append(f"{'':>12}no opinion: {shape.missing:.4g}")
+    return lines
+
+
+# --- An ensemble of stumps as one step function per feature
+#
+# All stumps on a feature cut its values into cells, and every cell has one score. The
+# score of an instance is the sum of its cells' scores, feature after feature in ascending
+# order.
+
+
+@dataclass
+class Ladder:
+    """The step function of one feature while rounds are added.
+
+    The score of a cell is the score of the cell below plus the summed weights of the
+    stumps at the threshold between them. Adding in this order keeps a function whose
+    summed weights are all positive exactly monotone, rounding included.
+    """
+
+    missing: float = 0.0
+    lowest: float = 0.0
+    jumps: dict[float, float] = field(default_factory=dict)
+
+    def add(self, ranker: Stump | Presence | Vote, weight: float) -> None:
+        """Add one round."""
+        if isinstance(ranker, Vote):  # 2 h - 1
+            self.missing -= weight
+            self.lowest -= weight
+            ranker, weight = ranker.ranker, 2.0 * weight
+        if ranker.default == 1:
+            self.missing += weight
+        if isinstance(ranker, Stump):
+            self.jumps[ranker.threshold] = self.jumps.get(ranker.threshold, 0.0) + weight
+        elif ranker.default == 0:
+            self.lowest += weight
+
+    def thresholds(self) -> Floats:
+        """Return -inf and the thresholds, ascending.
+
+        Every value is greater than -inf and NaN is not, so the number of thresholds
+        below a value is the number of its cell, and 0 where the feature abstains.
+        """
+        return np.array([-np.inf, *sorted(self.jumps)])
+
+    def values(self) -> Floats:
+        """Return the score where the feature abstains, then those of the cells, ascending."""
+        steps = [self.lowest, *(self.jumps[threshold] for threshold in sorted(self.jumps))]
+        return np.concatenate(([self.missing], np.add.accumulate(steps)))
+
+    def scores(self, column: Reals) -> Floats:
+        """Score the values of the feature."""
+        return look_up(column, *searchable(self.thresholds(), self.values()))
+
+
+class StepFunctions(StepTables):
+    """The step functions of an ensemble of stumps; see `StepTables`."""
+
+    @classmethod
+    def compile(
+        cls, rankers: Sequence[Stump | Presence | Vote], weights: Sequence[float]
+    ) -> StepFunctions:
+        """Add up an ensemble; weights of the same threshold are added in their order."""
+        ladders: dict[int, Ladder] = {}
+        for ranker, weight in zip(rankers, weights, strict=True):
+            ladders.setdefault(ranker.feature, Ladder()).add(ranker, weight)
+        used = sorted(ladders)
+        thresholds = [ladders[feature].thresholds() for feature in used]
+        values = [ladders[feature].values() for feature in used]
+        functions = cls(
+            np.array(used, np.int64),
+            np.concatenate([np.zeros(0), *thresholds]),
+            np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
+            np.concatenate([np.zeros(0), *values]),
+        )
+        for array in (functions.features, functions.thresholds, functions.starts, functions.values):
+            array.flags.writeable = False
+        return functions
+
+
+# --- The weak rankers of an ensemble that are no step functions: scaled features, the user's own
+
+
+_BLOCK = 1 << 18  # cells (row, round) per block
+
+
+def checked_scores(ranker: WeakRankerLike, X: Numbers, groups: Groups | None) -> Floats:
+    """Return the scores of a weak ranker; one of the user's must give one finite number per row."""
+    scores = np.asarray(ranker.scores(X, groups), np.float64)
+    if scores.shape != (len(X),):
+        raise NotRankedError(
+            f"the weak ranker {type(ranker).__name__} must give one score per row, shape "
+            f"({len(X)},). Got shape {scores.shape}."
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise NotRankedError(
+            f"the weak ranker {type(ranker).__name__} must give finite scores. Got "
+            f"{scores[row]} for row {row}."
+        )
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Weighted rankers that are added in the order of their rounds.
+
+    Attributes
+    ----------
+    rankers : tuple of weak rankers
+        Those that are not step functions, in the order of rounds.
+    weights : tuple of float
+        Their weights.
+    """
+
+    rankers: tuple[WeakRankerLike, ...]
+    weights: tuple[float, ...]
+
+    @cached_property
+    def _scaled(self) -> tuple[list[ScaledFeature], Ints]:
+        """The distinct rankers, and which of them each round uses."""
+        slots: dict[ScaledFeature, int] = {}
+        rounds = [slots.setdefault(r, len(slots)) for r in self.rankers]  # type: ignore[arg-type]
+        return list(slots), np.array(rounds, np.int64)
+
+    @cached_property
+    def _parameters(self) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
+        """Feature, low, high, unit and default of the distinct rankers, and all weights."""
+        distinct, _ = self._scaled
+        low, high, default = (
+            np.array([getattr(ranker, name) for ranker in distinct])
+            for name in ("low", "high", "default")
+        )
+        unit = np.array([ranker.unit for ranker in distinct])
+        return (
+            np.array([r.feature for r in distinct]),
+            low,
+            high,
+            unit,
+            default,
+            np.array(self.weights),
+        )
+
+    def scores(self, X: Numbers, groups: Groups | None = None, n_jobs: int | None = 1) -> Floats:
+        """Return the weighted sum of scores of every row, added in the order of rounds."""
+        if all(isinstance(ranker, QuasiKNN) for ranker in self.rankers):
+            return self._ranked(X, groups, count_threads(n_jobs))
+        if any(not isinstance(ranker, ScaledFeature) for ranker in self.rankers):
+            out = np.zeros(len(X))
+            for ranker, weight in zip(self.rankers, self.weights, strict=True):
+                out += weight * checked_scores(ranker, X, groups)
+            return out
+        step = max(1, _BLOCK // len(self.rankers))
+        parts = [self._fold(X[begin : begin + step]) for begin in range(0, len(X), step)]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _ranked(self, X: Numbers, groups: Groups | None, threads: int) -> Floats:
+        """Add rankings inside queries: several are sorted at a time, and added in order."""
+        out = np.zeros(len(X))
+        for begin in range(0, len(self.rankers), threads):
+            some = self.rankers[begin : begin + threads]
+            found = run_all(threads, [partial(checked_scores, one, X, groups) for one in some])
+            for scores, weight in zip(found, self.weights[begin:], strict=False):
+                out += weight * scores
+        return out
+
+    def _fold(self, X: Numbers) -> Floats:
+        """Add all rounds of a block at once, by the same operations as `ScaledFeature.scores`."""
+        features, low, high, unit, default, weights = self._parameters
+        x = np.clip(X.take(features, axis=1).astype(np.float64), low, high)
+        scaled = (x * unit - low * unit) / (high * unit - low * unit)
+        scaled = np.where(np.isnan(scaled), default, scaled)
+        return np.add.accumulate(scaled.take(self._scaled[1], axis=1) * weights, axis=1)[:, -1]
+
+
+# --- The additive ranker: a weighted sum of weak rankers, H(x) = sum_t alpha_t h_t(x)
 
 
 def _is_step(ranker: object) -> bool:
@@ -365,3 +664,15 @@ def _moved(
         inner = replaced(ranker.ranker, feature=slot[ranker.feature])
         return replaced(ranker, ranker=inner)
     return replaced(ranker, feature=slot[ranker.feature])
+
+
+# --- Scores of a model on the rows that it was learned from, of which there may be codes alone
+
+
+def scores_of_rows(model: AdditiveRanker, instances: Instances) -> Floats:
+    """Return the scores of a model on the rows that it was made from."""
+    if not isinstance(instances.table, CodedTable):
+        return model.predict(instances, Groups.single(instances.n_rows))
+    # (stumps and trees, which need no queries)
+    blocks = (Instances(block, instances.names) for block in instances.table.blocks())
+    return np.concatenate([model.predict(block) for block in blocks])

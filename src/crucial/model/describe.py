@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from crucial.model.base import FrozenModel
-from crucial.model.rounds import RoundsModel
-from crucial.model.shape import Shape, draw_shape, sparkline
+from crucial.model.additive import Shape, draw_shape, sparkline
+from crucial.model.base import FrozenModel, RoundsModel
 from crucial.model.weak import (
     Affine,
     Constant,

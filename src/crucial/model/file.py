@@ -1,31 +1,6 @@
 """The model file: one JSON document that holds the whole model and executes nothing.
 
-::
-
-    {
-      "format": "crucial-model",
-      "version": 1,
-      "checksum": "<SHA-256 of the model, without white space, in hexadecimal>",
-      "model": {"kind": "additive", ...}
-    }
-
-White space is free; any other change of the model changes its checksum. There is no
-line end after the last brace, so that a truncated file is always noticed.
-
-The checksum guards against damage, not against malice: it proves nothing about who
-wrote a file. What makes a hostile file harmless is that reading one only ever builds
-the classes of `crucial.model.payloads`, and checks every number of them.
-
-A new kind of model joins `crucial.model.payloads`, a new kind of weak ranker joins `WeakRanker`;
-neither needs a new version: a reader that does not know the kind reports it. A change of what
-is written for an existing kind does:
-
-1. add 1 to `VERSION`;
-2. keep the old payload class under another name, and turn what it reads into the
-   new one: `load_model` looks up the version and reads every version ever written;
-3. write a file with the new version into ``tests/golden`` beside the old ones, which
-   stay and must keep giving the same scores, bit for bit;
-4. state in the changelog which release reads which versions.
+One payload per kind of model; a file that is not a model file is recognised by its first bytes.
 """
 
 from __future__ import annotations
@@ -35,26 +10,277 @@ import json
 import os
 import re
 import stat
-from typing import Annotated, Any
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
 import msgspec
 
 from crucial.data.files import atomic_write
-from crucial.errors import FileError, ModelFileError, ParameterError
-from crucial.model.payloads import (
-    AdditivePayload,
-    Model,
-    Payload,
-    known_kinds,
-    payload_for,
-    payload_of,
-)
-from crucial.model.recognise import foreign_format
+from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterError
+from crucial.model.additive import AdditiveRanker
+from crucial.model.base import FrozenModel
+from crucial.model.kernel import KernelPayload, KernelRanker
+from crucial.model.net import NetPayload, NetRanker
+from crucial.model.rank_addition import RankAdditionRanker
+from crucial.model.ranking_trees import RankingTrees, RankingTreesPayload
+from crucial.model.weak import QuasiKNN, WeakRanker
 from crucial.parameters import refuse
-from crucial.types import PathLike
+from crucial.types import Floats, PathLike
 from crucial.wording import printable
 
-__all__ = ["FORMAT", "MAX_BYTES", "VERSION", "load_model", "save_model"]
+if TYPE_CHECKING:
+    from crucial.data.groups import Groups
+
+
+# --- The kinds of models that a file can contain, and the form in which each is written
+
+
+class WrappedModel(Protocol):
+    """A model of a higher layer, such as a fusion of runs, around one that scores rows."""
+
+    @property
+    def model(self) -> AdditiveRanker:
+        """The model that scores rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the rows."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, if they have any."""
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """Summary of the training."""
+
+    @property
+    def needs_query(self) -> bool:
+        """Whether the score of a row depends on the other rows of its query."""
+
+    def predict(self, X: Any, groups: Groups | None = None, *, n_jobs: int | None = None) -> Floats:
+        """Score rows."""
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file."""
+
+
+#: Everything that a model file can contain.
+Model: TypeAlias = FrozenModel | WrappedModel
+
+
+def row_model(model: Model) -> FrozenModel:
+    """Return the model that scores rows: the one inside a wrapped model, or the model itself."""
+    return model if isinstance(model, FrozenModel) else model.model
+
+
+class Payload(Protocol):
+    """The form in which one kind of model is written: a msgspec Struct tagged with the kind."""
+
+    @classmethod
+    def of(cls, model: Any) -> Payload:
+        """Return the payload of a model."""
+
+    def build(self) -> Model:
+        """Return the model, with everything checked."""
+
+
+class WeightedRanker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A weak ranker and its weight."""
+
+    weight: float
+    ranker: WeakRanker
+
+
+class AdditivePayload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="additive"
+):
+    """An `AdditiveRanker` as it is written."""
+
+    n_features: int
+    feature_names: list[str] | None
+    rounds: list[WeightedRanker]
+    training: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: AdditiveRanker) -> AdditivePayload:
+        """Return what to write; a weak ranker of the user's own cannot be written."""
+        rounds = []
+        for number, (ranker, weight) in enumerate(zip(model.rankers, model.weights, strict=True)):
+            if not isinstance(ranker, WeakRanker):
+                raise NotRankedError(
+                    f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which "
+                    "a model file cannot hold: it knows Stump, Presence, ScaledFeature, Vote, "
+                    "Constant, QuasiKNN and Affine. Keep the code and train again, or pickle the "
+                    "model."
+                )
+            rounds.append(WeightedRanker(weight, ranker))
+        names = None if model.feature_names is None else list(model.feature_names)
+        return cls(model.n_features, names, rounds, dict(model.training))
+
+    def build(self) -> AdditiveRanker:
+        """Return the model, with everything checked."""
+        return AdditiveRanker(
+            self.n_features,
+            [one.ranker for one in self.rounds],
+            [one.weight for one in self.rounds],
+            self.feature_names,
+            self.training,
+        )
+
+
+class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    keep: float
+    weight: float
+    ranker: QuasiKNN
+
+
+class RankAdditionPayload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="rank_addition"
+):
+    """A `RankAdditionRanker` as it is written."""
+
+    n_features: int
+    feature_names: list[str] | None
+    rounds: list[_Step]
+    training: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: RankAdditionRanker) -> RankAdditionPayload:
+        """Return what to write."""
+        steps = zip(model.keeps, model.weights, model.rankers, strict=True)
+        names = None if model.feature_names is None else list(model.feature_names)
+        return cls(model.n_features, names, [_Step(*one) for one in steps], dict(model.training))
+
+    def build(self) -> RankAdditionRanker:
+        """Return the model, with everything checked."""
+        return RankAdditionRanker(
+            self.n_features,
+            [one.ranker for one in self.rounds],
+            [one.keep for one in self.rounds],
+            [one.weight for one in self.rounds],
+            self.feature_names,
+            self.training,
+        )
+
+
+_KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
+    "additive": (AdditiveRanker, AdditivePayload),
+    "rank_addition": (RankAdditionRanker, RankAdditionPayload),
+    "kernel": (KernelRanker, KernelPayload),
+    "net": (NetRanker, NetPayload),
+    "ranking_trees": (RankingTrees, RankingTreesPayload),
+}
+
+#: Kinds of higher layers, and the module of each, which calls `register_kind` when imported.
+_ELSEWHERE = {"fusion": "crucial.apps.fusion.ranker"}
+
+
+def register_kind(kind: str, model: type[Model], payload: type[Payload]) -> None:
+    """Add a kind of model to those that `save_model` and `load_model` know."""
+    _KINDS[kind] = (model, payload)
+
+
+def payload_of(kind: str) -> type[Payload] | None:
+    """Return the payload class of a kind, importing its module if need be; None if unknown."""
+    if kind not in _KINDS and kind in _ELSEWHERE:
+        import_module(_ELSEWHERE[kind])
+    return _KINDS[kind][1] if kind in _KINDS else None
+
+
+def payload_for(model: object) -> Payload | None:
+    """Return what to write for a model; None if no kind fits it."""
+    for model_class, payload in _KINDS.values():
+        if isinstance(model, model_class):
+            return payload.of(model)
+    return None
+
+
+def known_kinds() -> list[str]:
+    """Return the names of all kinds."""
+    return list(dict.fromkeys([*_KINDS, *_ELSEWHERE]))
+
+
+# --- Recognise a file that is not a model file by its first bytes
+
+
+_OPENINGS = (
+    (b"\x1f\x8b", "gzip data"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "a zip archive"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\x00", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"PAR1", "a parquet file"),
+    (b"\xef\xbb\xbf", "text with a byte-order mark"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"tree\nversion", "a LightGBM model"),
+)
+_UNPACK = "Unpack it first; model files are plain JSON."
+_ADVICE = {
+    "a pickle": "Pickles run code when they are read and are never opened here; "
+    "save the model again with save().",
+    **dict.fromkeys(("gzip data", "a zip archive", "bzip2 data", "xz data", "zstd data"), _UNPACK),
+    "text with a byte-order mark": "Remove its first three bytes.",
+}
+
+
+def foreign_format(data: bytes) -> str | None:
+    """Return which other format the data are in and what to do; None if they may be JSON.
+
+    Examples
+    --------
+    >>> foreign_format(b"PK\\x03\\x04...")
+    'this is a zip archive, not a model file. Unpack it first; model files are plain JSON.'
+    """
+    kind = None
+    if data[:1] == b"\x80" and data[1:2] <= b"\x0f":
+        kind = "a pickle"
+    elif data[:1] in (b"(", b"c") and data[-1:] == b".":
+        kind = "a pickle"  # (protocols 0 and 1 begin with an opcode that is a letter)
+    for opening, name in _OPENINGS:
+        if data.startswith(opening):
+            kind = name
+    if kind is None and b"\x00" in data[:4096]:
+        kind = "binary data"
+    if kind is None:
+        return None
+    return f"this is {kind}, not a model file. {_ADVICE.get(kind, '')}".rstrip()
+
+
+# --- The model file: one JSON document that holds the whole model and executes nothing
+#
+# ::
+#
+#     {
+#       "format": "crucial-model",
+#       "version": 1,
+#       "checksum": "<SHA-256 of the model, without white space, in hexadecimal>",
+#       "model": {"kind": "additive", ...}
+#     }
+#
+# White space is free; any other change of the model changes its checksum. There is no
+# line end after the last brace, so that a truncated file is always noticed.
+#
+# The checksum guards against damage, not against malice: it proves nothing about who
+# wrote a file. What makes a hostile file harmless is that reading one only ever builds
+# the classes of `crucial.model.file`, and checks every number of them.
+#
+# A new kind of model joins `crucial.model.file`, a new kind of weak ranker joins `WeakRanker`;
+# neither needs a new version: a reader that does not know the kind reports it. A change of what
+# is written for an existing kind does:
+#
+# 1. add 1 to `VERSION`;
+# 2. keep the old payload class under another name, and turn what it reads into the
+#    new one: `load_model` looks up the version and reads every version ever written;
+# 3. write a file with the new version into ``tests/golden`` beside the old ones, which
+#    stay and must keep giving the same scores, bit for bit;
+# 4. state in the changelog which release reads which versions.
+
 
 FORMAT = "crucial-model"
 VERSION = 1

@@ -1,22 +1,29 @@
-"""The kernel ranker: f(x) = sum_i a_i K(x_i, x), over rows that were learned from."""
+"""The kernel ranker: f(x) = sum_i a_i K(x_i, x), its kernels and its form in a model file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace as replaced
 
 from crucial.data.instances import Instances
-from crucial.errors import DataError
-from crucial.kernels.elementary import expect_products, row_sums
+from crucial.errors import DataError, NotRankedError
+from crucial.kernels.elementary import (
+    column_sums,
+    exp,
+    expect_products,
+    matrix_product,
+    power,
+    row_products,
+    row_sums,
+)
 from crucial.kernels.runtime import count_threads, over_ranges
-from crucial.model.base import FrozenModel
-from crucial.model.checks import plain_weights
-from crucial.model.kernel_functions import Kernel
+from crucial.model.base import FrozenModel, plain_weights
 from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse
 from crucial.types import Floats, Ints, TableLike
@@ -25,7 +32,145 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
-__all__ = ["Column", "KernelRanker", "check_kernels", "column_reach", "scaled_columns"]
+
+# --- Kernels: how alike two rows are, as the inner product of functions of them
+
+
+#: From two tables of rows to the kernel of every two of them.
+KernelCall: TypeAlias = Callable[[Floats, Floats], Floats]
+
+#: Kernels by name, beside functions of the user's own.
+KERNELS = ("linear", "rbf", "poly", "precomputed")
+
+# Rows of which a function gives the kernel of every two, for the kernel of each with itself.
+_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel and its parameters.
+
+    Attributes
+    ----------
+    form : {"linear", "rbf", "poly"} or callable
+        ``x.z``, ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, or a function of two
+        tables of rows that returns the kernel of every two of them.
+    gamma, coef0 : float
+    degree : int
+
+    Examples
+    --------
+    >>> Kernel("rbf", gamma=1.0)(np.array([[0.0], [1.0]]), np.array([[0.0]])).ravel().round(4)
+    array([1.    , 0.3679])
+    """
+
+    form: str | KernelCall
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Its name, for people."""
+        if isinstance(self.form, str):
+            return self.form
+        return str(getattr(self.form, "__name__", type(self.form).__name__))
+
+    def __call__(self, A: Floats, B: Floats) -> Floats:
+        """Return the kernel of every row of A and row of B."""
+        if not isinstance(self.form, str):
+            return self._own(A, B)
+        products = row_products(A, B)
+        if self.form == "linear":
+            return products
+        if self.form == "poly":
+            return power(self.gamma * products + self.coef0, float(self.degree))
+        apart = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * products
+        return np.asarray(exp(-self.gamma * np.maximum(apart, 0.0)))
+
+    def _own(self, A: Floats, B: Floats) -> Floats:
+        """Return the values of a function of the user's own, checked."""
+        assert callable(self.form)
+        found = np.asarray(self.form(A, B), np.float64)
+        if found.shape != (len(A), len(B)):
+            raise DataError(
+                f"the kernel {self.name!r} must return the kernel of every two rows, an array of "
+                f"shape {(len(A), len(B))}. Got {found.shape}.",
+                parameter="kernel",
+            )
+        if not np.isfinite(found).all():
+            raise DataError(
+                f"the kernel {self.name!r} must return finite numbers.", parameter="kernel"
+            )
+        return found
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        if self.form == "rbf":
+            return np.ones(len(rows))
+        if not isinstance(self.form, str):
+            blocks = [rows[first : first + _BLOCK] for first in range(0, len(rows), _BLOCK)]
+            return np.concatenate([np.diag(self(block, block)) for block in blocks])
+        squares: Floats = (rows * rows).sum(axis=1)
+        if self.form == "linear":
+            return squares
+        return power(self.gamma * squares + self.coef0, float(self.degree))
+
+    def bounds(self, support: Floats, reach: Floats) -> tuple[Floats, Floats]:
+        """Return how large a kernel and its slopes can be, at least what is computed on the way.
+
+        Parameters
+        ----------
+        support : array of shape (n_support, n_columns)
+        reach : array of shape (n_columns,)
+            Largest absolute value of every column.
+
+        Returns
+        -------
+        values : array of shape (n_support,)
+        slopes : array of shape (n_support, n_columns)
+        """
+        rows = np.abs(support)
+        products = rows @ reach
+        if self.form == "linear":
+            return products, rows
+        if self.form == "poly":
+            bases = self.gamma * products + abs(self.coef0)
+            steep = self.degree * self.gamma * bases ** (self.degree - 1)
+            return bases**self.degree, steep[:, None] * rows
+        apart = (rows * rows).sum(axis=1) + reach @ reach + 2.0 * products
+        values = np.where(np.isfinite(self.gamma * apart), 1.0, np.inf)
+        return values, 2.0 * self.gamma * values[:, None] * (rows + reach)
+
+    def slopes(self, support: Floats, coefficients: Floats, rows: Floats) -> Floats:
+        """Return how fast ``f = sum_i a_i K(x_i, .)`` rises along every column, at some rows.
+
+        A kernel of the user's own is differenced.
+        """
+        if self.form == "linear":
+            return np.tile(column_sums(support, coefficients), (len(rows), 1))
+        if self.form == "poly":
+            bases = self.gamma * row_products(rows, support) + self.coef0
+            pull = self.degree * self.gamma * power(bases, self.degree - 1.0)
+            return matrix_product(pull, coefficients[:, None] * support)
+        if self.form == "rbf":
+            alike = self(rows, support)
+            pull = matrix_product(alike, coefficients[:, None] * support)
+            own = row_sums(alike, coefficients)[:, None] * rows
+            return np.asarray(2.0 * self.gamma * (pull - own))
+        out, step = np.empty(rows.shape), 1e-4
+        for j in range(rows.shape[1]):
+            move = np.zeros(rows.shape[1])
+            move[j] = step
+            above, below = (
+                row_sums(self(rows + side * move, support), coefficients) for side in (1, -1)
+            )
+            out[:, j] = (above - below) / (2.0 * step)
+        return out
+
+
+# --- The kernel ranker: f(x) = sum_i a_i K(x_i, x), over rows that were learned from
+
 
 _OWNER = "KernelRanker"
 # Rows that are scored together.
@@ -257,3 +402,78 @@ def _check_sums(
         steepest = np.abs(coefficients) @ slopes
     plain_weights(coefficients, len(support), _OWNER, "coefficients", values)
     plain_weights(steepest, len(steepest), _OWNER, "slopes")
+
+
+# --- The form in which a kernel ranker is written to a model file
+
+
+class _KernelColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ranker: ScaledFeature
+    scale: float
+    offset: float
+
+
+class _Kernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    form: Literal["linear", "rbf", "poly", "precomputed"]
+    gamma: float
+    degree: int
+    coef0: float
+
+
+class KernelPayload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="kernel"
+):
+    """A `KernelRanker` as it is written.
+
+    A precomputed kernel has numbers of ``rows``, all others have ``support`` rows.
+    """
+
+    n_features: int
+    feature_names: list[str] | None
+    kernel: _Kernel
+    columns: list[_KernelColumn]
+    support: list[list[float]]
+    rows: list[int]
+    coefficients: list[float]
+    training: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: KernelRanker) -> KernelPayload:
+        """Return what to write; a kernel of the user's own cannot be written."""
+        form = model.kernel.form
+        if not isinstance(form, str):
+            raise NotRankedError(
+                f"the kernel {model.kernel.name!r} is a function, which a model file cannot hold: "
+                "it holds numbers only. Pickle the model, or learn from the kernel's values with "
+                "kernel='precomputed', whose model can be saved."
+            )
+        kernel = _Kernel(form, model.kernel.gamma, model.kernel.degree, model.kernel.coef0)  # type: ignore[arg-type]
+        names = None if model.feature_names is None else list(model.feature_names)
+        return cls(
+            model.n_features,
+            names,
+            kernel,
+            [_KernelColumn(one.ranker, one.scale, one.offset) for one in model.columns],
+            model.support.tolist(),
+            model.rows.tolist(),
+            model.coefficients.tolist(),
+            dict(model.training),
+        )
+
+    def build(self) -> KernelRanker:
+        """Return the model, with everything checked."""
+        width = len(self.columns)
+        for row in self.support:
+            if len(row) != width:
+                raise refuse("KernelRanker", "support", f"rows of {width} columns", row)
+        support = np.array(self.support, np.float64).reshape(len(self.support), width)
+        return KernelRanker(
+            self.n_features,
+            Kernel(self.kernel.form, self.kernel.gamma, self.kernel.degree, self.kernel.coef0),
+            [Column(one.ranker, one.scale, one.offset) for one in self.columns],
+            support,
+            self.coefficients,
+            self.feature_names,
+            self.training,
+            rows=self.rows,
+        )

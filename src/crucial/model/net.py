@@ -11,8 +11,7 @@ import numpy as np
 
 from crucial.kernels.elementary import expect_products, row_products, row_sums, tanh
 from crucial.kernels.runtime import count_threads, over_ranges
-from crucial.model.base import FrozenModel
-from crucial.model.checks import plain_weights
+from crucial.model.base import FrozenModel, plain_weights
 from crucial.model.kernel import Column, column_reach, scaled_columns
 from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse

@@ -11,11 +11,9 @@ import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.kernels.runtime import count_threads, cut_lists, over_ranges
-from crucial.model.checks import plain_weights
-from crucial.model.quasi_knn import QuasiKNN
-from crucial.model.query_ranks import middle_positions
-from crucial.model.rounds import RoundsModel
-from crucial.model.shape import Shape
+from crucial.model.additive import Shape
+from crucial.model.base import RoundsModel, plain_weights
+from crucial.model.weak import QuasiKNN, middle_positions
 from crucial.parameters import refuse
 from crucial.types import Floats, Ints, TableLike
 

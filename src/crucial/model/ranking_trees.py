@@ -7,21 +7,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from crucial.data.instances import Instances
+from crucial.errors import NotRankedError
 from crucial.kernels.trees import Routes
-from crucial.model.base import FrozenModel
-from crucial.model.checks import plain_weights
-from crucial.model.tree_table import OUTSIDE, Router, TreeTable
-from crucial.model.tree_text import tree_lines
+from crucial.model.base import FrozenModel, plain_weights
+from crucial.model.tree_table import OUTSIDE, Router, TreeTable, tree_lines
 from crucial.parameters import check, one_of, refuse
 from crucial.types import Floats, Ints, TableLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
 
-__all__ = ["RankingTrees"]
 
 _BLOCK_ROWS = 1 << 14
 _OWNER = "RankingTrees"
@@ -259,3 +258,48 @@ class RankingTrees(FrozenModel):
     def explain(self, top: int = 10) -> list[str]:
         """Return the first tree as lines of text, ``top`` nodes of it."""
         return tree_lines(self.trees, self.feature_names, top, self.encodings)
+
+
+# --- The form in which ranking trees are written
+
+
+class RankingTreesPayload(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="ranking_trees"
+):
+    """A `RankingTrees` as it is written."""
+
+    n_features: int
+    feature_names: list[str] | None
+    consensus: str
+    trees: list[TreeTable]
+    cells: list[list[int]]
+    cell_weights: list[float]
+    training: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: RankingTrees) -> RankingTreesPayload:
+        """Return what to write; a tree that asks a classifier cannot be written."""
+        if model.routers:
+            asked = type(model.routers[0]).__name__
+            raise NotRankedError(
+                f"the nodes of this tree ask objects of class {asked}, which a model file cannot "
+                "hold: it knows comparisons of a feature with a threshold. Use splitter='stump' or "
+                "'tree' (RankOver: sets='half-lines'), or pickle the model."
+            )
+        names = None if model.feature_names is None else list(model.feature_names)
+        cells = [list(cell) for cell in model.cells]
+        weights = list(model.cell_weights)
+        trees, training = list(model.trees), dict(model.training)
+        return cls(model.n_features, names, model.consensus, trees, cells, weights, training)
+
+    def build(self) -> RankingTrees:
+        """Return the model, with everything checked."""
+        return RankingTrees(
+            self.n_features,
+            self.trees,
+            self.consensus,
+            self.cells,
+            self.cell_weights,
+            self.feature_names,
+            self.training,
+        )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels.predict import NodeTable, ThresholdCells, ValueTables
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import Floats, Reals
 
 __all__ = ["PairTerm", "TreeSums"]

@@ -13,7 +13,7 @@ from msgspec.structs import replace as replaced
 from crucial.feedback.base import Output, PairState, Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, expm1, log
 from crucial.kernels.sums import exact_dot, exact_sum
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.types import Floats
 from crucial.weak.base import Candidate
 from crucial.weak.drops import SNAP

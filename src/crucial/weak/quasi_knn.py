@@ -12,8 +12,7 @@ from crucial.data.bins import Bins, Cutter, over_features
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import dot
-from crucial.model.quasi_knn import QuasiKNN
-from crucial.model.query_ranks import Regions, middle_positions
+from crucial.model.weak import QuasiKNN, Regions, middle_positions
 from crucial.types import Floats, Ints
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.choose import NOISE

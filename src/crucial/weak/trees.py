@@ -20,8 +20,7 @@ from crucial.feedback.base import Output, Potentials, ScoreState
 from crucial.kernels.elementary import log2
 from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.kernels.trees import SplitSearch, summable
-from crucial.model.tree import Tree
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.types import Floats
 from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.weak.row_draws import RowDraws, drawn_rows

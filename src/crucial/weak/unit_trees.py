@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace as replaced
 
 from crucial.feedback.base import Output, Potentials
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.weak.base import Candidate
 from crucial.weak.tree_growth import TreeLimits
 from crucial.weak.trees import Sampling, TreeLearner

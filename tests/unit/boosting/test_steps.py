@@ -13,8 +13,7 @@ from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import BoundStep, NumericStep, half_log_ratio, newton_root, smoothed
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
-from crucial.model.tree import Tree
-from crucial.model.weak import ScaledFeature
+from crucial.model.weak import ScaledFeature, Tree
 from crucial.objectives.exponential import ExponentialLoss
 from crucial.weak.base import Candidate
 

@@ -8,8 +8,8 @@ import pytest
 from crucial import RankBoost
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.ranker import FusionRanker
+from crucial.export.targets import TARGETS
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.targets import TARGETS
 from crucial.model.weak import Stump
 
 

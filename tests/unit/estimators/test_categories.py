@@ -375,7 +375,7 @@ class TestShown:
 
     def test_trees_name_categories(self):
         from crucial import GradientRanker
-        from crucial.model.tree_text import boosted_lines
+        from crucial.model.tree_table import boosted_lines
 
         frame, y, qid = make()
         model = GradientRanker(n_estimators=3, max_leaves=8).fit(frame, y, qid=qid).model_

@@ -14,7 +14,7 @@ from scipy import sparse
 import crucial
 from crucial import FeatureRank, RankBoost
 from crucial.errors import DataError
-from crucial.model.inputs import check_finite
+from crucial.model.base import check_finite
 
 RANDOM = np.random.default_rng(16)
 X = RANDOM.normal(size=(24, 3))

@@ -23,7 +23,7 @@ from crucial import (
     inspection,
 )
 from crucial.errors import ParameterError
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.objectives.logistic import LogisticLoss
 from crucial.objectives.push import PNormLoss
 

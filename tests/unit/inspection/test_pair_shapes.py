@@ -8,8 +8,7 @@ import pytest
 from crucial import inspection
 from crucial.errors import NotRankedError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.tree import Tree
-from crucial.model.weak import Stump
+from crucial.model.weak import Stump, Tree
 
 # 1 where both are above their thresholds
 AND = Tree((0, 1), (0.5, 2.0), (0, 1), (~0, ~1), (1, ~2), (2.0, 1.0), (0.0, 0.0, 1.0))

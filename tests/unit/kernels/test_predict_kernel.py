@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.kernels.compiled.predict import add_steps
-from crucial.model.steps import StepFunctions
+from crucial.model.additive import StepFunctions
 from crucial.model.weak import Presence, Stump
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]

@@ -6,7 +6,7 @@ from crucial.errors import DataError, DataTypeError
 from crucial.measures import lists as judged_module
 from crucial.measures.evaluation import evaluate
 from crucial.measures.lists import JudgedLists, Ranking, size_classes, slots, sort_into_blocks
-from crucial.model.places import membership, positions
+from crucial.model.base import membership, positions
 
 
 def test_blocks_by_hand() -> None:

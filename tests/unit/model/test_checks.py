@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crucial.errors import ParameterError
-from crucial.model.checks import (
+from crucial.model.base import (
     check_ranker,
     plain_bit,
     plain_index,

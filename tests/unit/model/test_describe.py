@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from crucial.model.additive import AdditiveRanker
+from crucial.model.additive import AdditiveRanker, Shape, draw_shape, sparkline
 from crucial.model.describe import describe, drawing
-from crucial.model.shape import Shape, draw_shape, sparkline
 from crucial.model.weak import Presence, ScaledFeature, Stump
 from crucial.wording import printable
 

@@ -7,7 +7,7 @@ import pytest
 
 from crucial.data.arrays import DAYS, time_number
 from crucial.data.instances import Encodings
-from crucial.model.encoding_text import value_text
+from crucial.model.tree_table import value_text
 
 DATES = Encodings(times={0: DAYS})
 

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
+from crucial.export.export import Verification, check_export, engine_names, verified
+from crucial.export.targets import target_named
+from crucial.export.trees import ExportSettings
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.checks import check_export, engine_names
-from crucial.model.export.form import FormTree, ScoreForm, StepFunction, StraightPiece
-from crucial.model.export.forms import score_form
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.targets import target_named
-from crucial.model.export.verify import Verification, verified
-from crucial.model.tree import Tree
-from crucial.model.weak import ScaledFeature, Stump
+from crucial.model.form import FormTree, ScoreForm, StepFunction, StraightPiece, score_form
+from crucial.model.weak import ScaledFeature, Stump, Tree
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 COLUMNS = {"columns": {"1": {"kind": "time", "unit": "days"}}}

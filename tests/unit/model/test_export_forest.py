@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crucial.model.export import forest
-from crucial.model.export.forest import EngineForest, EngineTrees, NestedNode, flattened, spliced
+from crucial.export import trees as forest
+from crucial.export.trees import EngineForest, EngineTrees, NestedNode, flattened, spliced
 
 
 def random_tree(rng, depth):

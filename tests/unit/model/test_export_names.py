@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from crucial.errors import ParameterError
+from crucial.export.export import RESERVED
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.program_names import RESERVED
 from crucial.model.weak import Stump
 
 MODEL = AdditiveRanker(

@@ -7,13 +7,11 @@ import pytest
 
 from crucial import AdditiveRanker, KernelRanker
 from crucial.errors import ParameterError
-from crucial.model.kernel import Column
-from crucial.model.kernel_functions import Kernel
+from crucial.model.kernel import Column, Kernel
 from crucial.model.net import Layer, NetRanker
 from crucial.model.ranking_trees import RankingTrees
-from crucial.model.tree import Tree
 from crucial.model.tree_table import TreeTable
-from crucial.model.weak import Affine, ScaledFeature
+from crucial.model.weak import Affine, ScaledFeature, Tree
 
 
 def _scaled(scale=1.0, offset=0.0, default=0.5):

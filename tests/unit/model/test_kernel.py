@@ -14,8 +14,7 @@ import scipy.sparse as sp
 from crucial import KernelRanker, load_model
 from crucial.errors import ModelFileError, NotRankedError, ParameterError
 from crucial.model.describe import describe
-from crucial.model.kernel import Column
-from crucial.model.kernel_functions import Kernel
+from crucial.model.kernel import Column, Kernel
 from crucial.model.weak import ScaledFeature
 
 GOLDEN = Path(__file__).parents[2] / "golden"

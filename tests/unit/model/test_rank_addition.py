@@ -16,7 +16,7 @@ from crucial import Groups, RankAdditionRanker, load_model
 from crucial.errors import DataError, ModelFileError, NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
-from crucial.model.quasi_knn import QuasiKNN
+from crucial.model.weak import QuasiKNN
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

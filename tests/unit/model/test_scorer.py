@@ -14,9 +14,8 @@ import crucial
 from crucial.data.arrays import DAYS, SECONDS, time_number
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.export.forms import score_form
-from crucial.model.row_code import row_function
-from crucial.model.tree_walk import TreeWalk
+from crucial.model.form import score_form
+from crucial.model.scorer import TreeWalk, row_function
 from crucial.model.weak import QuasiKNN, Stump
 from naive.random_models import KINDS, N_FEATURES, random_model, random_rows
 
@@ -59,14 +58,14 @@ def test_it_gives_the_bits_of_predict(kind, seed):
 
 @pytest.mark.parametrize("n_rows", [1, 2, 90])
 def test_trees_are_walked_in_blocks(n_rows, monkeypatch):
-    monkeypatch.setattr("crucial.model.tree_walk._WALK_CELLS", 200)
+    monkeypatch.setattr("crucial.model.scorer._WALK_CELLS", 200)
     model = random_model("trees", 4, n_rounds=30)
     form, X = score_form(model), random_rows(model, 4, n_rows)
     walk = TreeWalk.of(form.trees)
     assert walk.scores(X).tobytes() == (form.scores(X) + 0.0).tobytes()
     assert walk.scores(X.astype(np.float32)).tobytes() == form.scores(X.astype("f4")).tobytes()
     assert walk.scores(X[:0]).shape == (0,)
-    monkeypatch.setattr("crucial.model.tree_walk._MAX_NODES", 3)
+    monkeypatch.setattr("crucial.model.scorer._MAX_NODES", 3)
     assert TreeWalk.of(form.trees) is None
     assert model.scorer()(X).tobytes() == model.predict(X).tobytes()
 
@@ -84,12 +83,12 @@ def test_values_of_numpy_types_are_compared_as_float64():
 
 
 def test_models_too_long_for_code_are_scored_by_tables(monkeypatch):
-    monkeypatch.setattr("crucial.model.row_code._MAX_CODE_NODES", 3)
+    monkeypatch.setattr("crucial.model.scorer._MAX_CODE_NODES", 3)
     model = random_model("mixed", 3, n_rounds=30, names=NAMES)
     assert row_function(score_form(model)) is None
     checked(model.scorer(), model, random_rows(model, 3, 3))
     monkeypatch.undo()
-    monkeypatch.setattr("crucial.model.row_code._MAX_DEPTH", 0)
+    monkeypatch.setattr("crucial.model.scorer._MAX_DEPTH", 0)
     model = random_model("trees", 3, names=NAMES)
     assert row_function(score_form(model)) is None
     checked(model.scorer(), model, random_rows(model, 3, 3))
@@ -97,7 +96,7 @@ def test_models_too_long_for_code_are_scored_by_tables(monkeypatch):
 
 def test_deep_trees_are_code_up_to_the_limit():
     depth = 24
-    from crucial.model.tree import Tree
+    from crucial.model.weak import Tree
 
     chain = Tree(
         (0,) * depth,

@@ -15,8 +15,7 @@ from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 from crucial.model.file import load_model
-from crucial.model.tree import Tree
-from crucial.model.weak import Stump
+from crucial.model.weak import Stump, Tree
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

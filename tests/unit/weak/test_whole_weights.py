@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.errors import ParameterError
-from crucial.model.query_ranks import middle_positions
+from crucial.model.weak import middle_positions
 from crucial.weak.whole_weights import whole_weights
 
 

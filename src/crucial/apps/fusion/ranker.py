@@ -18,8 +18,13 @@ from crucial.data.arrays import as_reals
 from crucial.data.dataset import QuerySketch, Run
 from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.file import load_model, save_model
-from crucial.model.payloads import AdditivePayload, WeightedRanker, register_kind
+from crucial.model.file import (
+    AdditivePayload,
+    WeightedRanker,
+    load_model,
+    register_kind,
+    save_model,
+)
 from crucial.parameters import at_least, check, instance_of, lookup, mapping, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, TableLike, VectorLike
 from crucial.wording import printable
@@ -27,7 +32,7 @@ from crucial.wording import printable
 if TYPE_CHECKING:
     from crucial.apps.fusion.export import FusionExport
     from crucial.data.groups import Groups
-    from crucial.model.export.export import Export
+    from crucial.export.export import Export
 
 __all__ = ["FusionPayload", "FusionRanker"]
 

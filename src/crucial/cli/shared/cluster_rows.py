@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.distributed.columns import ColumnRoles
     from crucial.distributed.sources import Source
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
     from crucial.types import Floats
 
 __all__ = ["file_sources", "named", "part_files", "score_files"]

@@ -18,7 +18,7 @@ from crucial.errors import Argument, DataError, FileError, Message
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
 
 __all__ = [
     "RowFormat",
@@ -355,7 +355,7 @@ def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> N
     """
     import numpy as np
 
-    from crucial.model.payloads import row_model
+    from crucial.model.file import row_model
 
     assert data.occurs is not None
     used = row_model(model).feature_importances() > 0
@@ -415,7 +415,7 @@ def reader_for_model(
     path: str, model: Model, options: RowOptions, *, labels: bool, weights: bool = False
 ) -> tuple[RowFormat, dict[str, Any]]:
     """Return how the model's training rows were read, and the columns that it needs."""
-    from crucial.model.payloads import row_model
+    from crucial.model.file import row_model
 
     stored = model.training.get("data")
     how = RowFormat.of_options(path, options, stored if isinstance(stored, Mapping) else None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, picture_column, table
+from crucial.model.additive import sparkline
 from crucial.model.describe import Description
-from crucial.model.shape import sparkline
 
 __all__ = ["feature_table"]
 

@@ -10,7 +10,7 @@ from crucial.apps.fusion.judging import MEASURED
 from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import label_column, number_column, one_line, picture_column, table
 from crucial.cli.tables.measures import print_heading, print_meanings
-from crucial.model.shape import sparkline
+from crucial.model.additive import sparkline
 from crucial.wording import counted
 
 __all__ = ["print_comparison", "print_fusion"]

@@ -17,9 +17,8 @@ from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.dataset import Dataset
 from crucial.lab.auto.trials import TriedRankers
 from crucial.measures.evaluation import Evaluation
-from crucial.model.additive import AdditiveRanker
+from crucial.model.additive import AdditiveRanker, sparkline
 from crucial.model.describe import describe
-from crucial.model.shape import sparkline
 from crucial.wording import counted
 
 __all__ = ["Training", "print_training"]

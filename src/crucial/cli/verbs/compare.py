@@ -27,7 +27,7 @@ from crucial.errors import in_file
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
     from crucial.lab.comparison_result import Comparison
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
 
 __all__ = ["CompareOptions", "compare_command"]
 

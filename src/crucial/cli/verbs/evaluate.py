@@ -31,7 +31,7 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
 
 __all__ = ["EvaluateOptions", "evaluate_command"]
 

@@ -14,7 +14,7 @@ from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
     from crucial.model.base import FrozenModel
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
     from crucial.types import PathLike
 
 __all__ = ["ExportOptions", "export_command", "read_names"]
@@ -94,9 +94,8 @@ def export_command(options: ExportOptions) -> None:
         )
     sources = (options.model, options.data, options.features, options.qrels, *options.runs)
     check_target(options.output, *sources)
-    from crucial.model.export.targets import TARGETS, refuse_reader
-    from crucial.model.file import load_model
-    from crucial.model.payloads import row_model
+    from crucial.export.targets import TARGETS, refuse_reader
+    from crucial.model.file import load_model, row_model
     from crucial.parameters import lookup
 
     refuse_reader(options.to)
@@ -209,7 +208,7 @@ def read_names(path: PathLike | None) -> dict[str, str]:
 
 
 def _print_targets() -> None:
-    from crucial.model.export.targets import TARGETS, target_named
+    from crucial.export.targets import TARGETS, target_named
 
     shown = table(label_column("target"), "what it is", "numbers")
     targets = {name: target_named(name) for name in TARGETS}

@@ -18,7 +18,7 @@ from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.model.payloads import Model
+    from crucial.model.file import Model
 
 __all__ = ["RankOptions", "rank_command"]
 

@@ -63,8 +63,7 @@ def report_command(options: ReportOptions) -> None:
     better and worse than with reciprocal rank fusion.
     """
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.model.file import load_model
-    from crucial.model.payloads import row_model
+    from crucial.model.file import load_model, row_model
 
     output = options.output
     if output == "-":

@@ -80,8 +80,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
     from crucial.cli.tables.scorecard import csv_text, scorecard_file
     from crucial.inspection.scorecards.inputs import card_model
     from crucial.inspection.scorecards.making import scorecard
-    from crucial.model.file import load_model
-    from crucial.model.payloads import row_model
+    from crucial.model.file import load_model, row_model
 
     if options.scores is None:
         refuse_given(["reasons", "against"], "needs --scores.")

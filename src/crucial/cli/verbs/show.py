@@ -41,8 +41,7 @@ def show_command(options: ShowOptions) -> None:
     from crucial.errors import NotRankedError, ParameterError
     from crucial.inspection.bounds import training_bound
     from crucial.inspection.descriptions import describe_with_pairs
-    from crucial.model.file import load_model
-    from crucial.model.payloads import row_model
+    from crucial.model.file import load_model, row_model
 
     model = row_model(load_model(options.model))
     learned = describe_with_pairs(model, options.features)

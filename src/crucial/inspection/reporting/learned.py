@@ -9,7 +9,7 @@ import numpy as np
 from crucial.inspection.pair_shapes import PairShape
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.inspection.shape_functions import FeatureShape, shapes
-from crucial.model.tree_text import boosted_lines
+from crucial.model.tree_table import boosted_lines
 
 __all__ = ["shape_facts", "tree_facts"]
 

@@ -13,7 +13,7 @@ from crucial.inspection.reporting.png import data_uri
 from crucial.inspection.reporting.reasons import JointReasons
 from crucial.inspection.reporting.subject import PageData, Subject
 from crucial.measures.evaluation import Evaluation
-from crucial.model.encoding_text import cell_text
+from crucial.model.tree_table import cell_text
 from crucial.types import Bytes, Floats, Ints
 from crucial.wording import counted
 

@@ -13,7 +13,7 @@ from crucial.inspection.pipelines import InnerRanker
 from crucial.inspection.scorecards.cells import BinnedFeature
 from crucial.inspection.scorecards.reasons import AGAINST, ReasonCodes
 from crucial.model.additive import AdditiveRanker
-from crucial.model.inputs import checked_rows
+from crucial.model.base import checked_rows
 from crucial.pages import SavedAsHtml
 from crucial.parameters import at_least, check, instance_of, one_of
 from crucial.results import Frame, as_frame

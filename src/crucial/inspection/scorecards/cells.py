@@ -12,7 +12,7 @@ from crucial.data.arrays import DAYS, number_text
 from crucial.data.instances import Encodings
 from crucial.inspection.scorecards.merging import merge_cells, short_edge
 from crucial.inspection.shape_functions import FeatureShape
-from crucial.model.encoding_text import value_text
+from crucial.model.tree_table import value_text
 from crucial.types import Floats, Ints
 
 __all__ = ["BinnedFeature", "bin_feature", "sums_by"]

@@ -23,7 +23,7 @@ from crucial.inspection.scorecards.inputs import (
 from crucial.inspection.scorecards.points import card_features, exact_points, score_bands
 from crucial.inspection.shape_functions import shapes
 from crucial.measures.evaluation import evaluate
-from crucial.model.inputs import checked_rows
+from crucial.model.base import checked_rows
 from crucial.parameters import above, at_least, between, check, flag, instance_of, none_or, one_of
 from crucial.results import listed
 from crucial.types import Floats, Ints, TableLike, VectorLike

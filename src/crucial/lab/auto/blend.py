@@ -14,7 +14,7 @@ from crucial.data.groups import Groups
 from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback
 from crucial.model.additive import AdditiveRanker
-from crucial.model.tree import Tree
+from crucial.model.weak import Tree
 from crucial.parameters import anything, parameter, with_parameters
 from crucial.types import Floats, TableLike, VectorLike
 

@@ -17,8 +17,7 @@ from crucial.apps.fusion.plan import FusionPlan
 from crucial.data.dataset import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.file import save_model
-from crucial.model.payloads import row_model
+from crucial.model.file import row_model, save_model
 from crucial.model.weak import Stump
 
 GOLDEN = Path(__file__).parents[3] / "golden"

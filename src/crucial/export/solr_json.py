@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.engine_numbers import EngineCuts, float32_cuts
-from crucial.model.export.forest import EngineForest, NestedNode, flattened
-from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.json_text import indented
-from crucial.model.export.plain_trees import float32_leaves, missing_goes_right, plain_trees
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.export.export import indented
+from crucial.export.targets import Target
+from crucial.export.trees import (
+    EngineCuts,
+    EngineForest,
+    ExportSettings,
+    NestedNode,
+    flattened,
+    float32_cuts,
+    float32_leaves,
+    missing_goes_right,
+    plain_trees,
+)
+from crucial.model.form import FormTree, ScoreForm
 from crucial.types import Floats
-
-__all__ = ["TARGET"]
 
 _SLACK = np.float32(1e-6)  # Solr adds it to every threshold that it reads
 _ANY = float(np.finfo(np.float32).max)

@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import EngineForest, EngineTrees, spliced
-from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.json_text import indented
-from crucial.model.export.plain_trees import missing_goes_right, plain_trees, sums_differ
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.export.export import indented
+from crucial.export.targets import Target
+from crucial.export.trees import (
+    EngineForest,
+    EngineTrees,
+    ExportSettings,
+    missing_goes_right,
+    plain_trees,
+    spliced,
+    sums_differ,
+)
+from crucial.model.form import FormTree, ScoreForm
 from crucial.types import Floats
-
-__all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float64).max)
 _LEVEL = 6  # (the highest level takes nearly three times as long for 9% less)

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.form import ScoreForm
-from crucial.model.export.program_names import function_name
-from crucial.model.export.row_values import numbers_named, row_dicts
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.tables import ProgramTables
-from crucial.model.export.target import Target
+from crucial.export.export import function_name, numbers_named, row_dicts
+from crucial.export.targets import Target
+from crucial.export.trees import ExportSettings, ProgramTables
+from crucial.model.form import ScoreForm
 from crucial.types import Floats
-
-__all__ = ["TARGET"]
 
 _CODE = '''"""Scores of a ranker: the higher, the better.
 

@@ -1,19 +1,22 @@
-"""What an export target is."""
+"""Export targets: what a target declares, and the register of all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from crucial.model.export.engine_numbers import FLOAT32_LIMIT, EngineCuts, float32_cuts
-from crucial.model.export.form import ScoreForm
-from crucial.model.export.settings import ExportSettings
+from crucial.errors import ParameterError
+from crucial.export.trees import FLOAT32_LIMIT, EngineCuts, ExportSettings, float32_cuts
+from crucial.model.form import ScoreForm
+from crucial.parameters import lookup
 from crucial.types import Floats
 
-__all__ = ["Score", "Target"]
+# --- What an export target is
+
 
 #: Scores of rows by what was written: the file's content, rows of numbers, the form that was
 #: written (for its names and categories alone), the settings.
@@ -120,3 +123,53 @@ class Target:
         n_parts = len(form.steps) + len(form.trees) + len(form.pieces)
         limits = np.finfo(self.dtype)
         return (n_parts + 4) * float(limits.eps) * max(form.largest(), float(limits.tiny))
+
+
+# --- The export targets, one module each, imported when it is asked for
+
+
+#: The targets, and the module of each, which has it as ``TARGET`` unless another name follows.
+TARGETS = {
+    "xgboost": "xgboost_json",
+    "lightgbm": "lightgbm_text",
+    "elasticsearch": "elasticsearch_native",
+    "elasticsearch-ltr": "elasticsearch_ltr",
+    "opensearch-ltr": "elasticsearch_ltr.OPENSEARCH",
+    "solr": "solr_json",
+    "onnx": "onnx_file",
+    "sql": "sql",
+    "python": "python_code",
+    "javascript": "javascript_code",
+    "c": "c_code",
+}
+
+# Engines that are no targets themselves, and what they read.
+_READERS = {
+    "vespa": "lightgbm, whose dump Vespa reads",
+    "treelite": "lightgbm or xgboost",
+    "onnxruntime": "onnx",
+    **dict.fromkeys(("ranklib", "pmml"), "xgboost, lightgbm or onnx"),
+    "node": "javascript",
+    **dict.fromkeys(("postgres", "sqlite", "duckdb", "bigquery", "snowflake", "mysql"), "sql"),
+}
+
+
+def refuse_reader(name: str) -> None:
+    """Refuse an engine that has no target of its own, with the one that it reads."""
+    found = _READERS.get(str(name).lower())
+    if found is not None:
+        raise ParameterError(f"unknown target {name!r}: export to {found}.", parameter="target")
+
+
+def target_named(name: str) -> Target:
+    """Return a target; an unknown name is refused with the closest known one.
+
+    Examples
+    --------
+    >>> target_named("xgboost").numbers
+    'float32'
+    """
+    refuse_reader(name)
+    module, _, variable = lookup(TARGETS, name, "target").partition(".")
+    found: Target = getattr(import_module(f"crucial.export.{module}"), variable or "TARGET")
+    return found

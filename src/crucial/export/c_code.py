@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.model.export.form import ScoreForm, StepFunction
-from crucial.model.export.program_names import function_name
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.tables import ProgramTables
-from crucial.model.export.target import Target
+from crucial.export.export import function_name
+from crucial.export.targets import Target
+from crucial.export.trees import ExportSettings, ProgramTables
+from crucial.model.form import ScoreForm, StepFunction
 from crucial.types import Floats
-
-__all__ = ["TARGET"]
 
 _INTEGERS = (
     "steps",

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from crucial.model.export.forest import EngineForest, NestedNode, flattened
-from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.json_text import indented, indented_text
-from crucial.model.export.plain_trees import (
+from crucial.export.export import indented, indented_text
+from crucial.export.targets import Target
+from crucial.export.trees import (
+    EngineForest,
+    ExportSettings,
+    NestedNode,
+    flattened,
     float32_leaves,
     missing_goes_right,
     plain_trees,
     scaled,
 )
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.model.form import FormTree, ScoreForm
 from crucial.types import Floats
-
-__all__ = ["OPENSEARCH", "TARGET"]
 
 _ANY = float(np.finfo(np.float32).max)
 

@@ -7,20 +7,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crucial.model.export.forest import EngineForest, EngineTrees, spliced
-from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.plain_trees import (
+from crucial.export.targets import Target
+from crucial.export.trees import (
+    EngineForest,
+    EngineTrees,
+    ExportSettings,
     below_nodes,
     float32_leaves,
     leaf_counts,
     plain_trees,
     scaled,
+    spliced,
 )
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.model.form import FormTree, ScoreForm
 from crucial.types import Floats, Ints
-
-__all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float32).max)  # every value is below it, and a missing one is not
 _VERSION = [2, 1, 0]

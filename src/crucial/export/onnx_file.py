@@ -20,13 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import MissingExtraError
-from crucial.model.export.forest import EngineForest, EngineTrees
-from crucial.model.export.form import FormTree, ScoreForm, StraightPiece
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.export.targets import Target
+from crucial.export.trees import EngineForest, EngineTrees, ExportSettings
+from crucial.model.form import FormTree, ScoreForm, StraightPiece
 from crucial.types import Floats
-
-__all__ = ["TARGET"]
 
 _TREES = 128  # of one operator: its outputs take memory, one number per row and tree
 _EXACT = 1 << 24  # float32 has all whole numbers up to this

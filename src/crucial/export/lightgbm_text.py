@@ -7,21 +7,21 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from crucial.model.export.engine_numbers import EngineCuts
-from crucial.model.export.forest import EngineForest, EngineTrees, spliced
-from crucial.model.export.form import FormTree, ScoreForm
-from crucial.model.export.plain_trees import (
+from crucial.export.targets import Target
+from crucial.export.trees import (
+    EngineCuts,
+    EngineForest,
+    EngineTrees,
+    ExportSettings,
     below_nodes,
     leaf_counts,
     plain_trees,
     scaled,
+    spliced,
     sums_differ,
 )
-from crucial.model.export.settings import ExportSettings
-from crucial.model.export.target import Target
+from crucial.model.form import FormTree, ScoreForm
 from crucial.types import Floats, Ints
-
-__all__ = ["TARGET"]
 
 _ANY = float(np.finfo(np.float64).max)  # every value is at most this
 _ZERO = 1e-35  # LightGBM takes smaller numbers for 0
