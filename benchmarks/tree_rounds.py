@@ -16,13 +16,13 @@ import numpy as np
 from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
 from crucial.boosting.loop import boost
+from crucial.boosting.parts import Constraints, TrainingRows
 from crucial.boosting.steps import UnitStep
 from crucial.boosting.trace import Trace
+from crucial.boosting.tree_growth import TreeLimits
+from crucial.boosting.trees import TreeLearner
 from crucial.data.instances import Instances
 from crucial.estimators.gradient import GradientRanker
-from crucial.weak.base import Constraints, TrainingRows
-from crucial.weak.tree_growth import TreeLimits
-from crucial.weak.trees import TreeLearner
 
 SIZE, ROUNDS, TURNS, RATE = 100, 6, 3, 0.1
 PEERS = {"lambda": "lambdarank", "xendcg": "rank_xendcg", "exponential": "lambdarank"}

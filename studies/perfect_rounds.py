@@ -26,13 +26,13 @@ import numpy as np
 
 from crucial import Instances, PairFeedback
 from crucial.boosting.loop import Ensemble, boost
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.parts import Candidate, StepRule, TrainingRows
 from crucial.boosting.steps import ExactStep
+from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
 from crucial.feedback.base import Potentials, smoothing_of
-from crucial.objectives.exponential import ExponentialLoss
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, StepRule, TrainingRows
-from crucial.weak.stumps import StumpLearner
 
 #: In floats, pairs that a ranker of this weight orders keep no weight.
 LARGE = 64.0

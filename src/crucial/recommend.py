@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 from msgspec.structs import replace as with_fields
 
+from crucial.boosting.stump_search import NOISE, SNAP, TIE, worst_tied
 from crucial.data import bins as quantiles
 from crucial.data.instances import Instances
 from crucial.data.ratings import Ratings, rating_values
@@ -39,8 +40,6 @@ from crucial.model.weak import Presence, Stump
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import above, at_least, check, instance_of, mapping, none_or, one_of
 from crucial.types import Bools, Floats, Id, Ids, Ints, TableLike
-from crucial.weak.choose import NOISE, TIE, worst_tied
-from crucial.weak.drops import SNAP
 from crucial.wording import counted
 
 __all__ = ["METHODS", "Choice", "Pick", "Reason", "Recommendations", "Recommender"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from crucial import Groups, LabelFeedback
+from crucial.boosting.row_losses import LambdaLoss
 from crucial.feedback.base import Potentials
 from crucial.kernels.losses import QueryLosses
-from crucial.objectives.top_pairs import LambdaLoss
 
 lightgbm = pytest.importorskip("lightgbm")
 

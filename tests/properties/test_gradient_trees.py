@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.naive.gradient_trees import NaiveSymmetricTree, NaiveTree, Node
 
 from crucial import GradientRanker
+from crucial.boosting.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels import trees as door
 from crucial.kernels.trees import SplitSearch
-from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 
 pytestmark = pytest.mark.kernels
 

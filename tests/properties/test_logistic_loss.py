@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize_scalar
 
 from crucial import Groups, LabelFeedback, LogisticRanker
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.steps import newton_root
 from crucial.feedback.base import Potentials
-from crucial.objectives.logistic import LogisticLoss
 from naive.own_losses import logistic_loss, logistic_weights
 from naive.paths import PATHS, quiet, using
 from naive.push import Logistic, NaiveDescent

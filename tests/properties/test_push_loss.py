@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize_scalar
 
 from crucial import Groups, LabelFeedback, PNormPush, RankBoost
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.push import PNormLoss
 from crucial.boosting.steps import newton_root
 from crucial.errors import ParameterError
 from crucial.feedback.base import Potentials
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.push import PNormLoss
 from naive.paths import PATHS, quiet, using
 from naive.push import NaiveDescent, Push
 from naive.sweep import holds_for

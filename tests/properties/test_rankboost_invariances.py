@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from crucial import Instances, LabelFeedback, RankBoost, make_letor
 from crucial.boosting.loop import boost
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.parts import Constraints, TrainingRows
 from crucial.boosting.steps import STEPS
+from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
 from crucial.feedback.base import smoothing_of
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.weak.base import Constraints, TrainingRows
-from crucial.weak.stumps import StumpLearner
 from naive.paths import quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables

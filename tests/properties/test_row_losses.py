@@ -8,12 +8,17 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, PairFeedback
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.row_losses import (
+    CustomLoss,
+    LambdaLoss,
+    QuerySquares,
+    SoftmaxLoss,
+    XENDCGLoss,
+    YetiLoss,
+)
 from crucial.feedback.base import Potentials
 from crucial.feedback.sums import SumFeedback
-from crucial.objectives.custom import CustomLoss
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
-from crucial.objectives.top_pairs import LambdaLoss, YetiLoss
 from naive import top_losses as naive
 from naive.pairs import from_list
 from naive.paths import PATHS, using

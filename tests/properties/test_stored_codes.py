@@ -6,12 +6,12 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, Instances, LabelFeedback, LogitBoost, RankBoost
+from crucial.boosting.sparse_stumps import StoredSearch
+from crucial.boosting.stump_search import StumpGrid
 from crucial.data import bins as bins_module
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.feedback.base import Potentials
-from crucial.weak.stored_search import StoredSearch
-from crucial.weak.stump_grid import StumpGrid
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables

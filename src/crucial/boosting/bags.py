@@ -14,12 +14,12 @@ from itertools import zip_longest
 import numpy as np
 
 from crucial.boosting.trace import Round
+from crucial.boosting.trees import grid_unit, scaled
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.model.weak import Tree, WeakRankerLike
 from crucial.types import Bools, Floats
-from crucial.weak.trees import grid_unit, scaled
 
 __all__ = ["BagWatch", "averaged"]
 
@@ -28,7 +28,7 @@ def averaged(runs: Sequence[Sequence[Round]]) -> tuple[list[Round], list[int]]:
     """Return the rounds of the mean of several runs, and the run that each is from.
 
     A run that ended early takes no more turns. The values of trees are rounded to one grid, on
-    which their sums are exact (`crucial.weak.trees`).
+    which their sums are exact (`crucial.boosting.trees`).
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crucial.boosting.parts import Candidate
 from crucial.boosting.steps import BoundStep
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import exp, log
-from crucial.weak.base import Candidate
 
 __all__ = ["DiffRankStep"]
 

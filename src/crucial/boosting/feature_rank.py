@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.boosting.progress import STOPPED, Progress
 from crucial.boosting.steps import half_log_ratio
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.trace import STOPPED, Progress, Round, Trace
 from crucial.feedback.layout import Agreement
 from crucial.kernels.elementary import dot, exp, log
 from crucial.kernels.sums import exact_dot, exact_sum

@@ -14,16 +14,15 @@ import time
 import numpy as np
 
 from crucial.boosting.loop import Ensemble
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round
+from crucial.boosting.parts import TrainingRows
+from crucial.boosting.stump_search import first_best
+from crucial.boosting.trace import Progress, Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback
 from crucial.feedback.query_means import QueryMeans
 from crucial.kernels.elementary import dot, matrix_product
 from crucial.objectives.regression import log_of
 from crucial.types import Floats
-from crucial.weak.base import TrainingRows
-from crucial.weak.choose import first_best
 from crucial.weak.columns import UnitColumns
 from crucial.weak.lines import fitted_line
 

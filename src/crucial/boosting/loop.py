@@ -1,27 +1,35 @@
-"""The one loop: potentials, weak ranker, weight, scores."""
+"""The one loop: potentials, weak ranker, weight, scores; and the choice of pairs of features."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from crucial.boosting.parts import check_needs, check_parts
-from crucial.boosting.progress import STOPPED, Progress
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.parts import (
+    Candidate,
+    Constraints,
+    Objective,
+    StepRule,
+    TrainingRows,
+    WeakLearner,
+    check_needs,
+    check_parts,
+)
+from crucial.boosting.trace import STOPPED, Progress, Round, Trace
+from crucial.boosting.trees import TreeLearner
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
 from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import exp
-from crucial.model.weak import WeakRankerLike
-from crucial.objectives.base import Objective
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 
-__all__ = ["Ensemble", "boost"]
+# --- The one loop: potentials, weak ranker, weight, scores
+
 
 FREE = Constraints()
 
@@ -171,3 +179,69 @@ def _replayed(
     if candidate is None:
         candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)
     return candidate, entry.alpha
+
+
+# --- Which pairs of features trees of two features may combine: those that gain most in a trial
+
+
+#: Rounds of the trial. A number that depends on nothing, so that a continued run has the same
+#: pairs as a long one.
+TRIAL_ROUNDS = 100
+
+
+def best_pairs(
+    training: TrainingRows,
+    feedback: Feedback,
+    objective: Objective,
+    learner: TreeLearner,
+    step: StepRule,
+    most: int,
+    *,
+    constraints: Constraints = FREE,
+    subsample: float = 1.0,
+    seed: int = 0,
+) -> list[tuple[int, int]]:
+    """Boost for 100 rounds with all pairs, and return those whose trees gained most.
+
+    Parameters
+    ----------
+    training, feedback, objective, learner, step, constraints, subsample, seed
+        As in `boost`.
+    most : int
+        How many pairs to return; none of them needs a trial at 0.
+    """
+    if most == 0:
+        return []
+    trial = boost(
+        training,
+        feedback,
+        objective,
+        learner,
+        step,
+        rounds=TRIAL_ROUNDS,
+        constraints=constraints,
+        subsample=subsample,
+        seed=seed,
+    )
+    return list(gains_of_pairs(trial.rankers))[:most]
+
+
+def gains_of_pairs(rankers: Iterable[WeakRankerLike]) -> dict[tuple[int, int], float]:
+    """Return what the trees of each pair of features gained, most first.
+
+    Examples
+    --------
+    >>> one = Tree((0,), (0.5,), (0,), (~0,), (~1,), (9.0,), (0.0, 1.0))
+    >>> two = Tree((0, 1), (0.5, 0.5), (0, 0), (1, ~0), (~2, ~1), (2.0, 1.0), (0.0, 1.0, 2.0))
+    >>> gains_of_pairs([one, two, two])
+    {(0, 1): 6.0}
+    """
+    gains: dict[tuple[int, int], float] = {}
+    for tree in rankers:
+        if not isinstance(tree, Tree):
+            continue
+        features = sorted(set(tree.features))
+        if len(features) == 2:
+            pair = features[0], features[1]
+            gains[pair] = gains.get(pair, 0.0) + sum(tree.gains)
+    return dict(sorted(gains.items(), key=lambda entry: (-entry[1], entry[0])))

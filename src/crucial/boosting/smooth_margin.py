@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from crucial.boosting.parts import Candidate
 from crucial.boosting.steps import (
     AFAR,
     Derivatives,
@@ -21,12 +22,11 @@ from crucial.boosting.steps import (
     newton_root,
     smoothed,
 )
+from crucial.boosting.stump_search import SNAP
 from crucial.feedback.base import Feedback, Potentials, exponential_pairs
 from crucial.kernels.elementary import exp, log
 from crucial.model.weak import Tree
 from crucial.types import Floats
-from crucial.weak.base import Candidate
-from crucial.weak.drops import SNAP
 
 __all__ = ["SmoothClassMarginStep", "SmoothMarginStep", "smooth_step"]
 

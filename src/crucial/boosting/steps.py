@@ -1,36 +1,271 @@
-"""How far to go along a weak ranker: methods 1, 2 and 3 of Freund et al. (2003, section 3.2).
+"""Step rules: how far to go along a weak ranker.
 
-A round is *perfect* when the weak ranker misorders nothing (or orders nothing right):
-its best weight is then infinite. Connamacher et al. (2019, appendix B) show that
-stopping, a large constant and an infinite weight each break a guarantee; here the
-weights of right and wrong pairs are smoothed in such a round, and in no other.
+Methods 1, 2 and 3 of Freund et al. (2003, section 3.2), steps of one length, line searches for
+other losses, and perfect rounds, whose best weight is infinite.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, TypeAlias, cast, runtime_checkable
+
 import numpy as np
+from msgspec.structs import replace as replaced
 
+from crucial.boosting.pair_losses import OwnLossState
+from crucial.boosting.parts import Candidate, StepRule
+from crucial.boosting.stump_search import SNAP
 from crucial.errors import ParameterError
-from crucial.feedback.base import Potentials, exponential_pairs
-from crucial.kernels.elementary import exp, log
-from crucial.weak.along import AFAR, Derivatives, log_z_along, newton_root
-from crucial.weak.base import Candidate, StepRule
-from crucial.weak.drops import SNAP
+from crucial.feedback.base import Output, PairState, Potentials, exponential_pairs
+from crucial.kernels.elementary import exp, expm1, log
+from crucial.kernels.sums import exact_dot, exact_sum
+from crucial.model.weak import Tree
+from crucial.types import Floats
 
-__all__ = [
-    "AFAR",
-    "STEPS",
-    "BoundStep",
-    "Derivatives",
-    "ExactStep",
-    "NumericStep",
-    "Step",
-    "UnitStep",
-    "half_log_ratio",
-    "log_z_along",
-    "newton_root",
-    "smoothed",
-]
+# --- Z along a weak ranker of any scores, and where it is smallest
+
+
+# Beyond this a {0, 1} ranker has no finite optimum: its wrong pairs weigh less than what is 0. Any
+# other ranker may have one, since its margins may be small.
+_FAR = -0.5 * log(SNAP)
+#: A weight that is as good as an infinite one, and leaves margins their digits.
+AFAR = 1e12
+# A step after which nothing weighs anything beside the pairs that a ranker orders worst.
+_INFINITE = 1e200
+# A step after which pairs in the right order, of a margin of 1 at least, weigh nothing.
+_SETTLED = 60.0
+# Moments of scores of a larger range are cut off, see `LabelState`.
+_RANGE = 600.0
+# Slopes of ln Z below this are treated as zero.
+_FLAT = 1e-15
+# Steps of alpha that change Z by less than rounding.
+_CLOSE = 1e-8
+# A function that has all but vanished, and whose tangent still leads further, has no zero.
+_NEAR = 1e-3
+
+#: ``ln Z(alpha)`` with its first and second derivative, as a function.
+Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
+
+
+@runtime_checkable
+class WeighsByValue(Protocol):
+    """A state of rows that move one by one, each by what its own score says."""
+
+    def weights_by_value(self, output: Output, values: Floats) -> Floats:
+        """See `crucial.feedback.classes.BipartiteState`."""
+
+
+def log_z_along(candidate: Candidate, potentials: Potentials) -> Along:
+    """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
+    if isinstance(potentials.pairs, WeighsByValue) and isinstance(candidate.ranker, Tree):
+        values = np.unique(candidate.ranker.values)
+        bad, good = potentials.pairs.weights_by_value(candidate.output, values)
+        return _AlongValues(np.concatenate((values, -values)), np.concatenate((bad, good)))
+    return _AlongPairs(candidate, potentials)
+
+
+class Along(Protocol):
+    """``ln Z(alpha)`` of a weak ranker with its first and second derivative."""
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        """Return them at a weight."""
+
+    def turns(self, sign: float) -> bool:
+        """Return whether a weight of that sign misorders any pair, however light.
+
+        Z has a finite minimum on that side then; else it falls for ever.
+        """
+
+    def left(self, sign: float) -> float:
+        """Return ``ln Z`` of an infinite weight of that sign, which misorders nothing."""
+
+
+class _AlongPairs:
+    """See `Along`; weights are those of a copy of the pairs that is moved."""
+
+    def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
+        self._pairs, self._candidate = exponential_pairs(potentials), candidate
+        self._spare = np.zeros_like(potentials.pi)
+        self._trial: PairState | None = self._pairs.fork()
+        self._start = self._trial.potentials(self._spare)[1]
+        self._reached, self._last = 0.0, (0.0, 0.0)
+        h = candidate.output
+        # (trees do without, so that rows in parts, whose scores are elsewhere, give the same)
+        self._wide = isinstance(h, np.ndarray) and not isinstance(candidate.ranker, Tree)
+        if self._wide:
+            self._begun, self._width = float(np.ptp(self._trial.scores)), float(np.ptp(h))
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        if self._wide and self._begun + abs(alpha) * self._width > _RANGE:
+            found = self._far(alpha)
+        else:
+            found = self._near(alpha)
+        self._last = alpha, found[1]
+        return found
+
+    def _near(self, alpha: float) -> tuple[float, float, float]:
+        if self._trial is None:
+            self._trial, self._reached = self._pairs.fork(), 0.0
+        self._trial.advance(self._candidate.output, alpha - self._reached)
+        self._reached = alpha
+        log_z = self._trial.potentials(self._spare)[1] - self._start
+        mean, square = self._trial.moments(self._candidate.output)
+        return log_z, -mean, max(square - mean * mean, 0.0)
+
+    def _far(self, alpha: float) -> tuple[float, float, float]:
+        """Return the same by the potentials alone, and the secant of the slope."""
+        h = self._candidate.output
+        if not isinstance(self._pairs, WeighsByValue):
+            h = h - np.median(h)  # (most rows near 0: an outlier takes their digits otherwise)
+        trial = self._moved(h, alpha)
+        scale, log_loss = trial.potentials(self._spare)
+        slope, (at, before) = -scale * exact_dot(self._spare[: len(h)], h), self._last
+        bend = (slope - before) / (alpha - at) if alpha != at else 0.0
+        return log_loss - self._start, slope, max(bend, 0.0)
+
+    def _moved(self, output: Output, alpha: float) -> PairState:
+        """Return a copy that made one step. (There may be one copy at a time.)"""
+        self._trial = None
+        trial = self._pairs.fork()
+        trial.advance(output, alpha)
+        return trial
+
+    def _says(self) -> Output:
+        """Return what the candidate says without how much: pairs that it ties stay tied."""
+        h, tree = self._candidate.output, self._candidate.ranker
+        if isinstance(self._pairs, WeighsByValue):
+            return np.asarray(np.sign(h), np.float64)  # (of rows one by one)
+        if not isinstance(tree, Tree):
+            return np.unique(h, return_inverse=True)[1].astype(np.float64)
+        values, places = np.unique(tree.values, return_inverse=True)
+        if isinstance(h, np.ndarray):
+            return np.searchsorted(values, h).astype(np.float64)
+        ranks = tuple(places.astype(np.float64).tolist())
+        return replace(h, ranker=replaced(tree, values=ranks))
+
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
+        # (as one misordered pair costs; beside such steps, pairs that it ties lose their scores)
+        return trial.potentials(self._spare)[1] > 0.5 * _INFINITE
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        trial = self._moved(self._says(), math.copysign(_SETTLED, sign))
+        return trial.potentials(self._spare)[1] - self._start
+
+
+class _AlongValues:
+    """See `Along`: ``ln sum weight e^(alpha move)``; weights sum to 1."""
+
+    def __init__(self, moves: Floats, weights: Floats) -> None:
+        self._moves, self._weights = moves, weights
+
+    def __call__(self, alpha: float) -> tuple[float, float, float]:
+        moves = self._moves
+        with np.errstate(divide="ignore"):
+            logs = log(self._weights) + alpha * moves
+        top = float(logs.max())
+        shares = exp(logs - top)
+        total = exact_sum(shares)
+        slope = exact_dot(shares, moves) / total
+        bend = exact_dot(shares, (moves - slope) ** 2) / total
+        return top + log(total), slope, bend
+
+    def turns(self, sign: float) -> bool:
+        """See `Along`."""
+        return bool((self._moves[self._weights > 0.0] * sign > 0.0).any())
+
+    def left(self, sign: float) -> float:
+        """See `Along`."""
+        return log(exact_sum(self._weights[self._moves == 0.0]) or exp(-_RANGE))
+
+
+def newton_root(
+    slope_at: Callable[[float], tuple[float, float]],
+    tolerance: float = 1e-15,
+    turns: Callable[[float], bool] | None = None,
+) -> float | None:
+    """Return the zero of a rising function; None if there is none.
+
+    Parameters
+    ----------
+    slope_at : function
+        Returns the value and its derivative.
+    tolerance : float
+        The search stops at a smaller step.
+    turns : function, optional
+        Returns whether the function changes its sign at all on the way to an infinite number of
+        that sign. Asked where it has all but vanished, or is far from 0; without it there is no
+        zero then.
+
+    Examples
+    --------
+    >>> round(newton_root(lambda x: (math.exp(x) - 2.0, math.exp(x))), 10)
+    0.6931471806
+
+    A function that comes ever closer to 0 has none:
+
+    >>> newton_root(lambda x: (-math.exp(-4.0 * x), 4.0 * math.exp(-4.0 * x)))
+    """
+    low, high = -math.inf, math.inf
+    alpha = vanished = 0.0
+    known = False  # that there is a zero
+    for _ in range(200):
+        slope, curvature = slope_at(alpha)
+        vanished = vanished or SNAP * abs(slope)
+        if not known and abs(slope) <= vanished and abs(slope) > _NEAR * curvature:
+            if turns is None or not turns(-slope):
+                return None
+            known = True
+        if abs(slope) <= _FLAT:
+            return alpha
+        if slope > 0:
+            high = alpha
+        else:
+            low = alpha
+        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
+        if abs(step) <= tolerance * max(1.0, abs(alpha)):
+            return alpha
+        reach = max(2.0, abs(alpha)) if known else 2.0
+        proposal = alpha + max(-reach, min(reach, step))
+        if not low < proposal < high:
+            proposal = (low + high) / 2
+        if not known and abs(proposal) > _FAR:
+            if turns is None or not turns(proposal):
+                return None
+            known = True
+        if proposal in (low, high):
+            return proposal
+        alpha = proposal
+    return alpha
+
+
+def largest_drop(candidate: Candidate, potentials: Potentials) -> float:
+    """Return ``1 - Z`` at the best weight of a candidate, for scores of any size.
+
+    For a {0, 1} ranker in closed form, ``(sqrt(W+) - sqrt(W-))^2``; otherwise by Newton's method
+    (method 1 of Freund et al. 2003, section 3.2). A ranker whose best weight is infinite leaves
+    the pairs that it ties.
+    """
+    if candidate.output.dtype == np.uint8:
+        weights = exponential_pairs(potentials).binary_weights(candidate.output)
+        right, wrong = (0.0 if one < SNAP else one for one in weights)
+        return (math.sqrt(right) - math.sqrt(wrong)) ** 2
+    along = log_z_along(candidate, potentials)
+    alpha = newton_root(lambda at: along(at)[1:], _CLOSE, along.turns)
+    left = along.left(candidate.slope) if alpha is None else along(alpha)[0]
+    return -expm1(min(left, 0.0))
+
+
+# --- How far to go along a weak ranker: methods 1, 2 and 3 of Freund et al. (2003, section 3.2)
+#
+# A round is *perfect* when the weak ranker misorders nothing (or orders nothing right):
+# its best weight is then infinite. Connamacher et al. (2019, appendix B) show that
+# stopping, a large constant and an infinite weight each break a guarantee; here the
+# weights of right and wrong pairs are smoothed in such a round, and in no other.
 
 
 class Step(StepRule):
@@ -141,3 +376,115 @@ def smoothed(
 
 
 STEPS: dict[str, type[Step]] = {"numeric": NumericStep, "exact": ExactStep, "bound": BoundStep}
+
+
+# --- Steps of one length, for weak rankers that come with the values they ask for
+
+
+class FixedStep(StepRule):
+    """Give every weak ranker the same weight.
+
+    Parameters
+    ----------
+    weight : float
+        1 for a fit of the gradient; 1/2 for LogitBoost's, which fits twice the score.
+    """
+
+    def __init__(self, weight: float = 1.0) -> None:
+        self._weight = weight
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight."""
+        return self._weight
+
+
+# --- Steps for losses that are not sums of exponentials over pairs: the push, the logistic loss
+
+
+# Newton's steps double the digits: after one this small nothing is left to gain.
+_CLOSE_WEIGHTS = 1e-10
+
+
+class ShortBoundStep(BoundStep):
+    """Method 3 for a p-th power: ``ln((1 + r) / (1 - r)) / 2p``.
+
+    With margins m in [-1, 1], ``e^(-alpha m)`` lies under its chord and the p-th power of a
+    chord under the chord of the powers, so that ``F(alpha) / F(0) <= (1-r)/2 e^(p alpha) +
+    (1+r)/2 e^(-p alpha)``: method 3 of Freund et al. (2003) in ``p alpha``. F falls by at
+    least ``sqrt(1 - r^2)``.
+
+    Parameters
+    ----------
+    p : float
+    smoothing, stop_when_perfect : as in `Step`
+    """
+
+    def __init__(self, p: float, smoothing: float, stop_when_perfect: bool = False) -> None:
+        super().__init__(smoothing, stop_when_perfect)
+        self._p = p
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight of the candidate, or None to stop."""
+        alpha = super().__call__(candidate, potentials)
+        return None if alpha is None else alpha / self._p
+
+
+class LineStep(Step):
+    """The minimum of the loss along the weak ranker, by formula or by Newton's method."""
+
+    needs = ("line",)
+
+    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight of the candidate, or None to stop."""
+        if candidate.output.dtype != np.uint8:
+            return self._real(candidate, potentials)
+        line = cast(OwnLossState, potentials.pairs).line(candidate.output)
+        right, wrong = line.weights()
+        alpha: float | None = None
+        if right >= SNAP and wrong >= SNAP:
+            alpha = line.closed_form()
+            if alpha is None:
+                alpha = newton_root(line, _CLOSE_WEIGHTS, lambda _: True)  # (pairs of either sign)
+        if alpha is None or not math.isfinite(alpha):
+            ratio = half_log_ratio(right, wrong, self.smoothing)
+            return None if ratio is None else line.reach * ratio
+        return alpha
+
+    def _real(self, candidate: Candidate, potentials: Potentials) -> float | None:
+        """Return the weight of a ranker of any scores that span at most 1.
+
+        Where the minimum is at infinity, the weight is that of method 3, which lowers the loss too.
+        """
+        state = cast(OwnLossState, potentials.pairs)
+        output = candidate.output
+        alpha = newton_root(
+            _Secants(state, output), _CLOSE_WEIGHTS, lambda sign: state.turns(output, sign)
+        )
+        if alpha is not None:
+            return alpha
+        if self.smoothing == 0.0:
+            return None
+        ratio = BoundStep(self.smoothing)(candidate, potentials)
+        return None if ratio is None else state.reach * ratio
+
+
+class _Secants:
+    """The slope of a loss along a weak ranker of any scores; its own slope is that of a secant.
+
+    Parameters
+    ----------
+    state : OwnLossState
+    output : array
+    """
+
+    def __init__(self, state: OwnLossState, output: Floats) -> None:
+        self._state, self._output = state, output
+        self._last: tuple[float, float] | None = None
+
+    def __call__(self, alpha: float) -> tuple[float, float]:
+        slope = self._state.slope_along(self._output, alpha)
+        bend = abs(slope)  # (a first step of 1)
+        if self._last is not None and alpha != self._last[0]:
+            bend = (slope - self._last[1]) / (alpha - self._last[0])
+        self._last = alpha, slope
+        return slope, max(bend, 0.0)

@@ -1,20 +1,24 @@
-"""The trace of a fit: one entry per round."""
+"""The trace of a fit: one entry per round, shown as progress and written to a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
+from crucial.data.files import atomic_write, open_bytes
+from crucial.errors import FileError
 from crucial.kernels.elementary import exp
-from crucial.model.weak import WeakRankerLike
+from crucial.model.weak import Tree, WeakRankerLike
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.types import Floats
-from crucial.wording import counted
+from crucial.progress import progress_bar
+from crucial.types import Floats, PathLike
+from crucial.wording import counted, printable
 
-__all__ = ["BoundTerms", "Round", "Trace"]
+# --- The trace of a fit: one entry per round
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,179 @@ def _value(entry: Round, name: str) -> float:
             return named[name]
     value: float = getattr(entry, name)
     return value
+
+
+# --- Write the trace of a fit to a file of tab-separated columns, and read it back
+
+
+def write_trace(path: PathLike, trace: Trace, feature_names: Sequence[str] | None = None) -> None:
+    """Write one line per round, tab separated, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+    trace : Trace
+    feature_names : sequence of str, optional
+        Names to write in place of the features' numbers.
+    """
+    columns = trace.to_dict()
+    rankers = columns.pop("ranker")
+    columns["feature"] = [", ".join(_features(one, feature_names)) for one in rankers]
+    columns["threshold"] = [getattr(one, "threshold", "") for one in rankers]
+    lines = ["\t".join(columns)]
+    lines += ["\t".join(_cell(cell) for cell in row) for row in zip(*columns.values())]
+    with atomic_write(path) as file:
+        file.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def _features(ranker: object, names: Sequence[str] | None) -> list[str]:
+    """Return the names, or the numbers, of the features of a weak ranker."""
+    one = getattr(ranker, "feature", None)
+    numbers = sorted(set(ranker.features)) if isinstance(ranker, Tree) else [one]
+    return [str(f if names is None else names[f]) for f in numbers if f is not None]
+
+
+def _cell(value: object) -> str:
+    return printable(" ".join(str(value).split()), limit=4000)
+
+
+def read_trace(path: PathLike) -> dict[str, list[str]]:
+    """Read the columns of a trace that `write_trace` wrote, as text.
+
+    Raises
+    ------
+    FileError
+        The file is not such a table; the error names the line.
+    """
+    with open_bytes(path) as source:
+        lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in source.lines()]
+    heads = lines[0].split("\t") if lines else []
+    if "round" not in heads or len(set(heads)) != len(heads):
+        raise FileError(
+            path, "this is not a trace: its first line must name columns, 'round' among them.", 1
+        )
+    columns: dict[str, list[str]] = {head: [] for head in heads}
+    for number, line in enumerate(lines[1:], 2):
+        cells = line.split("\t")
+        if len(cells) != len(heads):
+            raise FileError(path, f"expected {len(heads)} cells, got {len(cells)}.", number)
+        for head, cell in zip(heads, cells):
+            columns[head].append(cell)
+    for name in ("round", "loss"):
+        for number, cell in enumerate(columns.get(name, []), 2):
+            try:
+                float(cell)
+            except ValueError:
+                raise FileError(path, f"{name!r} must be a number, got {cell!r}.", number) from None
+    return columns
+
+
+# --- What follows a fit round by round: the progress bar, and functions of the user
+
+
+#: Why a run ended that a callback stopped, as the trace has it.
+STOPPED = "stopped by a callback"
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRound:
+    """A round that is done, as callbacks get it.
+
+    Attributes
+    ----------
+    number : int
+        Of this round, from 1.
+    n_rounds : int
+        Rounds at most.
+    entry : Round
+        Weak ranker, weight, loss, and the measures on the eval set.
+    trace : Trace
+        All rounds so far.
+    """
+
+    number: int
+    n_rounds: int
+    entry: Round
+    trace: Trace
+
+    @property
+    def loss(self) -> float:
+        """The training loss after the round."""
+        return self.entry.loss
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Values on the eval set after the round, by name; empty without an eval set."""
+        return dict(self.entry.measures)
+
+
+#: A function of the user, called after every round; True ends the training.
+Callback: TypeAlias = Callable[[FinishedRound], object]
+#: What the loops call after every round: takes the number of rounds done and the trace, and
+#: returns whether to stop.
+Progress: TypeAlias = Callable[[int, Trace], bool]
+
+
+@contextmanager
+def show_rounds(
+    rounds: int, verbose: int, more: Callable[[], str] | None = None
+) -> Iterator[Progress | None]:
+    """Show the rounds done and the last loss; yields the function to call after each round.
+
+    None is yielded if nobody would see it; see `progress_bar` for what is shown where.
+
+    Parameters
+    ----------
+    more : function, optional
+        Returns what else is shown after each round.
+    """
+    with progress_bar("boosting", rounds, wanted=bool(verbose), verbose=verbose) as show:
+        if show is None:
+            yield None
+            return
+
+        def after_round(done: int, trace: Trace) -> bool:
+            last = trace[-1]
+            values = {"loss": last.loss, **last.measures}
+            notes = [f"{name} {value:.4f}" for name, value in values.items()]
+            show(done, "  ".join(notes if more is None else [*notes, more()]))
+            return False
+
+        yield after_round
+
+
+def with_callbacks(
+    progress: Progress | None,
+    rounds: int,
+    callbacks: Callback | Sequence[Callback] | None,
+    *,
+    replayed: int = 0,
+) -> Progress | None:
+    """Return a function that shows progress, then calls the callbacks, and returns whether to stop.
+
+    Parameters
+    ----------
+    progress : function, or None
+        Shows the progress.
+    rounds : int
+        Rounds at most.
+    callbacks : function, sequence of functions, or None
+        Each is called with a `FinishedRound`; one that returns True ends the run.
+    replayed : int
+        First rounds, which an earlier fit has made: callbacks are not called for them.
+    """
+    every = [callbacks] if callable(callbacks) else list(callbacks or ())
+    if not every:
+        return progress
+
+    def after_round(done: int, trace: Trace) -> bool:
+        if progress is not None:
+            progress(done, trace)
+        if done <= replayed:
+            return False
+        finished = FinishedRound(done, rounds, trace[-1], trace)
+        answers = [callback(finished) for callback in every]  # (all are called)
+        # (NumPy's True too, as comparisons of its numbers return it; no other number stops)
+        return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
+
+    return after_round

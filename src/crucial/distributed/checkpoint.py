@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.trace import Progress, Round, Trace
 from crucial.distributed.checkpoint_file import shaping_parameters, write_rounds
 from crucial.errors import (
     Argument,

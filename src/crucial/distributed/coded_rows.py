@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from crucial.boosting.stump_search import StumpGrid
+from crucial.boosting.trees import tree_output
 from crucial.data.bins import Bins
 from crucial.errors import ParameterError
 from crucial.feedback.base import Output
 from crucial.model.weak import Presence, Stump, Tree, WeakRankerLike
-from crucial.weak.stump_grid import StumpGrid
-from crucial.weak.trees import tree_output
 
 __all__ = ["CodedRows"]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.parts import Objective
 from crucial.distributed.messages import Setup
 from crucial.distributed.own_losses import PartedLogistic
 from crucial.distributed.part_facts import RowFacts
@@ -14,9 +16,6 @@ from crucial.errors import DataError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.feedback.base import Feedback, Potentials, finite_total
 from crucial.feedback.labels import PairMass
-from crucial.objectives.base import Objective
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.logistic import LogisticLoss
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]

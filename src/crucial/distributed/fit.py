@@ -9,8 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from crucial.boosting.progress import Progress, show_rounds, with_callbacks
-from crucial.boosting.trace import Round
+from crucial.boosting.trace import Progress, Round, show_rounds, with_callbacks
 from crucial.data.instances import Encodings
 from crucial.distributed.feedback import PartedFeedback
 from crucial.distributed.messages import PartSurvey

@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from crucial.boosting.pair_losses import LogisticTotals, ScoreReach
+from crucial.boosting.parts import Objective
+from crucial.boosting.row_losses import LossTotals
 from crucial.distributed.part_watch import EvalFacts, Tallies
 from crucial.feedback.labels import Peaks, QueryTotals
 from crucial.kernels.runtime import Counts
 from crucial.kernels.sums import ExactSum
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.base import Objective
-from crucial.objectives.logistic import LogisticTotals, ScoreReach
-from crucial.objectives.row_losses import LossTotals
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [

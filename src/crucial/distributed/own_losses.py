@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from crucial.boosting.pair_losses import LogisticTotals, ScoreReach
 from crucial.distributed.messages import Question, RoundAnswer, Totals
 from crucial.distributed.state import PartedState
-from crucial.objectives.logistic import LogisticTotals, ScoreReach
 
 __all__ = ["PartedLogistic"]
 

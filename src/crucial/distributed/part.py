@@ -8,13 +8,13 @@ from typing import cast
 
 import numpy as np
 
+from crucial.boosting.pair_losses import LabelLogistic
 from crucial.distributed.messages import Move, Numbers, Question, RoundAnswer, Totals
 from crucial.distributed.part_sums import PartState, PartSums
 from crucial.distributed.replay import Call, needed_calls
 from crucial.feedback.base import draw_share
 from crucial.feedback.labels import LabelState
 from crucial.kernels.runtime import part_of
-from crucial.objectives.logistic import LabelLogistic
 from crucial.types import Ints
 
 __all__ = ["Part"]

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from crucial.boosting.pair_losses import LabelLogistic, ScoreReach
 from crucial.distributed.coded_rows import CodedRows
 from crucial.distributed.messages import (
     Exact,
@@ -37,7 +38,6 @@ from crucial.kernels.stumps import StumpSums
 from crucial.kernels.sums import to_fixed
 from crucial.kernels.trees import summable
 from crucial.model.weak import WeakRankerLike
-from crucial.objectives.logistic import LabelLogistic, ScoreReach
 from crucial.types import Bools, Floats, Ints
 
 __all__ = ["PartState", "PartSums"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.trees import RowDraws, drawn_rows
 from crucial.data.bins import Bins
 from crucial.distributed.messages import Exact
 from crucial.kernels.trees import SplitSearch
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.row_draws import RowDraws, drawn_rows
 
 __all__ = [
     "BinWeights",
@@ -96,7 +96,7 @@ class SplitOrder:
     leaf : int
         Number of the leaf, 0 for the root.
     feature, place : int
-        As in `crucial.weak.tree_growth.GrownTree`.
+        As in `crucial.boosting.tree_growth.GrownTree`.
     children : (int, int)
         Numbers that the children get.
     adds_up : int
@@ -115,7 +115,7 @@ class SplitOrder:
 
 @dataclass(frozen=True)
 class RowDraw:
-    """Which rows to draw for a tree; see `crucial.weak.row_draws`.
+    """Which rows to draw for a tree; see `crucial.boosting.trees`.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from crucial.boosting.progress import Progress, show_rounds
+from crucial.boosting.trace import Progress, show_rounds
 from crucial.distributed.dask_parts import DaskParts
 from crucial.wording import counted
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from crucial.boosting.parts import WeakLearner
+from crucial.boosting.stumps import StumpLearner
+from crucial.boosting.trees import TreeLearner, UnitTreeLearner
 from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
 from crucial.distributed.trees import PartedTrees, PartedUnitTrees
@@ -11,10 +14,6 @@ from crucial.errors import ParameterError, in_short
 from crucial.estimators.gradient import GradientRanker
 from crucial.estimators.rankboost import RankBoost
 from crucial.kernels.runtime import Counts
-from crucial.weak.base import WeakLearner
-from crucial.weak.stumps import StumpLearner
-from crucial.weak.trees import TreeLearner
-from crucial.weak.unit_trees import UnitTreeLearner
 
 __all__ = ["check_reach", "parted_learner"]
 

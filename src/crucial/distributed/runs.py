@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crucial.boosting.feature_pairs import best_pairs
-from crucial.boosting.loop import Ensemble, boost
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round
+from crucial.boosting.loop import Ensemble, best_pairs, boost
+from crucial.boosting.parts import TrainingRows
+from crucial.boosting.trace import Progress, Round
+from crucial.boosting.trees import TreeLearner
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import CodedTable, Instances
@@ -21,8 +21,6 @@ from crucial.distributed.watch import PartedWatch
 from crucial.estimators.boosted import BoostedRanker
 from crucial.kernels.runtime import count_threads
 from crucial.types import Bools
-from crucial.weak.base import TrainingRows
-from crucial.weak.trees import TreeLearner
 
 __all__ = ["Head", "boost_parted"]
 

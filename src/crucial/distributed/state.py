@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from crucial.boosting.row_losses import LossTotals
 from crucial.distributed.messages import Exact, Move, Question, RoundAnswer, Totals
 from crucial.distributed.parts import Parts
 from crucial.distributed.watch import PartedWatch
@@ -16,7 +17,6 @@ from crucial.feedback.base import Output, whole_of
 from crucial.feedback.labels import QueryTotals, wrong_unit_of
 from crucial.kernels.sums import round_unit, unit_for
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.objectives.row_losses import LossTotals
 from crucial.types import Floats, Ints
 
 __all__ = [

@@ -7,6 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows
+from crucial.boosting.stump_search import DropSearch, StumpGrid
+from crucial.boosting.stumps import StumpLearner
 from crucial.data.bins import Bins
 from crucial.distributed.messages import places_of
 from crucial.distributed.state import PartedPairs, PartedState, RankerOutput, as_output
@@ -14,10 +17,6 @@ from crucial.feedback.base import Output, Potentials
 from crucial.kernels.runtime import Counts, part_of
 from crucial.kernels.stumps import StumpSums
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows
-from crucial.weak.drops import DropSearch
-from crucial.weak.stump_grid import StumpGrid
-from crucial.weak.stumps import StumpLearner
 
 __all__ = ["PartedStumps"]
 

@@ -10,6 +10,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.parts import Candidate
+from crucial.boosting.tree_growth import GrownTree
+from crucial.boosting.trees import TreeLearner, UnitTreeLearner
 from crucial.data.bins import Bins
 from crucial.distributed.part_tree import DrawnRows, LeafSums, RowDraw, SplitOrder
 from crucial.distributed.parts import Parts
@@ -20,10 +23,6 @@ from crucial.kernels.sums import exact_dot
 from crucial.kernels.trees import FeatureBlocks, LeafPlan, SplitSearch
 from crucial.model.weak import Tree
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.base import Candidate
-from crucial.weak.tree_growth import GrownTree
-from crucial.weak.trees import TreeLearner
-from crucial.weak.unit_trees import UnitTreeLearner
 
 __all__ = ["PartedTrees", "PartedUnitTrees"]
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.pair_losses import ClassificationLoss
+from crucial.boosting.parts import StepRule, WeakLearner
 from crucial.boosting.smooth_margin import SmoothClassMarginStep
 from crucial.boosting.steps import ExactStep, NumericStep
+from crucial.boosting.stumps import VoteLearner
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.estimators.boosted import Algorithm
@@ -17,10 +20,7 @@ from crucial.estimators.warn import warn_caller
 from crucial.estimators.weak_rankers import StumpsOrTrees
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
-from crucial.objectives.classification import ClassificationLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule, WeakLearner
-from crucial.weak.votes import VoteLearner
 
 __all__ = ["AdaBoostRanker"]
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.feature_pairs import best_pairs
-from crucial.boosting.loop import Ensemble, boost
-from crucial.boosting.progress import Progress, show_rounds, with_callbacks
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.loop import Ensemble, best_pairs, boost
+from crucial.boosting.parts import Constraints, Objective, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.trace import Progress, Round, Trace, show_rounds, with_callbacks
+from crucial.boosting.trees import TreeLearner
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
@@ -26,7 +26,6 @@ from crucial.feedback.labels import QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
 from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker, scores_of_rows
-from crucial.objectives.base import Objective
 from crucial.parameters import (
     at_least,
     between,
@@ -38,8 +37,6 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.types import Floats, TableLike, VectorLike
-from crucial.weak.base import Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.trees import TreeLearner
 
 __all__ = ["Algorithm", "BoostedRanker"]
 

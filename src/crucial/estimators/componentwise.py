@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial.boosting.fixed_steps import FixedStep
 from crucial.boosting.least_squares import boost_squares
 from crucial.boosting.loop import Ensemble, boost
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.parts import Constraints, Objective, TrainingRows
+from crucial.boosting.steps import FixedStep
+from crucial.boosting.trace import Progress, Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import check_values
 from crucial.data.instances import Instances
@@ -25,11 +25,9 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight
 from crucial.kernels.elementary import exp, logaddexp
 from crucial.model.weak import ScaledFeature
-from crucial.objectives.base import Objective
 from crucial.objectives.regression import RegressionLoss, SurrogateLoss, labelled_rows, query_means
 from crucial.parameters import between, fixed, flag, one_of, parameter, with_parameters
 from crucial.types import Floats
-from crucial.weak.base import Constraints, TrainingRows
 from crucial.weak.lines import LineLearner
 
 __all__ = ["ComponentwiseBoost"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from crucial.boosting.diff_rank import DiffRankStep
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.pair_losses import ExponentialLoss
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.estimators.base import RankingInput
@@ -17,7 +18,6 @@ from crucial.estimators.shared import RandomState
 from crucial.estimators.warn import warn_ignored
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback, QueryWeight, TopFeedback
-from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import (
     at_least,
     between,

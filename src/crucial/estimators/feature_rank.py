@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from crucial.boosting.feature_rank import RankAddition, RankAdditionSteps
-from crucial.boosting.progress import show_rounds, with_callbacks
-from crucial.boosting.trace import Trace
+from crucial.boosting.parts import TrainingRows
+from crucial.boosting.trace import Trace, show_rounds, with_callbacks
 from crucial.data.instances import Instances
 from crucial.errors import NoProgressWarning
 from crucial.estimators.base import RankingInput
@@ -26,7 +26,6 @@ from crucial.measures.names import Measures
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.parameters import one_of, parameter, with_parameters
 from crucial.types import VectorLike
-from crucial.weak.base import TrainingRows
 from crucial.weak.quasi_knn import FeatureRankings, RankedQueries
 
 __all__ = ["BLFeatureRank", "FeatureRank"]

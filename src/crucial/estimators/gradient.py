@@ -5,6 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.parts import Objective, StepRule
+from crucial.boosting.row_losses import (
+    LAMBDA_MEASURES,
+    CustomLoss,
+    LambdaLoss,
+    QuerySquares,
+    SoftmaxLoss,
+    XENDCGLoss,
+    YetiLoss,
+)
 from crucial.boosting.steps import NumericStep, UnitStep
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import Algorithm
@@ -12,12 +23,6 @@ from crucial.estimators.gradient_trees import GradientTrees
 from crucial.estimators.shared import RandomState
 from crucial.estimators.stumps import MonotoneRanker
 from crucial.feedback.base import Feedback
-from crucial.objectives.base import Objective
-from crucial.objectives.custom import CustomLoss
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.logistic import LogisticLoss
-from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
-from crucial.objectives.top_pairs import LAMBDA_MEASURES, LambdaLoss, YetiLoss
 from crucial.parameters import (
     above,
     at_least,
@@ -32,7 +37,6 @@ from crucial.parameters import (
     parameters_of,
     with_parameters,
 )
-from crucial.weak.base import StepRule
 
 __all__ = ["GradientRanker"]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from crucial.boosting.tree_growth import TreeLimits
+from crucial.boosting.trees import Sampling, TreeLearner
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.shared import Binned, Seeded
@@ -18,8 +20,6 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.types import Floats
-from crucial.weak.tree_growth import TreeLimits
-from crucial.weak.trees import Sampling, TreeLearner
 
 __all__ = ["GradientTrees", "Trees"]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from crucial.boosting.line_steps import LineStep
-from crucial.boosting.steps import BoundStep
+from crucial.boosting.pair_losses import LogisticLoss
+from crucial.boosting.steps import BoundStep, LineStep
 from crucial.estimators.boosted import Algorithm
 from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
-from crucial.objectives.logistic import LogisticLoss
 from crucial.parameters import one_of, parameter, with_parameters
 
 __all__ = ["LogisticRanker"]

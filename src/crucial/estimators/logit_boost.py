@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.fixed_steps import FixedStep
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.steps import FixedStep
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError

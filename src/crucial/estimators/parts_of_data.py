@@ -9,6 +9,7 @@ import numpy as np
 
 from crucial.boosting.bags import BagWatch
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.parts import TrainingRows
 from crucial.boosting.trace import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins
@@ -27,7 +28,6 @@ from crucial.estimators.runs import (
 from crucial.feedback.labels import QueryWeight, weighing_rows
 from crucial.kernels.runtime import count_threads
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.base import TrainingRows
 
 if TYPE_CHECKING:
     from crucial.estimators.resampling import Resampled

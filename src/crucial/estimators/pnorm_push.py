@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from crucial.boosting.line_steps import LineStep, ShortBoundStep
-from crucial.boosting.steps import STEPS
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.parts import StepRule
+from crucial.boosting.push import PNormLoss
+from crucial.boosting.steps import STEPS, LineStep, ShortBoundStep
 from crucial.estimators.boosted import Algorithm
 from crucial.estimators.stumps import StumpRanker
 from crucial.feedback.base import Feedback
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.push import PNormLoss
 from crucial.parameters import between, one_of, parameter, with_parameters
-from crucial.weak.base import StepRule
 
 __all__ = ["MAX_P", "PNormPush"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crucial.boosting.pair_losses import ExponentialLoss
 from crucial.boosting.steps import STEPS
 from crucial.errors import ParameterError
 from crucial.estimators.boosted import Algorithm
@@ -11,7 +12,6 @@ from crucial.estimators.presets import PRESETS
 from crucial.estimators.stumps import StumpRanker
 from crucial.estimators.weak_rankers import WeakRankers
 from crucial.feedback.base import Feedback
-from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import lookup, one_of, parameter, with_parameters
 
 __all__ = ["RankBoost"]

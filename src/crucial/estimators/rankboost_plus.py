@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.parts import TrainingRows
 from crucial.boosting.plus.algorithm import PlusRules, boost_plus
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round
+from crucial.boosting.trace import Progress, Round
 from crucial.boosting.watch import Watch
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.shared import RandomState, Stumps
 from crucial.feedback.base import Feedback
 from crucial.kernels.runtime import one_blas_thread
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
-from crucial.weak.base import TrainingRows
 
 __all__ = ["RankBoostPlus"]
 

@@ -9,8 +9,8 @@ from typing import Self
 
 from crucial.boosting.fold_curves import FoldCurves
 from crucial.boosting.loop import Ensemble
-from crucial.boosting.progress import Progress, with_callbacks
-from crucial.boosting.trace import Round
+from crucial.boosting.parts import TrainingRows
+from crucial.boosting.trace import Progress, Round, with_callbacks
 from crucial.boosting.watch import Watch
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
@@ -24,7 +24,6 @@ from crucial.estimators.warm_start import WarmStart
 from crucial.feedback.base import Feedback
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, int_between, none_or, parameter, with_parameters
-from crucial.weak.base import TrainingRows
 from crucial.wording import counted
 
 __all__ = ["Resampled"]

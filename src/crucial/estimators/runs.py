@@ -12,8 +12,7 @@ import numpy as np
 from crucial.boosting.bags import averaged
 from crucial.boosting.fold_curves import FoldCurves
 from crucial.boosting.loop import Ensemble
-from crucial.boosting.progress import Progress
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.trace import Progress, Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.errors import DataError
 from crucial.types import Ints

@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
-from crucial.boosting.progress import Callback
+from crucial.boosting.stumps import StumpLearner
+from crucial.boosting.trace import Callback
 from crucial.parameters import (
     Rule,
     at_least,
@@ -22,7 +23,6 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.weak.stumps import StumpLearner
 
 __all__ = ["ANY_NUMBER", "Binned", "Followed", "RandomState", "Seeded", "Stumps", "Verbose"]
 
@@ -85,7 +85,7 @@ class Followed(Verbose):
 
     callbacks: Callback | Sequence[Callback] | None = parameter(
         none_or(_CALLBACKS),
-        "Called after every round with a `crucial.boosting.progress.FinishedRound`: number, loss, "
+        "Called after every round with a `crucial.boosting.trace.FinishedRound`: number, loss, "
         "measures on the eval set, trace. The training ends after a round for which one returns "
         "True. With validation_folds, only the run on all data is followed.",
         default=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.pair_losses import ExponentialLoss
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
@@ -13,7 +14,6 @@ from crucial.estimators.stumps import StumpRanker
 from crucial.estimators.warn import warn_caller
 from crucial.estimators.weak_rankers import WeakRankers
 from crucial.feedback.base import Feedback
-from crucial.objectives.exponential import ExponentialLoss
 from crucial.parameters import fixed, one_of, parameter, with_parameters
 
 __all__ = ["SmoothMarginRanker", "first_separable"]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.parts import Constraints
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.estimators.boosted import BoostedRanker
 from crucial.estimators.weak_rankers import StumpsOrTrees
 from crucial.parameters import anything, one_of, parameter, refuse, with_parameters
-from crucial.weak.base import Constraints
 
 __all__ = ["MonotoneRanker", "StumpRanker", "monotone_signs"]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from crucial.boosting.other_learners import CheckedLearner, ColumnLearner, FeatureLearner
+from crucial.boosting.parts import WeakLearner, check_methods
+from crucial.boosting.trees import TreeLearner, UnitTreeLearner
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
 from crucial.estimators.gradient_trees import Trees
@@ -19,11 +22,6 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.types import Floats
-from crucial.weak.base import WeakLearner, check_methods
-from crucial.weak.checked import CheckedLearner
-from crucial.weak.features import ColumnLearner, FeatureLearner
-from crucial.weak.trees import TreeLearner
-from crucial.weak.unit_trees import UnitTreeLearner
 
 __all__ = ["TREES", "StumpsOrTrees", "WeakRankers"]
 

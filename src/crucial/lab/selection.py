@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from crucial.boosting.stump_search import TIE
 from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
@@ -41,7 +42,6 @@ from crucial.parameters import (
 from crucial.progress import progress_bar
 from crucial.results import Axes, Frame, as_frame, feature_name, listed, new_axes, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
-from crucial.weak.choose import TIE
 from crucial.wording import counted
 
 __all__ = [

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from crucial.boosting.stump_search import NOISE
 from crucial.feedback.base import smoothing_of
 from crucial.kernels.elementary import exp, log
 from crucial.label_ranking.losses import LabelObjective, TwoClassLoss
 from crucial.label_ranking.model import LabelStump
 from crucial.label_ranking.stumps import LabelStumpSearch, PartedRows
 from crucial.types import Floats
-from crucial.weak.choose import NOISE
 
 __all__ = ["LabelEnsemble", "LabelRound", "boost_labels"]
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.boosting.stump_search import SNAP, first_best
 from crucial.data.bins import Bins
 from crucial.kernels.stumps import LabelSums
 from crucial.types import Floats, Ints
-from crucial.weak.choose import first_best
-from crucial.weak.drops import SNAP
 
 __all__ = ["LabelStumpSearch", "PartedRows"]
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from crucial.boosting.stump_search import TIE, first_largest
 from crucial.feedback.layout import Layout
 from crucial.kernels.elementary import column_sums, dot
 from crucial.linear.design import Matrix
 from crucial.types import Floats
-from crucial.weak.choose import TIE, first_largest
 
 __all__ = ["AddedFeature", "CosineLists", "add_features"]
 

@@ -16,13 +16,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from crucial.boosting.stump_search import first_largest
 from crucial.kernels.elementary import dot
 from crucial.linear.design import Matrix
 from crucial.linear.l1 import BoundedLoss, SparseMinimum
 from crucial.linear.newton_steps import conjugate_gradients, lowest_along
 from crucial.linear.spaces import FeatureSpace
 from crucial.types import Floats
-from crucial.weak.choose import first_largest
 
 __all__ = ["Steps", "frank_wolfe"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from crucial.boosting.parts import Objective
 from crucial.feedback.base import Feedback, Output, Potentials, draw_share, padded
 from crucial.kernels.elementary import exp, logaddexp
 from crucial.kernels.sums import exact_sum
-from crucial.objectives.base import Objective
 from crucial.objectives.regression import log_of, logit_loss
 from crucial.types import Floats
 

@@ -13,13 +13,13 @@ from typing import cast
 
 import numpy as np
 
+from crucial.boosting.parts import Objective
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Output, Potentials
 from crucial.feedback.layout import LabelledRows
 from crucial.feedback.query_means import QueryMeans
 from crucial.kernels.elementary import exp, log, log1p, logaddexp
 from crucial.kernels.pairs import SurrogateSums
-from crucial.objectives.base import Objective
 from crucial.types import Bools, Floats
 
 __all__ = [

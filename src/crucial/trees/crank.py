@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.stump_search import TIE
 from crucial.kernels.elementary import dot
 from crucial.measures.pairs import threshold_sums
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, Sides
 from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import TIE
 
 __all__ = ["MedianTask", "PairGains", "above_median", "held_out_gains"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.stump_search import NOISE, TIE
 from crucial.trees.scan import NodeRows
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import NOISE, TIE
 
 __all__ = ["Cut", "TwoLevels", "best_two_levels"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.boosting.stump_search import worst_tied
 from crucial.trees.grow import Node
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import worst_tied
 
 __all__ = [
     "Pruning",

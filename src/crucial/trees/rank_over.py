@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from crucial.boosting.stump_search import TIE, worst_tied
 from crucial.data.instances import Instances
 from crucial.model.tree_table import Router, TestRow, TreeTable
 from crucial.trees.scan import NodeRows, NodeTest
 from crucial.types import Bools, Bytes, Floats, Ints
-from crucial.weak.choose import TIE, worst_tied
 
 __all__ = [
     "HalfLines",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.stump_search import NOISE, worst_tied
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.trees import SplitSums
 from crucial.model.tree_table import OUTSIDE, Router
 from crucial.types import Bools, Bytes, Floats, Ints
-from crucial.weak.choose import NOISE, worst_tied
 
 __all__ = ["CellSplits", "NodeCells", "NodeRows", "NodeTest", "Sides"]
 

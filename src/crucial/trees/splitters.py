@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.stump_search import NOISE
 from crucial.data.instances import Instances
 from crucial.kernels.elementary import dot
 from crucial.trees.exact import Cut, best_two_levels
 from crucial.trees.scan import NodeCells, NodeRows, NodeTest, Sides
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import NOISE
 
 __all__ = ["ClassifierSplitter", "NodeSplit", "Splitter", "StumpSplitter", "TreeSplitter"]
 

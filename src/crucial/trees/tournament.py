@@ -7,12 +7,12 @@ from math import factorial
 
 import numpy as np
 
+from crucial.boosting.stump_search import NOISE, worst_tied
 from crucial.measures.pairs import volume_of_counts
 from crucial.trees.grow import Node
 from crucial.trees.scan import NodeCells, Sides
 from crucial.trees.splitters import NodeSplit, Splitter
 from crucial.types import Bytes, Floats
-from crucial.weak.choose import NOISE, worst_tied
 
 __all__ = ["TournamentTask", "class_pairs"]
 

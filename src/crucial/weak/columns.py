@@ -8,12 +8,12 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.sparse import diags_array
 
+from crucial.boosting.parts import TrainingRows
 from crucial.data.instances import Instances
 from crucial.feedback.query_means import QueryMeans
 from crucial.kernels.elementary import matrix_product, row_sums
 from crucial.model.weak import ScaledFeature
 from crucial.types import Floats, Ints, Reals
-from crucial.weak.base import TrainingRows
 
 __all__ = ["UnitColumns"]
 

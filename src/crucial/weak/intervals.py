@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from crucial.boosting.stump_search import TIE
 from crucial.errors import ParameterError
 from crucial.feedback.base import power_of_two_scale
 from crucial.kernels.predict import interval_sums, run_starts
 from crucial.types import Bools, Floats, Ints
-from crucial.weak.choose import TIE
 
 __all__ = ["CENTRES", "centres_of", "interval_codes"]
 

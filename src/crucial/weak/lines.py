@@ -7,14 +7,14 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.stump_search import first_best
 from crucial.data.bins import Bins
 from crucial.feedback.base import Potentials
 from crucial.feedback.query_means import QueryMeans
 from crucial.kernels.runtime import is_small, run_all
 from crucial.model.weak import Affine, ScaledFeature
 from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.choose import first_best
 from crucial.weak.columns import UnitColumns
 
 __all__ = ["LineLearner", "fitted_line"]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.stump_search import NOISE
 from crucial.data.bins import Bins, Cutter, over_features
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import dot
 from crucial.model.weak import QuasiKNN, Regions, middle_positions
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.choose import NOISE
 from crucial.weak.intervals import centres_of, interval_codes
 from crucial.weak.whole_weights import whole_weights
 

@@ -6,16 +6,15 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.sparse_stumps import slopes_by_rows, sparse_row_sums
+from crucial.boosting.stump_search import StumpGrid, first_best, worst_tied
 from crucial.data.bins import Bins
 from crucial.feedback.base import Potentials
 from crucial.kernels.stumps import StoredSums, StumpSums
 from crucial.kernels.sums import exact_dot, exact_sum, to_fixed, unit_for
 from crucial.model.weak import Affine, Presence, Stump, WeakRankerLike
 from crucial.types import Floats, Ints
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.choose import first_best, worst_tied
-from crucial.weak.stored_search import slopes_by_rows, sparse_row_sums
-from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["RegressionStumps"]
 

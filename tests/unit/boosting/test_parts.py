@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 
 from crucial import Instances, LabelFeedback, RankBoost
-from crucial.boosting.line_steps import LineStep
 from crucial.boosting.loop import boost
-from crucial.boosting.steps import BoundStep, NumericStep
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.parts import Candidate, Objective, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.steps import BoundStep, LineStep, NumericStep
+from crucial.boosting.stumps import StumpLearner, VoteLearner
 from crucial.data.groups import Groups
 from crucial.errors import ParameterError
-from crucial.objectives.base import Objective
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.logistic import LogisticLoss
-from crucial.weak.base import Candidate, StepRule, TrainingRows, WeakLearner
-from crucial.weak.stumps import StumpLearner
-from crucial.weak.votes import VoteLearner
 
 X = np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
 Y = [1, 1, 0, 1, 0]
@@ -86,7 +82,7 @@ class OnlyBegins:
         (
             {"learner": OnlyProposes()},
             "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define "
-            ".* or derive the class from crucial.weak.base.WeakLearner",
+            ".* or derive the class from crucial.boosting.parts.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*objectives.base.Obj"),
         ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*base.StepRule"),

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from crucial import Groups, LabelFeedback, RankBoost
+from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.parts import Candidate
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import BoundStep, NumericStep, half_log_ratio, newton_root, smoothed
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
 from crucial.model.weak import ScaledFeature, Tree
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.weak.base import Candidate
 
 
 def test_only_a_perfect_round_is_smoothed():

@@ -20,7 +20,7 @@ import pytest
 import crucial.data.files
 from crucial import RankBoost
 from crucial.apps.preferences.journal import Journal
-from crucial.boosting.trace_file import write_trace
+from crucial.boosting.trace import write_trace
 from crucial.data.dataset import Dataset
 from crucial.distributed.checkpoint import Checkpoint
 from crucial.distributed.checkpoint_file import read_checkpoint

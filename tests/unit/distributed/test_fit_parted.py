@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from crucial import AdaBoostRanker, GradientRanker, LogisticRanker, RankBoost, RankBoostPlus
+from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
 from crucial.distributed.fit import fit_parted
 from crucial.distributed.fitting import check_ranker
@@ -15,7 +16,6 @@ from crucial.distributed.parts import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime
-from crucial.weak.stumps import StumpLearner
 from naive.cuts import Forgetful, Problem, assert_same
 
 STUMPS = [
@@ -58,7 +58,7 @@ PAIRED = [
 
 @pytest.fixture(autouse=True)
 def short_trials(monkeypatch):
-    monkeypatch.setattr("crucial.boosting.feature_pairs.TRIAL_ROUNDS", 8)
+    monkeypatch.setattr("crucial.boosting.loop.TRIAL_ROUNDS", 8)
 
 
 def _bound_to_a_lock():

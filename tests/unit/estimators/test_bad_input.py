@@ -19,6 +19,7 @@ from crucial import (
     PNormPush,
     RankBoost,
 )
+from crucial.boosting.stumps import StumpLearner
 from crucial.errors import (
     DataError,
     DataTypeError,
@@ -27,7 +28,6 @@ from crucial.errors import (
     NotRankedError,
     ParameterError,
 )
-from crucial.weak.stumps import StumpLearner
 
 X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])
 Y = np.array([0, 1, 1, 2])

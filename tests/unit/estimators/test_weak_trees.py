@@ -22,10 +22,10 @@ from crucial import (
     SmoothMarginRanker,
     inspection,
 )
+from crucial.boosting.pair_losses import LogisticLoss
+from crucial.boosting.push import PNormLoss
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
-from crucial.objectives.logistic import LogisticLoss
-from crucial.objectives.push import PNormLoss
 
 RANDOM = np.random.default_rng(0)
 N = 360

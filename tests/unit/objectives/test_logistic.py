@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crucial import LabelFeedback, LogisticRanker, PairFeedback
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.errors import DataError
 from crucial.feedback.base import Potentials
-from crucial.objectives.logistic import LogisticLoss
 from naive.own_losses import logistic_loss, logistic_weights
 from naive.pairs import from_list
 from naive.paths import PATHS, using

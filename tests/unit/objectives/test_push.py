@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from crucial import LabelFeedback, PairFeedback, PNormPush, SumFeedback
+from crucial.boosting.push import PNormLoss, PushLine, PushTerms
 from crucial.errors import DataError
 from crucial.feedback.base import Potentials
-from crucial.objectives.push import PNormLoss
-from crucial.objectives.push_line import PushLine, PushTerms
 from naive.own_losses import push_log_loss
 from naive.pairs import from_list
 from naive.paths import PATHS, using

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, Groups, LabelFeedback, PairFeedback
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.row_losses import (
+    CustomLoss,
+    LambdaLoss,
+    QuerySquares,
+    SoftmaxLoss,
+    XENDCGLoss,
+    YetiLoss,
+)
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Potentials
-from crucial.objectives.custom import CustomLoss
-from crucial.objectives.exponential import ExponentialLoss
-from crucial.objectives.logistic import LogisticLoss
-from crucial.objectives.query_losses import QuerySquares, SoftmaxLoss, XENDCGLoss
-from crucial.objectives.top_pairs import LambdaLoss, YetiLoss
 from naive.paths import PATHS, using
 from naive.top_losses import divergence, xendcg_gradient
 

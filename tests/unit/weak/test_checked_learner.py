@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from crucial import RankBoost
+from crucial.boosting.parts import Candidate
 from crucial.errors import ParameterError
-from crucial.weak.base import Candidate
 
 
 @dataclass(frozen=True)

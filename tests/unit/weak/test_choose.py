@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.weak.choose import NOISE, first_best, first_best_of, worst_tied
+from crucial.boosting.stump_search import NOISE, first_best, first_best_of, worst_tied
 
 
 def test_rising_slopes_come_first_then_the_order():

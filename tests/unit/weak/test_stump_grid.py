@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crucial import Instances
+from crucial.boosting.stump_search import StumpGrid
 from crucial.data.bins import Bins
 from crucial.model.weak import Presence
-from crucial.weak.stump_grid import StumpGrid
 
 TABLE = np.array([[1.0, 5.0, np.nan], [2.0, 5.0, 1.0], [np.nan, 5.0, 1.0], [3.0, 5.0, np.nan]])
 

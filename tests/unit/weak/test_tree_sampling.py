@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, Groups, LabelFeedback
+from crucial.boosting.parts import Constraints, TrainingRows
+from crucial.boosting.row_losses import QuerySquares
 from crucial.boosting.steps import UnitStep
+from crucial.boosting.tree_growth import TreeLimits
+from crucial.boosting.trees import RowDraws, Sampling, TreeLearner
 from crucial.data.instances import Instances
 from crucial.feedback.base import Potentials
 from crucial.kernels.sums import QueryNoise
-from crucial.objectives.query_losses import QuerySquares
-from crucial.weak.base import Constraints, TrainingRows
-from crucial.weak.row_draws import RowDraws
-from crucial.weak.tree_growth import TreeLimits
-from crucial.weak.trees import Sampling, TreeLearner
 
 RANDOM = np.random.default_rng(0)
 N = 300

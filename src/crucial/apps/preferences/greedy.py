@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.apps.preferences.graph import strong_parts
+from crucial.boosting.stump_search import TIE
 from crucial.data.arrays import as_reals
 from crucial.errors import DataError
 from crucial.types import Floats, Ints, TableLike
-from crucial.weak.choose import TIE
 
 __all__ = ["greedy_order"]
 

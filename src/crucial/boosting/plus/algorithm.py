@@ -17,21 +17,20 @@ from typing import NamedTuple
 import numpy as np
 
 from crucial.boosting.loop import Ensemble
+from crucial.boosting.parts import TrainingRows
 from crucial.boosting.plus.candidates import Candidates, check_columns
 from crucial.boosting.plus.optimal import OptimalSearch, line_search
 from crucial.boosting.plus.pairs import PairList, list_pairs
 from crucial.boosting.plus.search import Direction, EfficientSearch
 from crucial.boosting.plus.weights import PlusWeights
-from crucial.boosting.progress import Progress
 from crucial.boosting.steps import half_log_ratio
-from crucial.boosting.trace import Round
+from crucial.boosting.trace import Progress, Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.kernels.elementary import dot, exp
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import WeakRankerLike
 from crucial.types import Bytes, Floats
-from crucial.weak.base import TrainingRows
 
 __all__ = ["PlusEnsemble", "PlusRules", "boost_plus"]
 

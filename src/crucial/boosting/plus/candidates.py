@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.stump_search import NOISE, StumpGrid, first_best_of, worst_tied
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import Presence, ScaledFeature, Stump
 from crucial.types import Bools, Bytes, Floats
-from crucial.weak.choose import NOISE, first_best_of, worst_tied
-from crucial.weak.stump_grid import StumpGrid
 
 __all__ = ["Candidates", "Offer", "check_columns"]
 

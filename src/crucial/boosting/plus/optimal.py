@@ -16,10 +16,10 @@ from crucial.boosting.plus.search import Direction, lowest
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.boosting.steps import newton_root
+from crucial.boosting.stump_search import worst_tied
 from crucial.kernels.elementary import dot, exp, matrix_product, row_sums, tanh
 from crucial.kernels.pairs import stump_sums
 from crucial.types import Bytes, Floats
-from crucial.weak.choose import worst_tied
 
 __all__ = ["OptimalSearch", "line_search"]
 

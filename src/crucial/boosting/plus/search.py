@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from crucial.boosting.plus.candidates import Candidates, Offer
 from crucial.boosting.plus.span import Span
 from crucial.boosting.plus.weights import PlusWeights
+from crucial.boosting.stump_search import NOISE, worst_tied
 from crucial.data.arrays import free_memory
 from crucial.errors import DataError
 from crucial.types import Floats
-from crucial.weak.choose import NOISE, worst_tied
 
 __all__ = ["Direction", "EfficientSearch", "lowest"]
 

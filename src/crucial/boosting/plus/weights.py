@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.plus.pairs import PairList
+from crucial.boosting.stump_search import worst_tied
 from crucial.feedback.base import risks_of
 from crucial.kernels.elementary import exp, log, log1p, row_sums, tanh
 from crucial.kernels.pairs import PlusSums
 from crucial.types import Bytes, Floats
-from crucial.weak.choose import worst_tied
 
 __all__ = ["PlusWeights", "log_cosh"]
 

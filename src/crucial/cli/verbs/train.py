@@ -103,7 +103,7 @@ def train_command(options: TrainOptions) -> None:
 
     The model is one JSON file, written completely at the end or not at all.
     """
-    from crucial.boosting.trace_file import write_trace
+    from crucial.boosting.trace import write_trace
     from crucial.cli.tables.training import print_training
     from crucial.inspection.evaluation import evaluate_model
 

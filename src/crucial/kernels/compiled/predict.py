@@ -520,7 +520,7 @@ def sort_by_majority(positions, starts, order, spare):
 
 # --- RankBoost over columns of which most cells abstain, whole ensembles in one call
 #
-# The same choices as `crucial.weak.stumps.StumpLearner` with ``choice="steepest"``, the bound
+# The same choices as `crucial.boosting.stumps.StumpLearner` with ``choice="steepest"``, the bound
 # step and cumulative weights; a property test compares the two. Only stored cells are visited, and
 # no round returns to Python: thousands of small ensembles are learned one after the other.
 

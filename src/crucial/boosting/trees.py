@@ -1,9 +1,4 @@
-"""Trees as weak rankers, grown on the potentials and the curvature of an objective.
-
-A tree ``h`` minimises the quadratic model ``sum_x .5 c(x) h(x)^2 - pi(x) h(x)`` of the loss
-greedily: the value of a leaf is a Newton step, ``sum pi / (sum c + l2)``. A tree of two leaves is
-the Newton form of a stump.
-"""
+"""Trees as weak learners, grown on the potentials and the curvature of an objective."""
 
 from __future__ import annotations
 
@@ -15,18 +10,89 @@ import numpy as np
 from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
+from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
 from crucial.data.bins import Bins
 from crucial.feedback.base import Output, Potentials, ScoreState
 from crucial.kernels.elementary import log2
-from crucial.kernels.sums import exact_dot, exact_sum
+from crucial.kernels.sums import QueryNoise, exact_dot, exact_sum
 from crucial.kernels.trees import SplitSearch, summable
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.types import Floats
-from crucial.weak.base import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.weak.row_draws import RowDraws, drawn_rows
-from crucial.weak.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
+from crucial.types import Floats, Ints
 
-__all__ = ["Sampling", "TreeLearner", "grid_unit", "scaled", "tree_output"]
+# --- Which rows a tree is grown on, if it sees a share of them
+
+
+# Keeps these numbers apart from those of losses that add noise under the same seed.
+_OWN = 20047 << 32
+
+
+class RowDraws:
+    """One random number per row and round, by which rows are drawn.
+
+    It depends on the seed, the round, the number of the query and the place of the row in it
+    alone: rows in parts of whole queries get the numbers that they have in one table.
+
+    Parameters
+    ----------
+    query : int array over the rows
+        Number of the query of every row; at least one row.
+    seed : int
+    threads : int
+
+    Examples
+    --------
+    >>> draws = RowDraws(np.array([3, 3, 8]), 0, 1)
+    >>> bool(draws.uniforms(5)[2] == RowDraws(np.array([8, 9]), 0, 1).uniforms(5)[0])
+    True
+    """
+
+    def __init__(self, query: Ints, seed: int, threads: int) -> None:
+        self._order: Ints | None = None
+        if np.any(query[1:] < query[:-1]):
+            self._order = np.argsort(query, kind="stable")
+            query = query[self._order]
+        starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
+        row_start = np.append(starts, len(query))
+        self._noise = QueryNoise(seed + _OWN, query[starts], row_start, threads)
+
+    def uniforms(self, number: int) -> Floats:
+        """Return the number in [0, 1) of every row in a round."""
+        found = self._noise.uniforms(number)
+        if self._order is None:
+            return found
+        out = np.empty_like(found)
+        out[self._order] = found
+        return out
+
+
+def drawn_rows(uniforms: Floats, share: float, least: float | None = None) -> NDArray[np.int32]:
+    """Return the rows whose number is below a share.
+
+    Parameters
+    ----------
+    least : float, optional
+        The smallest number of all rows, which are drawn where none is below the share.
+
+    Examples
+    --------
+    >>> drawn_rows(np.array([0.4, 0.2, 0.9]), 0.5).tolist()
+    [0, 1]
+    >>> drawn_rows(np.array([0.4, 0.2, 0.9]), 0.1, least=0.2).tolist()
+    [1]
+    """
+    found = np.flatnonzero(uniforms < share)
+    if not len(found) and least is not None:
+        found = np.flatnonzero(uniforms <= least)
+    return found.astype(np.int32)
+
+
+# --- Trees as weak rankers, grown on the potentials and the curvature of an objective
+#
+# A tree ``h`` minimises the quadratic model ``sum_x .5 c(x) h(x)^2 - pi(x) h(x)`` of the loss
+# greedily: the value of a leaf is a Newton step, ``sum pi / (sum c + l2)``. A tree of two leaves is
+# the Newton form of a stump.
+
 
 # The values of leaves are whole multiples of this share of the largest value of the first tree,
 # rounded to a power of two: sums of up to 2^16 such values are exact in float64, in any order.
@@ -256,3 +322,62 @@ def tree_output(bins: Bins, tree: Tree) -> Floats:
             else:
                 waiting[child] = part
     return out
+
+
+# --- Trees whose values span one unit, for step rules that choose the weight
+
+
+class UnitTreeLearner(TreeLearner):
+    """Trees divided by what their values span, so that no pair gains a margin above 1.
+
+    Such a tree is a weak ranker in [0, 1] but for a shift, which no pair sees: methods 1 and 3 of
+    Freund et al. (2003, section 3.2) give it a weight with their guarantees, and its slope r lies
+    in [-1, 1].
+
+    Parameters
+    ----------
+    limits, max_bins, sampling
+        As in `crucial.boosting.trees.TreeLearner`.
+    votes : bool
+        Divide by the largest absolute value instead: a vote in [-1, 1] on every row, for
+        classification.
+    drawn_by : int, optional
+        Seed to draw thresholds at random; None for quantiles.
+    """
+
+    def __init__(
+        self,
+        limits: TreeLimits | None = None,
+        max_bins: int = 255,
+        sampling: Sampling | None = None,
+        votes: bool = False,
+        drawn_by: int | None = None,
+    ) -> None:
+        super().__init__(limits, max_bins, sampling, drawn_by=drawn_by)
+        self.votes, self._sampled = votes, True
+
+    def _row_share(self) -> float:
+        return super()._row_share() if self._sampled else 1.0
+
+    def propose(self, potentials: Potentials) -> Candidate | None:
+        """Return the best tree, divided by its unit; None if no split helps."""
+        found = super().propose(potentials)
+        if found is not None and not found.slope > 0.0:
+            # Grown on a sample, it may order all rows backwards: a weight below 0 would turn it
+            # round, and break monotone constraints.
+            self._sampled = False
+            found = super().propose(potentials)
+            self._sampled = True
+        if found is None or not found.slope > 0.0:
+            return None
+        tree = found.ranker
+        assert isinstance(tree, Tree)
+        unit = tree.size if self.votes else tree.span
+        values = tuple((np.array(tree.values) / unit).tolist())
+        divided = replaced(tree, values=values)
+        output = self._divided(found, divided, unit)
+        return replace(found, ranker=divided, output=output, slope=found.slope / unit)
+
+    def _divided(self, found: Candidate, divided: Tree, unit: float) -> Output:
+        """Return the scores of a divided tree, by those that the candidate had before."""
+        return found.output / unit
