@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
-from crucial.estimators.gradient import GradientRanker
 from crucial.feedback.base import Potentials
+from crucial.rankers.gradient import GradientRanker
 
 QUERIES, SIZE = 4_800, 100
 LOSSES = ["query_rmse", "softmax", "xendcg", "exponential", "lambda", "yeti", "logistic"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.timing import THREADS, table
 from crucial import RankBoost, RankBoostPlus
-from crucial.boosting.plus.span import Span
+from crucial.rankers.plus_search import Span
 
 ROWS, FEATURES, ROUNDS = 500, 100, 140
 # Columns of the dense matrix that are held at a time; making them is not counted.

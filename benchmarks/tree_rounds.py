@@ -22,7 +22,7 @@ from crucial.boosting.trace import Trace
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import TreeLearner
 from crucial.data.instances import Instances
-from crucial.estimators.gradient import GradientRanker
+from crucial.rankers.gradient import GradientRanker
 
 SIZE, ROUNDS, TURNS, RATE = 100, 6, 3, 0.1
 PEERS = {"lambda": "lambdarank", "xendcg": "rank_xendcg", "exponential": "lambdarank"}

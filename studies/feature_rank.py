@@ -335,13 +335,10 @@ def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[s
     relevant : int
         How many of the first positions are relevant for SVM-map.
     """
-    from crucial.estimators.diff_rank import DiffRank
-    from crucial.estimators.feature_rank import BLFeatureRank, FeatureRank
-    from crucial.estimators.list_mle import ListMLE
-    from crucial.estimators.rank_cosine import RankCosine
-    from crucial.estimators.rankboost import RankBoost
-    from crucial.estimators.svm_map import SVMMap
     from crucial.lab.peers import LightGBMPeer
+    from crucial.rankers.feature_rank import BLFeatureRank, DiffRank, FeatureRank
+    from crucial.rankers.linear.estimators import ListMLE, RankCosine, SVMMap
+    from crucial.rankers.rankboost import RankBoost
 
     found: dict[str, Estimator] = {
         "DiffRank": DiffRank(intervals),

@@ -22,11 +22,11 @@ from crucial.apps.fusion.pool import Listing, Pool
 from crucial.data.dataset import Run
 from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
-from crucial.estimators.rankboost import RankBoost
 from crucial.io.runs import as_qrels, as_run
 from crucial.lab.folds import folds_by_number
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check
+from crucial.rankers.rankboost import RankBoost
 from crucial.types import Bools, Floats, Ints, PathLike
 
 app = studies(__doc__)

@@ -28,8 +28,6 @@ from common import (
 )  # fmt: skip
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.estimators.rankboost import RankBoost
-from crucial.estimators.rankboost_plus import RankBoostPlus
 from crucial.inspection.e2_trace import e2_trace
 from crucial.io.ratings import read_ratings
 from crucial.lab.curves import curves, stages
@@ -39,6 +37,8 @@ from crucial.lab.protocols import GivenFolds, ThreeWayFolds
 from crucial.lab.statistics import average_ranks, critical_difference
 from crucial.lab.tasks import Task
 from crucial.measures.names import get_measure
+from crucial.rankers.rankboost import RankBoost
+from crucial.rankers.rankboost_plus import RankBoostPlus
 from crucial.types import Floats, PathLike
 
 if TYPE_CHECKING:

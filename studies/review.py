@@ -18,12 +18,6 @@ from sklearn.base import BaseEstimator, clone
 from common import experiment_options, list_option, studies, write
 from crucial.data.files import atomic_write
 from crucial.errors import CrucialError, DataError, FileError
-from crucial.estimators.componentwise import ComponentwiseBoost
-from crucial.estimators.rank_over import RankOver
-from crucial.estimators.ranking_forest import RankingForest
-from crucial.estimators.registry import RANKERS, ranker_class
-from crucial.estimators.tree_rank import TreeRank
-from crucial.estimators.trees import PooledRanker
 from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
 from crucial.lab.given_folds import read_folds
@@ -31,6 +25,9 @@ from crucial.lab.protocols import GivenFolds
 from crucial.measures.base import CustomMeasure
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
+from crucial.rankers.ranking_trees.estimators import PooledRanker, RankingForest, RankOver, TreeRank
+from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.regression_boosting import ComponentwiseBoost
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import crucial
 from crucial.errors import CrucialError, NotRankedError
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.export.targets import TARGETS, target_named
 from crucial.export.trees import plain_trees
 from crucial.model.form import score_form
+from crucial.rankers.registry import RANKERS, ranker_class
 from naive.random_models import KINDS, random_model
 
 

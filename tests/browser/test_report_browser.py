@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from crucial import inspection
-from crucial.estimators.rankboost import RankBoost
 from crucial.inspection.report_page import Report
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
+from crucial.rankers.rankboost import RankBoost
 
 pytestmark = pytest.mark.browser
 

@@ -73,7 +73,7 @@ def test_every_verb_and_every_ranker_is_in_its_table():
     import click
 
     from crucial.cli.app import app
-    from crucial.estimators.registry import RANKERS
+    from crucial.rankers.registry import RANKERS
 
     verbs = (DOCS / "verbs.md").read_text(encoding="utf-8")
     assert [

@@ -29,8 +29,8 @@ from scipy.sparse import csr_array
 
 from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
 from crucial.apps.fusion import fuse, learn_fusion
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.measures.names import MEASURES
+from crucial.rankers.registry import RANKERS, ranker_class
 
 FILE = Path(__file__).parent / "manifest.json"
 #: Of the range of the scores. Equations of standard columns with a ridge l2 / 2 have a condition

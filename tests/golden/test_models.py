@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from crucial import Groups, RankBoost, load_model
-from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, ranker_class
 
 FOLDER = Path(__file__).parent / "models"
 WITHOUT_QUERIES = {

@@ -8,9 +8,7 @@ import pytest
 from crucial import LabelRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.label_ranking.boosting import boost_labels
-from crucial.label_ranking.losses import LABEL_OBJECTIVES
-from crucial.label_ranking.stumps import LabelStumpSearch
+from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
 
 
 def noisy(n=300, n_labels=4, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from crucial.estimators.ordinal import best_cuts
 from crucial.measures.names import get_measure
+from crucial.rankers.classifiers import best_cuts
 from naive.set_b import YB, YC, YD, F
 
 LABELS = {"yb": YB, "yd": YD, "yc": YC}

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from crucial import LabelFeedback, RankNet
-from crucial.nets.network import Inputs, Network
-from crucial.nets.pair_loss import Shuffled
+from crucial.rankers.rank_net import Inputs, Network, Shuffled
 from naive.set_b import X12 as X
 from naive.set_b import YD, Q
 

@@ -7,10 +7,15 @@ import pytest
 
 from crucial import RankingTrees, RankOver, TreeRank
 from crucial.data.instances import Instances
-from crucial.trees.pruning import pruning_path
-from crucial.trees.scan import NodeCells, NodeRows, Sides
-from crucial.trees.splitters import StumpSplitter, TreeSplitter
-from crucial.trees.tree_rank import TreeRankAlgorithm
+from crucial.rankers.ranking_trees.forests import pruning_path
+from crucial.rankers.ranking_trees.splitters import (
+    NodeCells,
+    NodeRows,
+    Sides,
+    StumpSplitter,
+    TreeSplitter,
+)
+from crucial.rankers.ranking_trees.tasks import TreeRankAlgorithm
 
 X1 = [0, 0.5, 0.125, 0.75, 0.25, 1, 0.625, 0.875]
 X2 = [0.5, 0, 0.25, 0.125, 1, 0.375, 0.875, 0.75]

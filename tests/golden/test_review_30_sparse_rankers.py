@@ -7,11 +7,8 @@ import pytest
 
 from crucial import RSRank, SparseRankingSVM
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.frank_wolfe import frank_wolfe
-from crucial.linear.hinge import hinges_of
-from crucial.linear.l1 import minimise_l1
-from crucial.linear.pair_losses import HalfSquaredHinge
-from crucial.linear.penalties import LogPenalty, minimise_concave
+from crucial.rankers.linear.l1 import LogPenalty, frank_wolfe, minimise_concave, minimise_l1
+from crucial.rankers.linear.losses import HalfSquaredHinge, hinges_of
 
 X = np.column_stack(
     [

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import Groups, load_model
-from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, ranker_class
 from crucial.types import Floats
 from naive.paths import PATHS, using
 from naive.rankers import WITHOUT_QUERIES

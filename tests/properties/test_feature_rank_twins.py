@@ -13,7 +13,7 @@ from tests.naive import feature_ranks as naive
 from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.errors import ParameterError
 from crucial.feedback.labels import TopFeedback
-from crucial.weak.intervals import CENTRES, centres_of, interval_codes
+from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

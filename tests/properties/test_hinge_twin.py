@@ -17,7 +17,7 @@ from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import HingeSums
-from crucial.linear.hinge import LabelHinges, hinges_of
+from crucial.rankers.linear.losses import LabelHinges, hinges_of
 
 pytestmark = pytest.mark.kernels
 

@@ -16,7 +16,7 @@ from crucial.kernels.compiled import losses, pairs, predict
 from crucial.kernels.compiled.losses import lambda_sums
 from crucial.kernels.compiled.sums import order_falling
 from crucial.kernels.compiled.trees import tree_sum
-from crucial.weak.intervals import interval_codes
+from crucial.rankers.feature_rank import interval_codes
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 

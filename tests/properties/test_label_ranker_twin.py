@@ -13,9 +13,7 @@ from crucial import LabelRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels.compiled.stumps import label_criteria
-from crucial.label_ranking.boosting import boost_labels
-from crucial.label_ranking.losses import LABEL_OBJECTIVES
-from crucial.label_ranking.stumps import LabelStumpSearch
+from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 

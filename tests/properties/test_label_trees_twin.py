@@ -19,9 +19,9 @@ from crucial import (
     TreeRankTournament,
 )
 from crucial.errors import DataError
-from crucial.trees.crank import PairGains, above_median, held_out_gains
-from crucial.trees.grow import Node
-from crucial.trees.pruning import held_out_values
+from crucial.rankers.ranking_trees.forests import held_out_values
+from crucial.rankers.ranking_trees.growth import Node
+from crucial.rankers.ranking_trees.tasks import PairGains, above_median, held_out_gains
 from naive import losses
 from naive.label_trees import NaiveCRank, median_positive, scores_of, tournament
 

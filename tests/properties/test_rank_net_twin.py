@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from crucial import LabelFeedback
 from crucial.data.groups import Groups
-from crucial.nets.network import Inputs, Network
-from crucial.nets.pair_loss import Shuffled
+from crucial.rankers.rank_net import Inputs, Network, Shuffled
 from naive.paths import PATHS, using
 from naive.rank_net import net_score, pair_loss
 from naive.sweep import holds_for

@@ -13,9 +13,8 @@ from tests.naive import rank_rls as naive
 
 from crucial import RankRLS
 from crucial.data.groups import Groups
-from crucial.feedback.differences import DifferenceFeedback
-from crucial.linear.differences import Centring
-from crucial.linear.left_out import Decomposition, LeftOut
+from crucial.rankers.linear.closed_form import Centring, Decomposition, LeftOut
+from crucial.rankers.linear.columns import DifferenceFeedback
 
 
 @st.composite

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from crucial import Groups, InfinitePush, RSRank, SparseRankingSVM
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.discounted import DiscountedPairs, HuberLoss, ideal_discounts
-from crucial.linear.hinge import hinges_of
-from crucial.linear.pair_losses import HalfSquaredHinge
+from crucial.rankers.linear.losses import (
+    DiscountedPairs,
+    HalfSquaredHinge,
+    HuberLoss,
+    hinges_of,
+    ideal_discounts,
+)
 from naive import sparse as naive
 
 

@@ -22,10 +22,10 @@ from crucial import (
 )
 from crucial.data.dataset import Dataset
 from crucial.errors import CrucialError, DataError, FileError, ParameterError
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.io.svmlight import write_svmlight
 from crucial.lab.experiment_result import load_experiment
 from crucial.lab.given_folds import read_folds
+from crucial.rankers.registry import RANKERS, ranker_class
 from naive import losses
 from review import (
     ALLOCATIONS,

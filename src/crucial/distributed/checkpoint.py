@@ -19,7 +19,7 @@ from crucial.errors import (
     Message,
     NotRankedError,
 )
-from crucial.estimators.warn import warn_caller
+from crucial.rankers.base import warn_caller
 from crucial.types import PathLike
 from crucial.wording import counted
 

@@ -13,9 +13,9 @@ from crucial.distributed.parts import Parts
 from crucial.distributed.state import PartedPairs, PartedState
 from crucial.distributed.watch import PartedWatch
 from crucial.errors import DataError
-from crucial.estimators.boosted import BoostedRanker
 from crucial.feedback.base import Feedback, Potentials, finite_total
 from crucial.feedback.labels import PairMass
+from crucial.rankers.boosted import BoostedRanker
 from crucial.wording import counted
 
 __all__ = ["PartedFeedback", "PartedObjective"]

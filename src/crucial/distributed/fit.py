@@ -18,8 +18,8 @@ from crucial.distributed.reach import check_reach
 from crucial.distributed.runs import Head, boost_parted
 from crucial.distributed.watch import PartedWatch, measures_of
 from crucial.errors import DataError
-from crucial.estimators.boosted import BoostedRanker
-from crucial.estimators.eval_set import HELD_OUT, n_held_out
+from crucial.rankers.boosted import BoostedRanker
+from crucial.rankers.staged import HELD_OUT, n_held_out
 from crucial.types import Ints
 
 __all__ = ["Head", "fit_parted"]

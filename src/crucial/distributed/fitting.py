@@ -13,7 +13,7 @@ from crucial.distributed.fit import fit_parted
 from crucial.distributed.loading import LoadedParts
 from crucial.distributed.progress import show_parted_rounds
 from crucial.distributed.reach import check_reach
-from crucial.estimators.boosted import BoostedRanker
+from crucial.rankers.boosted import BoostedRanker
 from crucial.types import PathLike
 
 __all__ = ["check_ranker", "fit_loaded"]

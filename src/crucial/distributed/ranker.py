@@ -15,11 +15,11 @@ from crucial.distributed.loading import FitInput, load_parts
 from crucial.distributed.room import KeptCells
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.distributed.sources import is_dask
-from crucial.estimators.boosted import BoostedRanker
-from crucial.estimators.gradient import GradientRanker
-from crucial.estimators.rankboost import RankBoost
 from crucial.parameters import at_least, check, either, flag, none_or, refuse
 from crucial.progress import write_line
+from crucial.rankers.boosted import BoostedRanker
+from crucial.rankers.gradient import GradientRanker
+from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from crucial.distributed.parts import Parts
 from crucial.distributed.stumps import PartedStumps
 from crucial.distributed.trees import PartedTrees, PartedUnitTrees
 from crucial.errors import ParameterError, in_short
-from crucial.estimators.gradient import GradientRanker
-from crucial.estimators.rankboost import RankBoost
 from crucial.kernels.runtime import Counts
+from crucial.rankers.gradient import GradientRanker
+from crucial.rankers.rankboost import RankBoost
 
 __all__ = ["check_reach", "parted_learner"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from crucial.distributed.homes import Homes
 from crucial.distributed.survey import Survey
 from crucial.errors import DataError
-from crucial.estimators.gradient import GradientRanker
+from crucial.rankers.gradient import GradientRanker
 from crucial.wording import counted
 
 __all__ = ["KeptCells", "MemoryEstimate", "check_workers", "estimate_memory"]

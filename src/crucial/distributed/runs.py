@@ -18,8 +18,8 @@ from crucial.distributed.feedback import PartedFeedback, PartedObjective
 from crucial.distributed.parts import Parts
 from crucial.distributed.reach import parted_learner
 from crucial.distributed.watch import PartedWatch
-from crucial.estimators.boosted import BoostedRanker
 from crucial.kernels.runtime import count_threads
+from crucial.rankers.boosted import BoostedRanker
 from crucial.types import Bools
 
 __all__ = ["Head", "boost_parted"]

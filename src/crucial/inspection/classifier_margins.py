@@ -7,7 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
-from crucial.estimators.classifier import RankingClassifier
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.feedback.layout import shares_at_most
 from crucial.feedback.pairs import PairFeedback
@@ -18,6 +17,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.base import checked_rows
 from crucial.model.weak import Constant, Presence, Stump, Tree, Vote
 from crucial.parameters import at_least, check
+from crucial.rankers.classifiers import RankingClassifier
 from crucial.types import TableLike, VectorLike
 
 __all__ = ["class_margins"]

@@ -6,9 +6,6 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crucial.boosting.plus.pairs import list_pairs
-from crucial.boosting.plus.span import Span
-from crucial.boosting.plus.weights import PlusWeights
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
@@ -21,6 +18,7 @@ from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import at_least, check, none_or
+from crucial.rankers.plus_search import PlusWeights, Span, list_pairs
 from crucial.types import Bytes, Floats, TableLike, VectorLike
 
 __all__ = ["e2_trace"]

@@ -15,9 +15,9 @@ from crucial.model.additive import sparkline
 from crucial.model.weak import MAX_INTERVALS
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, int_between, one_of
+from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
 from crucial.results import Axes, Frame, as_frame, axes_grid, feature_name, padded
 from crucial.types import Floats, TableLike, VectorLike
-from crucial.weak.intervals import CENTRES, centres_of, interval_codes
 from crucial.wording import counted
 
 __all__ = ["IntervalCentres", "centres"]

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from crucial.errors import ParameterError
-from crucial.estimators.presets import PRESETS
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.lab.peers import PEERS, make_peer
 from crucial.parameters import check, lookup, parameters_of, refuse
+from crucial.rankers.rankboost import PRESETS
+from crucial.rankers.registry import RANKERS, ranker_class
 
 __all__ = ["Contender", "as_contenders", "ranker_names"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from crucial.errors import DataWarning
-from crucial.estimators.warn import warn_caller
 from crucial.inspection.pipelines import inner_ranker
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.measures.evaluation import agreement_score
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.parameters import lookup
+from crucial.rankers.base import warn_caller
 from crucial.types import TableLike, VectorLike
 
 __all__ = ["RankingScorer", "make_scorer"]

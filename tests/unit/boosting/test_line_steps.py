@@ -12,14 +12,12 @@ from scipy.special import logsumexp
 from crucial import Groups, LabelFeedback, PairFeedback
 from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.parts import Candidate
-from crucial.boosting.plus.optimal import line_search
-from crucial.boosting.plus.pairs import list_pairs
-from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.boosting.push import PNormLoss
 from crucial.boosting.steps import LineStep
 from crucial.feedback.base import Potentials
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import ScaledFeature
+from crucial.rankers.plus_search import PlusWeights, line_search, list_pairs, log_cosh
 
 
 def listed_loss(loss: str, low: Any, margins: Any) -> float:

@@ -13,8 +13,8 @@ import pytest
 
 import crucial as package
 from crucial.cli.shared.estimator import PARAMETER_OF_OPTION, EstimatorOptions, parse_setting
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
+from crucial.rankers.registry import RANKERS, ranker_class
 
 # They compare all rows with all, so their file has no query ids.
 WITHOUT_QUERIES = {

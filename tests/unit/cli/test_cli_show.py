@@ -80,8 +80,8 @@ def test_odd_summaries(model: Path, crucial, training: dict[str, object]) -> Non
 
 
 def test_lists_of_names(crucial) -> None:
-    from crucial.estimators.presets import PRESETS
     from crucial.measures.names import MEASURES
+    from crucial.rankers.rankboost import PRESETS
 
     presets, measures = (crucial("list", one).stdout for one in ("presets", "measures"))
     assert all(f"\n{name} " in presets for name in PRESETS)

@@ -7,8 +7,8 @@ from sklearn.datasets import load_breast_cancer
 import crucial
 from crucial import AdaBoostRanker
 from crucial.errors import DataError, DataWarning, NoProgressWarning
-from crucial.estimators.registry import ranker_class
 from crucial.model.weak import Constant, Vote
+from crucial.rankers.registry import ranker_class
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, TEST = slice(0, 400), slice(400, None)

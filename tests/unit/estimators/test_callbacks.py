@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 import crucial
 from crucial import FeatureRank, RankBoost
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
+from crucial.rankers.registry import RANKERS, ranker_class
 
 DATA = crucial.make_letor(n_queries=6, docs_per_query=10, n_features=3, seed=0)
 ROWS = (DATA.X, DATA.y)

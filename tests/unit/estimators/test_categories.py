@@ -18,10 +18,10 @@ from crucial import RankBoost, load_model
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
-from crucial.estimators.registry import RANKERS
 from crucial.feedback.categories import SHRINKAGE, _row_folds, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
+from crucial.rankers.registry import RANKERS
 
 from .test_every_ranker import WITHOUT_QUERIES
 from .test_every_ranker import make as make_ranker

@@ -11,7 +11,7 @@ import pytest
 
 from crucial import RankBoost, RSRank
 from crucial.errors import DataTypeError
-from crucial.estimators.registry import RANKERS
+from crucial.rankers.registry import RANKERS
 
 from .test_categories import make
 from .test_every_ranker import WITHOUT_QUERIES

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, clone
 
 import crucial
 from crucial.errors import ParameterError
-from crucial.estimators.classifier import RankingClassifier
 from crucial.parameters import Parameter, check_parameters, parameters_of, plain
+from crucial.rankers.classifiers import RankingClassifier
 
 ESTIMATORS = [
     one

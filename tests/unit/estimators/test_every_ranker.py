@@ -19,7 +19,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 import crucial
 from crucial import Groups
 from crucial.errors import DataError, NotRankedError
-from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, ranker_class
 from naive.rankers import WITHOUT_QUERIES
 
 FROM_PAIRS = {

@@ -9,7 +9,7 @@ import pytest
 
 from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, evaluate, load_model
 from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
-from crucial.estimators.registry import ranker_class
+from crucial.rankers.registry import ranker_class
 
 ALL = [FeatureRank, BLFeatureRank, DiffRank]
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from crucial.errors import CrucialError, DataError
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.feedback.labels import check_weights
+from crucial.rankers.registry import RANKERS, ranker_class
 from naive.rankers import WITHOUT_QUERIES
 
 MORE = [

@@ -11,7 +11,7 @@ import pytest
 from crucial import FeatureRank, GradientRanker, LabelRanker, RankBoost, evaluate, load_model
 from crucial.data.groups import Groups
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
-from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, ranker_class
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 2))

@@ -17,9 +17,8 @@ from sklearn.linear_model import Ridge
 from crucial import RankRLS, load_model
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.feedback.differences import DifferenceFeedback
-from crucial.linear.differences import Centring
-from crucial.linear.least_squares import NormalEquations
+from crucial.rankers.linear.closed_form import Centring, NormalEquations
+from crucial.rankers.linear.columns import DifferenceFeedback
 
 RANDOM = np.random.default_rng(4)
 N = 90

@@ -5,14 +5,14 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus, load_model
-from crucial.boosting.plus import pairs as plus_pairs
-from crucial.boosting.plus import search as plus_search
-from crucial.boosting.plus.pairs import list_pairs, sample_numbers
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.registry import ranker_class
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
+from crucial.rankers import plus_search as plus_pairs
+from crucial.rankers import plus_search as plus_search
+from crucial.rankers.plus_search import list_pairs, sample_numbers
+from crucial.rankers.registry import ranker_class
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 5))

@@ -21,8 +21,8 @@ from crucial import (
 from crucial.data.groups import deal
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
-from crucial.estimators.base import RankingInput
-from crucial.estimators.parts_of_data import bag_weights as weights_of_bags
+from crucial.rankers.base import RankingInput
+from crucial.rankers.resampling import bag_weights as weights_of_bags
 from naive.paths import using
 
 RANDOM = np.random.default_rng(0)

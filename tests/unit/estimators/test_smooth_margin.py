@@ -10,7 +10,7 @@ import crucial
 from crucial import RankBoost, SmoothMarginRanker
 from crucial.boosting.parts import Candidate
 from crucial.errors import DataError, NotSeparableWarning, ParameterError
-from crucial.estimators.registry import ranker_class
+from crucial.rankers.registry import ranker_class
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crucial import InfinitePush, RSRank, SparseRankingSVM, stability_selection
 from crucial.errors import DataError, NoProgressWarning
-from crucial.estimators.sparse import PENALTIES
+from crucial.rankers.linear.estimators import PENALTIES
 
 
 def problem(n=160, p=12, queries=8, seed=0):

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from crucial import AdaBoostRanker, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.estimators.classifier import RankingClassifier
+from crucial.rankers.classifiers import RankingClassifier
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:, :4]

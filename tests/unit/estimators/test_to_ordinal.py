@@ -12,8 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from crucial import DiffRank, InfinitePush, ListMLE, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.estimators.classifier import RankingClassifier
-from crucial.estimators.ordinal import OrdinalClassifier, best_cuts
+from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier, best_cuts
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.4, 1.2])

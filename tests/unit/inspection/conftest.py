@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.estimators.rankboost import RankBoost
+from crucial.rankers.rankboost import RankBoost
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 NAMES = ("bm25", "clicks", "age", "length")

@@ -9,7 +9,7 @@ import pytest
 
 from crucial import GradientRanker, inspection
 from crucial.errors import NotRankedError
-from crucial.estimators.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, ranker_class
 
 
 @pytest.fixture(scope="module", params=sorted(RANKERS))

@@ -14,13 +14,13 @@ from scipy.sparse import csr_array
 
 from crucial import inspection
 from crucial.errors import DataError, ParameterError
-from crucial.estimators.rank_net import RankNet
-from crucial.estimators.rankboost import RankBoost
 from crucial.inspection.reporting.png import data_uri
 from crucial.measures.evaluation import evaluate
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
 from crucial.pages import as_json
+from crucial.rankers.rank_net import RankNet
+from crucial.rankers.rankboost import RankBoost
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028&\"'"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError
-from crucial.label_ranking.model import LabelModel, LabelStump
+from crucial.rankers.label_ranker import LabelModel, LabelStump
 
 MODEL = LabelModel(
     2,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError
-from crucial.label_ranking.losses import LABEL_OBJECTIVES, ProductLoss, TwoClassLoss, WithinLoss
+from crucial.rankers.label_ranker import LABEL_OBJECTIVES, ProductLoss, TwoClassLoss, WithinLoss
 
 RIGHT = np.array([[True, False, False], [True, True, False]])
 SCORES = np.log([[2.0, 1.0, 1.0], [1.0, 1.0, 4.0]])

@@ -12,7 +12,7 @@ from scipy.optimize import check_grad
 
 from crucial.data.groups import Groups
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.cosine import CosineLists, add_features
+from crucial.rankers.linear.losses import CosineLists, add_features
 
 
 def problem(

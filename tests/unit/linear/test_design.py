@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from crucial.data.instances import Instances
-from crucial.linear.design import Design
+from crucial.rankers.linear.columns import Design
 
 RANDOM = np.random.default_rng(0)
 X = np.column_stack(

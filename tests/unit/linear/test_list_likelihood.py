@@ -14,8 +14,8 @@ from scipy.optimize import check_grad, minimize
 
 from crucial.data.groups import Groups
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear.likelihood import ListLikelihood, running_log_sums
-from crucial.linear.solvers import lbfgs
+from crucial.rankers.linear.losses import ListLikelihood, running_log_sums
+from crucial.rankers.linear.newton import lbfgs
 
 
 def likelihood(

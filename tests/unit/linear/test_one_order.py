@@ -10,14 +10,13 @@ from scipy.optimize import minimize, rosen, rosen_der
 from threadpoolctl import threadpool_limits
 
 from crucial.data.groups import Groups
-from crucial.estimators.registry import ranker_class
-from crucial.feedback.differences import DifferenceFeedback
 from crucial.kernels import elementary
 from crucial.kernels.quasi_newton import quasi_newton
-from crucial.linear.differences import Centring
-from crucial.linear.least_squares import solve_kernel
-from crucial.linear.solution import rounded
-from crucial.nets.network import Network
+from crucial.rankers.linear.closed_form import Centring, solve_kernel
+from crucial.rankers.linear.columns import DifferenceFeedback
+from crucial.rankers.linear.newton import rounded
+from crucial.rankers.rank_net import Network
+from crucial.rankers.registry import ranker_class
 
 SHAPES = [(0, 3), (1, 1), (700, 1), (700, 2), (999, 3), (129, 600), (3, 700), (17, 16)]
 

@@ -10,17 +10,19 @@ import pytest
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
-from crucial.feedback.differences import DifferenceFeedback
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.runtime import TallTable
-from crucial.linear.bundle import minimise_hinge
-from crucial.linear.dense_rows import dense_design
-from crucial.linear.design import Design
-from crucial.linear.differences import Centring, DifferenceLoss
-from crucial.linear.hinge import SmoothHinge, SquaredHinge, hinges_of
-from crucial.linear.mixtures import best_mixture
-from crucial.linear.spaces import FeatureSpace, KernelSpace
-from crucial.linear.truncated_newton import truncated_newton
+from crucial.rankers.linear.closed_form import Centring, DifferenceLoss
+from crucial.rankers.linear.columns import (
+    Design,
+    DifferenceFeedback,
+    FeatureSpace,
+    KernelSpace,
+    dense_design,
+)
+from crucial.rankers.linear.losses import SmoothHinge, SquaredHinge, hinges_of
+from crucial.rankers.linear.newton import truncated_newton
+from crucial.rankers.linear.planes import best_mixture, minimise_hinge
 
 RANDOM = np.random.default_rng(11)
 

@@ -17,15 +17,15 @@ from sklearn.metrics import average_precision_score
 from crucial.data.groups import Groups
 from crucial.errors import CrucialError, MissingExtraError
 from crucial.feedback.labels import LabelFeedback
-from crucial.linear import average_precision as module
-from crucial.linear import cutting_planes as solving
-from crucial.linear.average_precision import (
+from crucial.rankers.linear import losses as module
+from crucial.rankers.linear import planes as solving
+from crucial.rankers.linear.losses import (
     PrecisionLoss,
     average_precision,
     most_violated,
     relevant_above,
 )
-from crucial.linear.cutting_planes import cutting_planes, load_solver
+from crucial.rankers.linear.planes import cutting_planes, load_solver
 
 
 def every_order(scores: Any, n_other: int) -> list[tuple[float, Any]]:

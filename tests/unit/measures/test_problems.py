@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.measures.names import get_measure
+from crucial.rankers.registry import RANKERS, ranker_class
 
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "review.md"
 ROW = re.compile(r"^\| (hard|localised|weak) \| (\S+) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crucial.data.instances import Instances
-from crucial.trees.grow import Node
-from crucial.trees.pruning import (
+from crucial.rankers.ranking_trees.forests import (
+    ClassSampler,
     Pruning,
     best_penalty,
     candidate_penalties,
@@ -16,8 +16,8 @@ from crucial.trees.pruning import (
     prune,
     pruning_path,
 )
-from crucial.trees.sampling import ClassSampler
-from crucial.trees.scan import NodeRows
+from crucial.rankers.ranking_trees.growth import Node
+from crucial.rankers.ranking_trees.splitters import NodeRows
 
 
 def node(gain: float, left: Node | None = None, right: Node | None = None) -> Node:

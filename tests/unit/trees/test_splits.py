@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
 from crucial.kernels.compiled import trees as compiled
-from crucial.trees.scan import NodeCells, NodeRows, Sides
-from crucial.trees.splitters import TreeSplitter
+from crucial.rankers.ranking_trees.splitters import NodeCells, NodeRows, Sides, TreeSplitter
 from naive import splits as naive
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crucial import BLFeatureRank, DiffRank, FeatureRank
 from crucial.errors import ParameterError
 from crucial.model.weak import middle_positions
-from crucial.weak.whole_weights import whole_weights
+from crucial.rankers.feature_rank import whole_weights
 
 
 @given(

@@ -17,11 +17,11 @@ from crucial.apps.fusion.normalise import NORMALISATIONS
 from crucial.apps.fusion.plan import FusionPlan
 from crucial.apps.fusion.pool import Pool
 from crucial.errors import NoProgressWarning
-from crucial.estimators.rankboost import RankBoost
 from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.parameters import at_least, between, check, lookup, one_of, refuse
+from crucial.rankers.rankboost import RankBoost
 from crucial.types import Floats, Ints, Singles
 
 __all__ = ["DEFAULT_FEATURES", "FEATURES", "MIN_QUERIES", "LearningOptions"]

@@ -140,7 +140,7 @@ def learn_preferences(
     -------
     PreferenceRanker
     """
-    from crucial.estimators.rankboost import RankBoost
+    from crucial.rankers.rankboost import RankBoost
 
     check("learn_preferences", "comparisons", comparisons, COMPARISONS)
     check("learn_preferences", "n_estimators", n_estimators, at_least(1))

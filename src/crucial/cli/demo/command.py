@@ -105,7 +105,7 @@ def _train(train: SearchProblem) -> tuple[AdditiveRanker, Trace]:
     """Train, store in the model how its files are read, and return the trace too."""
     from crucial.cli.shared.row_files import RowFormat
     from crucial.data.instances import Instances
-    from crucial.estimators.rankboost import RankBoost
+    from crucial.rankers.rankboost import RankBoost
 
     ranker = RankBoost.preset(PRESET, n_estimators=ROUNDS, verbose=int(sys.stderr.isatty()))
     ranker.fit(Instances(train.X, train.feature_names), train.y, qid=train.qid)

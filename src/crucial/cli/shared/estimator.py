@@ -14,9 +14,9 @@ from typing import Any, Literal, NoReturn
 import click
 
 from crucial.cli.shared.options import JobsOptions, option
-from crucial.estimators.presets import PRESETS
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import check_parameters, parameters_of
+from crucial.rankers.rankboost import PRESETS
+from crucial.rankers.registry import RANKERS, ranker_class
 
 __all__ = ["PARAMETER_OF_OPTION", "EstimatorOptions", "has_method", "make_ranker", "parse_setting"]
 

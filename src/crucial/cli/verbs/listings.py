@@ -9,8 +9,8 @@ import click
 
 from crucial.cli.shared.options import argument, verb
 from crucial.cli.shared.terminal import console, label_column, table
-from crucial.estimators.registry import RANKERS, ranker_class
 from crucial.parameters import parameters_of
+from crucial.rankers.registry import RANKERS, ranker_class
 
 __all__ = ["list_command"]
 
@@ -111,7 +111,7 @@ def _print_parameters(ranker: str) -> None:
 
 
 def _print_presets() -> None:
-    from crucial.estimators.presets import PRESETS
+    from crucial.rankers.rankboost import PRESETS
 
     shown = table(label_column("preset"), "parameters")
     for name, values in PRESETS.items():

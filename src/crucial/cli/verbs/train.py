@@ -232,7 +232,7 @@ def _note_stopping(ranker: object, options: TrainOptions) -> None:
 
 def _note_sparse(ranker: object, train: Dataset) -> None:
     """Recommend what ranks better than the defaults on sparse rows."""
-    from crucial.estimators.rankboost import RankBoost
+    from crucial.rankers.rankboost import RankBoost
 
     if not hasattr(train.X, "tocsr") or not isinstance(ranker, RankBoost):
         return

@@ -11,11 +11,11 @@ from msgspec import structs
 from sklearn.base import clone
 
 from crucial.data.groups import Groups
-from crucial.estimators.base import Ranker
 from crucial.feedback.labels import LabelFeedback
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Tree
 from crucial.parameters import anything, parameter, with_parameters
+from crucial.rankers.base import Ranker
 from crucial.types import Floats, TableLike, VectorLike
 
 __all__ = ["AverageRanker", "scale_factors", "score_spread"]

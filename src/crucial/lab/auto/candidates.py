@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from crucial.data.groups import Groups
-from crucial.estimators.gradient import GradientRanker
-from crucial.estimators.list_mle import ListMLE
-from crucial.estimators.rank_rls import RankRLS
-from crucial.estimators.rankboost import RankBoost
+from crucial.rankers.gradient import GradientRanker
+from crucial.rankers.linear.estimators import ListMLE, RankRLS
+from crucial.rankers.rankboost import RankBoost
 from crucial.types import Floats
 
 __all__ = ["KINDS", "Facts", "RankerCandidate", "candidates_for"]

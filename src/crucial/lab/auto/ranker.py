@@ -6,9 +6,6 @@ import os
 from typing import Any, NoReturn, Self
 
 from crucial.errors import NotRankedError, ParameterError
-from crucial.estimators.base import Ranker
-from crucial.estimators.rankboost import RankBoost
-from crucial.estimators.shared import Seeded, Verbose
 from crucial.lab.auto.candidates import Facts, candidates_for
 from crucial.lab.auto.cells import refitted
 from crucial.lab.auto.plan import BUDGETS, Budget, plan_for
@@ -30,6 +27,8 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
+from crucial.rankers.base import Ranker, Seeded, Verbose
+from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike, TableLike, VectorLike
 
 __all__ = ["AutoRanker"]

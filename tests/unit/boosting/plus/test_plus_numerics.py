@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import PairFeedback, RankBoostPlus
-from crucial.boosting.plus.pairs import list_pairs
-from crucial.boosting.plus.weights import PlusWeights, log_cosh
 from crucial.kernels.pairs import PlusSums
+from crucial.rankers.plus_search import PlusWeights, list_pairs, log_cosh
 
 
 def weights_of(n=8):

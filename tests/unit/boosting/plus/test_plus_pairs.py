@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crucial.boosting.plus.pairs import sample_numbers
+from crucial.rankers.plus_search import sample_numbers
 
 
 @pytest.mark.parametrize(

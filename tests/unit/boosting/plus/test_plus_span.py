@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crucial.boosting.plus.span import TOLERANCE, Span
+from crucial.rankers.plus_search import TOLERANCE, Span
 from naive.plus import ExactSpan
 
 

@@ -1,1 +1,0 @@
-"""Neural rankers: a net scores each row, and a loss over pairs teaches it."""

@@ -1,0 +1,677 @@
+"""Base of the rankers: shared parameters, checked input, predict, rank, score, save."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crucial.boosting.stumps import StumpLearner
+from crucial.boosting.trace import Callback
+from crucial.data.arrays import moderate
+from crucial.data.groups import Groups
+from crucial.data.instances import Encodings, Instances, suspicious_features
+from crucial.errors import Argument, DataError, DataWarning, Message
+from crucial.feedback.base import Feedback
+from crucial.feedback.categories import (
+    COMMON,
+    judges_standing,
+    learn_encodings,
+    pair_standing,
+    row_masses,
+)
+from crucial.feedback.labels import QueryWeight, check_labels, check_weights, query_factors
+from crucial.feedback.pairs import PairFeedback
+from crucial.measures.evaluation import agreement_score
+from crucial.measures.names import MeasureLike
+from crucial.model.base import FrozenModel, check_columns, check_queries, membership, positions
+from crucial.parameters import (
+    Rule,
+    at_least,
+    between,
+    check,
+    check_parameters,
+    either,
+    flag,
+    int_between,
+    none_or,
+    nonzero,
+    one_of,
+    parameter,
+    parameters_of,
+    plain,
+    with_parameters,
+)
+from crucial.rankers.classifiers import OrdinalClassifier, make_ordinal
+from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
+from crucial.wording import counted
+
+if TYPE_CHECKING:
+    from crucial.export.export import Export
+    from crucial.model.scorer import Scorer
+
+
+# --- Warnings that point at the line of the caller, however deep inside the library they start
+
+
+#: Why features are ignored: what one does, and what several do.
+Reason: TypeAlias = tuple[str, str]
+
+_MOST_NAMED = 5
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning for the innermost line of code that is not part of this package."""
+    level, frame = 2, sys._getframe(1)
+    package = __name__.partition(".")[0] + "."
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def warn_ignored(features: Sequence[int], reason: Reason, instances: Instances) -> None:
+    """Warn of features that a fit has no use for, if there are any.
+
+    Parameters
+    ----------
+    features : sequence of int
+    reason : (str, str)
+        Continues "1 feature ..." and "3 features ...".
+    instances : Instances
+        Knows their names.
+    """
+    if features:
+        names = ", ".join(instances.name(j) for j in features[:5])
+        more = f" and {len(features) - 5} more" if len(features) > 5 else ""
+        count = counted(len(features), "feature")
+        one = len(features) == 1
+        verb = f"{reason[0]} and is" if one else f"{reason[1]} and are"
+        warn_caller(f"{count} {verb} ignored: {names}{more}.", DataWarning)
+
+
+def warn_suspicious(instances: Instances) -> None:
+    """Warn of features that look like the ids or dates of rows."""
+    found = suspicious_features(instances)
+    if not found:
+        return
+    named = list(found.items())[:_MOST_NAMED]
+    listed = ", ".join(f"{instances.name(j)} ({reason})" for j, reason in named)
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    which = "A feature looks" if len(found) == 1 else f"{len(found)} features look"
+    how: tuple[str | Argument, ...] = ()
+    if instances.names is not None:
+        how = (" (", Argument("ignore", [instances.names[j] for j in found]), " in a table)")
+    warn_caller(
+        Message(
+            f"{which} like ids or dates of rows: {listed}{more}. What is learned from them does "
+            "not hold for new rows: leave them out",
+            *how,
+            ", or go on if they have a meaning.",
+        ),
+        DataWarning,
+    )
+
+
+# --- Base of the estimators that learn from a table: parameters, columns, rows to predict
+
+
+@with_parameters
+class TableEstimator(BaseEstimator):
+    """Base of estimators that learn from a table whose cells may be missing.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str, where X had names
+    """
+
+    # Shared keyword parameters come last in every signature, in this order.
+    _shared_order: ClassVar[tuple[str, ...]] = (
+        "default_rank", "balance", "gain", "on_perfect", "max_bins", "subsample",
+        "n_bags", "early_stopping_rounds", "stopping_tolerance", "eval_metric",
+        "validation_fraction", "validation_folds", "monotone_constraints", "weak",
+        "contradictions", "record_risks", "random_state", "n_jobs", "verbose", "callbacks",
+        "warm_start",
+    )  # fmt: skip
+
+    #: Whether columns of text become categories.
+    _takes_texts: ClassVar[bool] = False
+
+    n_jobs: int | None = parameter(
+        none_or(nonzero),
+        "Threads; None for all cores. The result is the same for any number.",
+        default=None,
+        shapes_model=False,
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Check every parameter by its rule, then those that must go together."""
+        check_parameters(self)
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        """Refuse parameters that do not go together."""
+
+    def _parameters_of_model(self) -> dict[str, object]:
+        """Return the parameters that shape the model, as JSON can write them."""
+        running = {p.name for p in parameters_of(self).values() if not p.shapes_model}
+        return {
+            name: _as_json(plain(value))
+            for name, value in self.get_params().items()
+            if name not in running
+        }
+
+    def _learn_columns(self, instances: Instances) -> None:
+        """Remember number and names of the features that a fit sees."""
+        self.n_features_in_ = instances.n_features
+        if instances.names is not None:
+            self.feature_names_in_ = np.array(instances.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _table(self, X: TableLike) -> Instances:
+        """Return rows to predict, for a model that checks their columns itself."""
+        instances = Instances.from_input(X, texts=self._takes_texts)
+        owner, named = type(self).__name__, hasattr(self, "feature_names_in_")
+        if named and instances.names is None:
+            warn_caller(
+                f"X does not have valid feature names, but {owner} was fitted with feature names"
+            )
+        elif not named and instances.names is not None:
+            warn_caller(f"X has feature names, but {owner} was fitted without feature names")
+        return instances
+
+    def _encoded(self, instances: Instances) -> Instances:
+        """Return rows whose columns of text are numbers, as those of the last fit."""
+        encodings: Encodings | None = vars(self).get("_encodings")
+        return instances if encodings is None else encodings.encode(instances)
+
+    def _checked_table(self, X: TableLike) -> Instances:
+        """Return rows whose columns are those of fit, where there is no model to check them."""
+        instances = self._table(X)
+        names = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        check_columns(instances, self.n_features_in_, names, type(self).__name__)
+        return instances
+
+
+def _as_json(value: object) -> object:
+    """Return a value that JSON can write: objects by their name, never by their address."""
+    if isinstance(value, int) and 2**63 <= abs(value) < 2**1023:
+        return float(value)  # (a model file has whole numbers of 64 bits)
+    if isinstance(value, str | int | float | bool | type(None)):
+        return value
+    if isinstance(own := getattr(value, "__qualname__", None), str):  # a function, or a class
+        return own
+    text = repr(value)  # (NumPy writes the addresses of its generators in capitals)
+    return type(value).__qualname__ if f"0x{id(value):x}" in text.lower() else text
+
+
+# --- Base of the rankers: checked input, predict, rank, score, save
+
+
+Model = TypeVar("Model", bound=FrozenModel)
+
+
+@dataclass(frozen=True)
+class RankingInput:
+    """The checked arguments of a fit.
+
+    Attributes
+    ----------
+    instances : Instances
+    labels : array of shape (n_rows,), or None
+        None where a ranker learns from pairs alone.
+    groups : Groups
+        The queries; one for all rows if no qid was passed.
+    weight : array of shape (n_rows,), or None
+        None where all rows weigh the same.
+    with_qid : bool
+        Whether qid was passed.
+    judge_weight : array of shape (n_judges,), or None
+        None where ``labels`` are one judge's; else it has one column per judge.
+    """
+
+    instances: Instances
+    labels: Floats | None
+    groups: Groups
+    weight: Floats | None
+    with_qid: bool
+    judge_weight: Floats | None = None
+
+    @property
+    def known_labels(self) -> Floats:
+        """The labels, for a ranker that always has them."""
+        assert self.labels is not None
+        return self.labels
+
+
+@with_parameters
+class Ranker(TableEstimator, Generic[Model]):
+    """Base of the rankers; ``fit`` of a subclass ends with `_set_model`.
+
+    Attributes
+    ----------
+    feature_importances_ : array of shape (n_features,)
+        Share of the absolute weight that went to each feature.
+    """
+
+    _takes_texts = True
+    # Whether a weight is a number of rows, and not a share of all weight.
+    _counts_weights = False
+
+    # Routed without being asked for: a ranker without its queries is another ranker.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._needs_two_labels():
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        if hasattr(self, "model_"):
+            # What it learns from is no regression, but what it predicts is one number per row:
+            # tools that look at predictions, such as partial_dependence, ask for a regressor.
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
+    def _needs_two_labels(self) -> bool:
+        """Return whether the ranker learns from relevant rows and others, and not from grades."""
+        return False
+
+    def _takes_bins(self) -> bool:
+        """Return whether the bins of cells are enough to learn from."""
+        return False
+
+    def _input(
+        self,
+        X: TableLike,
+        y: VectorLike | None,
+        qid: VectorLike | None,
+        sample_weight: VectorLike | None,
+        query_weight: QueryWeight | None = None,
+        *,
+        needs_y: bool = True,
+    ) -> RankingInput:
+        """Check the parameters and the arguments of a fit, each once.
+
+        Weights of queries are checked here where columns of text need them, and else by the
+        feedback.
+        """
+        if y is None and needs_y:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        self._check_parameters()
+        instances = Instances.from_input(X, texts=True, coded=self._takes_bins())
+        self._learn_columns(instances)
+        warn_suspicious(instances)
+        weight = check_weights(sample_weight, instances.n_rows)
+        data = RankingInput(
+            instances,
+            None if y is None else check_labels(y, instances.n_rows),
+            Groups.from_qid(qid, instances.n_rows),
+            weight if self._counts_weights else moderate(weight),
+            qid is not None,
+        )
+        self._encodings = Encodings(times=dict(instances.times or {}))
+        return data if data.labels is None else self._with_numbers(data, query_weight)
+
+    def _with_numbers(
+        self,
+        data: RankingInput,
+        query_weight: QueryWeight | None = None,
+        pairs: PairFeedback | None = None,
+    ) -> RankingInput:
+        """Replace columns of text by numbers, learned from the labels, or else from pairs."""
+        instances = data.instances
+        if not instances.levels:
+            return data
+        if data.labels is not None:
+            judges = [data.labels] if data.labels.ndim == 1 else list(data.labels.T)
+            factor = query_factors(query_weight, data.groups)
+            mass = row_masses(data.groups, data.weight, factor, counted=self._counts_weights)
+            present = (mass > 0.0) & ~np.isnan(judges).all(axis=0)
+            standing, weight = judges_standing(judges, data.groups, mass)
+            common = COMMON * len(judges)
+        else:
+            assert pairs is not None
+            present, (standing, weight) = None, pair_standing(pairs)
+            common = math.inf  # (a row weighs as much as its pairs, of which there may be many)
+        encoded, self._encodings = learn_encodings(
+            instances, standing, weight, data.groups, common, present
+        )
+        return replace(data, instances=encoded)
+
+    def _with_columns(self, model: Model) -> Model:
+        """Return a model that reads columns of text and dates as the training rows were read."""
+        encodings = vars(self).get("_encodings")
+        if not encodings:
+            return model
+        return replace(model, training={**model.training, "columns": encodings.to_plain()})
+
+    def _set_model(self, model: Model, with_qid: bool) -> None:
+        self.model_: Model = self._with_columns(model)
+        self.fitted_with_qid_ = with_qid
+
+    def _summary(
+        self, figures: Mapping[str, object], feedback: Feedback, with_qid: bool
+    ) -> dict[str, object]:
+        """Return the training summary that a model file keeps."""
+        return {
+            "estimator": type(self).__name__,
+            "parameters": self._parameters_of_model(),
+            **figures,
+            "rows": len(feedback.rows),
+            "with_qid": with_qid,
+            **(feedback.class_summary() if self._needs_two_labels() else feedback.summary()),
+        }
+
+    def predict(self, X: TableLike, qid: VectorLike | None = None) -> Floats:
+        """Score every row; scores are comparable within a query only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+        qid : array of shape (n_rows,), optional
+            Query of every row. Only models that rank whole queries use it; stumps and weighted
+            features score each row by itself.
+
+        Returns
+        -------
+        scores : float64 array of shape (n_rows,)
+        """
+        check_is_fitted(self, "model_")
+        instances = self._table(X)
+        groups = self._queries(self.model_, qid, instances.n_rows)
+        return self.model_.predict(instances, groups, n_jobs=self.n_jobs)
+
+    def _queries(self, model: Model, qid: VectorLike | None, n_rows: int) -> Groups | None:
+        """Return the queries, for a model that ranks whole queries."""
+        if qid is None and (not model.needs_query or self.fitted_with_qid_):
+            return None
+        groups = Groups.from_qid(qid, n_rows)
+        return groups if model.needs_query else None
+
+    def rank(self, X: TableLike, qid: VectorLike | None = None, *, ties: str = "min") -> Ints:
+        """Return the position of every row in its query, 1 for the best.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+        qid : array of shape (n_rows,), optional
+            Query of every row, required of a ranker that was fitted with one; without, all rows
+            are ranked together.
+        ties : {"min", "first"}
+            Equal scores share the best position, or stand in the order of their rows.
+        """
+        check_is_fitted(self, "model_")
+        check_queries("rank(X, qid=...)", qid, self.fitted_with_qid_)
+        scores = self.predict(X, qid)
+        return positions(scores, Groups.from_qid(qid, len(scores)), ties)
+
+    def select(
+        self, X: TableLike, k: int, qid: VectorLike | None = None, *, ties: str = "expected"
+    ) -> Floats | Bools:
+        """Select the best k rows of every query: a weak ranking problem (Werner 2019, section 2).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features)
+        k : int
+            Rows to select from each query; all of a query that has fewer.
+        qid : array of shape (n_rows,), optional
+            Query of every row, required of a ranker that was fitted with one; without, all rows
+            are one query.
+        ties : {"expected", "first"}
+            Rows tied at the cut share the places that are left equally ("expected"), or the
+            first by row get them ("first").
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            "expected": the chance of every row to be selected, which sums to k over a query.
+            "first": bool, true for exactly k rows of a query.
+        """
+        check("select", "k", k, at_least(1))
+        check("select", "ties", ties, one_of("expected", "first"))
+        check_is_fitted(self, "model_")
+        check_queries("select(X, k, qid=...)", qid, self.fitted_with_qid_)
+        scores = self.predict(X, qid)
+        groups = Groups.from_qid(qid, len(scores))
+        if ties == "first":
+            return np.asarray(positions(scores, groups, "first") <= k)
+        return membership(scores, groups, k)
+
+    def to_ordinal(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        error: str = "zero_one",
+        sample_weight: VectorLike | None = None,
+    ) -> OrdinalClassifier:
+        """Return a scikit-learn classifier into ordered classes, by cut-offs on the scores.
+
+        Parameters
+        ----------
+        X, y : rows and their classes
+            The cut-offs are fitted to them; better not the rows of ``fit``. A ranker fitted
+            with queries has no scores that could be cut at the same place.
+        error : {"zero_one", "absolute"}
+            What the cut-offs minimise first: the share of rows in a wrong class, or the mean
+            distance of true and assigned class. The other decides between equals.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of these rows.
+
+        Returns
+        -------
+        OrdinalClassifier
+            With predict and the attributes ``classes_`` and ``cuts_``.
+        """
+        check_is_fitted(self, "model_")
+        return make_ordinal(self, X, y, error, sample_weight)
+
+    def score(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        measure: MeasureLike | None = None,
+    ) -> float:
+        """Measure how well the ranking agrees with the labels; higher is better.
+
+        Parameters
+        ----------
+        X, y : rows and their labels
+        qid : array of shape (n_rows,), optional
+            Required of a ranker that was fitted with one.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of rows, for the default measure and others over pairs; rows of weight 0
+            are left out.
+        measure : str, Measure or callable, optional
+            Any measure by name; losses are negated. Default: 1 - R2, the share of pairs in
+            the right order, ties counted half, averaged over queries (the AUC for two labels).
+        """
+        check_is_fitted(self, "model_")
+        check_queries(
+            "score(X, y, qid=...)",
+            qid,
+            self.fitted_with_qid_,
+            " Inside scikit-learn's GridSearchCV and its like, switch on what passes qid along: "
+            "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs no "
+            "switch.",
+        )
+        return agreement_score(self.predict(X, qid), y, qid, sample_weight, measure)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the absolute weight that went to each feature."""
+        check_is_fitted(self, "model_")
+        return self.model_.feature_importances()
+
+    def save(self, path: PathLike) -> None:
+        """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    def scorer(self) -> Scorer:
+        """Return a function of one row or of the rows of one query, for serving.
+
+        It gives what ``model_.predict`` gives, without its checks after the first call; see
+        `crucial.model.scorer.Scorer`.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.scorer()
+
+    def export(self, path: PathLike, target: str, **settings: Any) -> Export:
+        """Write ``model_`` in the format of another engine, so that it scores the same there.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str
+            Such as "xgboost", "elasticsearch-ltr", "sql" or "onnx"; ``crucial export --list``
+            describes all.
+        **settings
+            Such as ``data`` (rows whose values must stay on their sides of the thresholds),
+            ``features`` (names in the engine), ``shift``; see `crucial.export`.
+
+        Returns
+        -------
+        Export
+            What was written, and how it was verified.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.export(path, target, **settings)
+
+
+# --- Groups of parameters that several estimators share, with what they are for
+
+
+_RANDOM_STATE = Rule(
+    ("a RandomState",),
+    ("RandomState",),
+    lambda value: value is np.random or isinstance(value, np.random.RandomState),
+)
+_CALLBACKS = Rule(
+    ("a function", "a list of functions"),
+    ("callable", "list of them"),
+    lambda value: (
+        callable(value) or (isinstance(value, list | tuple) and all(callable(one) for one in value))
+    ),
+)
+#: Allows any finite number.
+ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
+# Model files keep the seed, and whole numbers of 64 bits at most.
+_LARGEST_SEED = 2**63 - 1
+#: A seed, as scikit-learn takes it.
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+@with_parameters
+class Seeded:
+    """Estimators that draw random numbers."""
+
+    random_state: RandomState = parameter(
+        none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
+        "Seeds all random draws.",
+        default=0,
+    )
+
+    #: Seed of thresholds that several runs share; None where each draws its own.
+    _threshold_seed: int | None = None
+
+    def _seed(self) -> int:
+        """Return one integer for everything random in a fit."""
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+@with_parameters
+class Verbose:
+    """Estimators that show their progress."""
+
+    verbose: int = parameter(
+        either(at_least(0), flag),
+        "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
+        "elsewhere. A larger number writes one line per so many rounds there.",
+        default=0,
+        shapes_model=False,
+    )
+
+
+@with_parameters
+class Followed(Verbose):
+    """Estimators that show their rounds, and call functions after each of them."""
+
+    callbacks: Callback | Sequence[Callback] | None = parameter(
+        none_or(_CALLBACKS),
+        "Called after every round with a `crucial.boosting.trace.FinishedRound`: number, loss, "
+        "measures on the eval set, trace. The training ends after a round for which one returns "
+        "True. With validation_folds, only the run on all data is followed.",
+        default=None,
+        shapes_model=False,
+    )
+
+
+@with_parameters
+class Binned:
+    """Estimators that cut features into bins."""
+
+    max_bins: int | None = parameter(
+        none_or(int_between(2, 65535)),
+        "Bins per feature; None for one per distinct value.",
+        default=255,
+    )
+
+
+@with_parameters
+class Stumps(Binned, Seeded):
+    """Estimators whose weak rankers are stumps."""
+
+    thresholds: str = parameter(
+        one_of("quantiles", "random"),
+        "Which thresholds a feature keeps that has more than fit in ``max_bins``: weighted "
+        "quantiles, or ``max_bins - 1`` of them drawn at random (Connamacher et al. 2019, who "
+        "draw 255), seeded by random_state.",
+        default="quantiles",
+    )
+
+    default_rank: str | float = parameter(
+        one_of("learned", 0, 1),
+        "Score of a stump where its feature abstains (``q_def``).",
+        default="learned",
+    )
+
+    def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
+        """Make the learner of stumps, with a rule of choice."""
+        return StumpLearner(choice, _plain_rank(self.default_rank), self.max_bins, self._drawn_by())
+
+    def _drawn_by(self) -> int | None:
+        """Return the seed of thresholds that are drawn; None for quantiles."""
+        if self.thresholds == "quantiles":
+            return None
+        return self._seed() if self._threshold_seed is None else self._threshold_seed
+
+
+def _plain_rank(value: str | float) -> str | int:
+    """Return "learned", or 0 or 1 as a whole number."""
+    return value if isinstance(value, str) else int(value)

@@ -1,0 +1,207 @@
+"""Gradient boosting of trees under many losses, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.parts import Objective, StepRule
+from crucial.boosting.row_losses import (
+    LAMBDA_MEASURES,
+    CustomLoss,
+    LambdaLoss,
+    QuerySquares,
+    SoftmaxLoss,
+    XENDCGLoss,
+    YetiLoss,
+)
+from crucial.boosting.steps import NumericStep, UnitStep
+from crucial.errors import ParameterError
+from crucial.feedback.base import Feedback
+from crucial.parameters import (
+    above,
+    at_least,
+    between,
+    either,
+    fixed,
+    flag,
+    function,
+    none_or,
+    one_of,
+    parameter,
+    parameters_of,
+    with_parameters,
+)
+from crucial.rankers.base import RandomState
+from crucial.rankers.boosted import Algorithm, GradientTrees, MonotoneRanker
+
+_LOSSES = ("query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic")
+
+
+@with_parameters
+class GradientRanker(GradientTrees, MonotoneRanker):
+    """Trees grown on the gradient and the curvature of a ranking loss, one per round.
+
+    Every leaf has the value of a Newton step. The losses differ in what they look at:
+
+    - ``"query_rmse"``: squared error up to a shift per query.
+    - ``"xendcg"``: cross entropy with noisy gains, a bound on nDCG (Bruch 2021). For grades: where
+      labels differ by less than 1, the noise drowns them.
+    - ``"lambda"``: pairs weighted by the change in nDCG, average precision or reciprocal rank
+      when both rows swap: LambdaMART (Burges 2010).
+    - ``"softmax"``: cross entropy of the chances to be first: ListNet (Cao et al. 2007).
+    - ``"yeti"``: pairs of neighbours, averaged over noisy orders: YetiRank (Gulin et al. 2011).
+    - ``"exponential"``, ``"logistic"``: all pairs, as in `RankBoost` and `LogisticRanker`; these
+      also learn from pairs that no labels imply, with ``fit_pairs``.
+    - a function ``loss(scores, labels, groups)`` that returns the derivative of a loss by each
+      score and its curvature, and optionally the loss: of every query, or of all. Rows come
+      query after query and by rising label; ``groups.starts`` says where queries begin.
+
+    The order of the rows does not matter, except to ``"xendcg"`` and ``"yeti"``, whose noise is
+    drawn row by row: rows of the same score are ordered worst first, and equal ones share what
+    they get.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        What happened in every round. Its loss is relative to that at equal scores; ``"lambda"``
+        and ``"yeti"`` have no loss: 1 minus the mean of the measure, and the chance that a
+        sampled pair is in the wrong order, stand in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crucial import GradientRanker
+    >>> random = np.random.default_rng(0)
+    >>> X, qid = random.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] * X[:, 1] > 0.3).astype(int)  # (no sum of functions of one feature each)
+    >>> ranker = GradientRanker(50, min_rows=5).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid) > 0.99)
+    True
+    """
+
+    loss: Any = parameter(
+        either(one_of(*_LOSSES), function), "What to minimise, see above.", default="query_rmse"
+    )
+    weak: str = parameter(
+        one_of("tree", "stump"),
+        "Trees, or stumps: trees of two leaves, with max_leaves at its default or 2.",
+        default="tree",
+    )
+    learning_rate: float = parameter(
+        text="Factor on the values of every tree, in (0, 1].",
+        default=0.1,
+        kw_only=False,
+        grid=(0.03, 0.1, 0.3),
+    )
+    step: str = parameter(
+        one_of("newton", "line"),
+        'The weight of a tree: its leaves are Newton steps already; ``"line"``, for the '
+        "exponential loss alone, goes to the minimum of the loss along the tree (method 1 of "
+        "RankBoost).",
+        default="newton",
+    )
+    balance: str = parameter(
+        text='For "exponential", "logistic" and "query_rmse": whether all pairs (rows) weigh the '
+        "same, or all queries do. In the other losses all queries do.",
+        default="pairs",
+    )
+    gain: Any = parameter(
+        text="What a label is worth: y, 2^y - 1, or a rising function of your own. By default "
+        '2^y - 1 in nDCG, e^y in "softmax", y in "query_rmse" and "yeti", and pairs of the same '
+        'weight in "exponential" and "logistic".',
+        default=None,
+    )
+    measure: str = parameter(
+        one_of(*LAMBDA_MEASURES),
+        '"lambda": the measure whose change weighs the pairs; "map" and "mrr" count labels above '
+        "0 as relevant.",
+        default="ndcg",
+    )
+    k: int | None = parameter(
+        none_or(at_least(1)), '"lambda": depth of nDCG; None discounts all positions.', default=None
+    )
+    truncation: int | None = parameter(
+        none_or(at_least(1)),
+        '"lambda": only pairs with a row among so many first count; None for all pairs.',
+        default=30,
+    )
+    sigmoid: float = parameter(
+        above(0), '"lambda": steepness of the logistic function.', default=1.0
+    )
+    normalise: bool = parameter(
+        flag,
+        '"lambda": divide the weight of a pair by the distance of its scores, and let the sum of '
+        "a query grow like a logarithm, as LightGBM does.",
+        default=True,
+    )
+    permutations: int = parameter(
+        at_least(1), '"yeti": noisy orders per round and query.', default=10
+    )
+    decay: float = parameter(
+        between(0, 1, low_open=True), '"yeti": factor on the weight of the next position.',
+        default=0.99,
+    )  # fmt: skip
+    l2: float | None = parameter(
+        none_or(between(0, math.inf)),
+        "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
+        'beside that of its rows, in average rows. None: 0 for "lambda" and "xendcg", whose '
+        "curvature lies in few rows, and 1 for the other losses.",
+        default=None,
+        grid=(0.0, 1.0, 10.0),
+    )
+    random_state: RandomState = parameter(
+        text="Seeds subsample, subsample_rows, max_features, n_bags, validation_fraction, "
+        'validation_folds and the noise of "xendcg" and "yeti".',
+        default=0,
+    )
+    on_perfect: str = fixed(default="smooth")
+
+    def _takes_bins(self) -> bool:
+        return True
+
+    def _check_combinations(self) -> None:
+        default = parameters_of(self)["max_leaves"].default
+        if self.weak == "stump" and self.max_leaves not in (2, default):
+            raise ParameterError(
+                f"GradientRanker: weak='stump' has trees of 2 leaves, and max_leaves is "
+                f"{self.max_leaves}. Set weak='tree', or leave max_leaves at {default}."
+            )
+        if self.step == "line" and self.loss != "exponential":
+            raise ParameterError(
+                "step='line' needs loss='exponential'; use step='newton' with other losses."
+            )
+
+    def _parts(self, feedback: Feedback) -> Algorithm:
+        seed = self._seed()
+        step: StepRule = UnitStep()
+        if self.step == "line":
+            step = NumericStep(*self._perfect(feedback))
+        learner = self._tree_learner(seed, 2 if self.weak == "stump" else None)
+        return self._objective(seed), learner, step
+
+    def _leaf_l2(self) -> float:
+        if self.l2 is not None:
+            return self.l2
+        return 0.0 if self.loss in ("lambda", "xendcg") else 1.0
+
+    def _objective(self, seed: int) -> Objective:
+        """Return the loss that the parameters describe."""
+        if not isinstance(self.loss, str):
+            return CustomLoss(self.loss)
+        if self.loss == "exponential":
+            return ExponentialLoss()
+        if self.loss == "logistic":
+            objective = LogisticLoss()
+            objective.estimator = "GradientRanker(loss='logistic')"
+            return objective
+        if self.loss == "lambda":
+            return LambdaLoss(
+                self.measure, self.k, self.truncation, self.sigmoid, self.normalise, self.gain
+            )
+        if self.loss == "yeti":
+            return YetiLoss(self.permutations, self.decay, self.gain, seed)
+        if self.loss == "xendcg":
+            return XENDCGLoss(seed)
+        return SoftmaxLoss(self.gain) if self.loss == "softmax" else QuerySquares(self.gain)

@@ -1,0 +1,825 @@
+"""Solve RankRLS, its cross-validation and its path of ridges in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from crucial.data.arrays import check_room
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
+from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.layout import ListedPairs
+from crucial.feedback.sums import SumFeedback
+from crucial.kernels.elementary import column_sums, dot, row_sums
+from crucial.kernels.runtime import gram_of, solve_positive
+from crucial.rankers.linear.columns import (
+    ColumnRanges,
+    DenseRows,
+    DifferenceFeedback,
+    KernelSpace,
+    Space,
+    around_mean,
+    folded,
+)
+from crucial.rankers.linear.newton import CurvedLoss, Solution, rounded, truncated_newton
+from crucial.types import Bools, Floats, Ints
+
+# --- Squared errors of differences, as functions of the scores of the rows (RankRLS)
+#
+# With r the scores minus the labels of a query of n rows, ::
+#
+#     sum over i < j of (r_i - r_j)^2  =  r'Lr,     L = n I - 11'
+#
+# and with instance weights u, ``L = (sum u) diag(u) - u u'`` (Pahikkala et al. 2009). So no pair is
+# listed: ``L = C C'``, where C' centres each query, and it is a least squares problem of centred
+# rows.
+
+
+class Centring:
+    """The Laplacian of the pairs of all queries, L, and its factor C.
+
+    Parameters
+    ----------
+    feedback : DifferenceFeedback
+    """
+
+    def __init__(self, feedback: DifferenceFeedback) -> None:
+        self.starts, self.mass = feedback.starts, feedback.mass
+        sizes = np.diff(feedback.starts)
+        self.query = np.repeat(np.arange(len(sizes)), sizes)
+        self.weight = np.ones(len(self.query)) if feedback.weight is None else feedback.weight
+        self.coefficient = feedback.coefficient
+        #: Factor on every centred row.
+        self.scale = np.sqrt((feedback.coefficient * self.mass)[self.query] * self.weight)
+
+    def means(self, values: Floats) -> Floats:
+        """Return the weighted mean of every query, of a vector or of the columns of a table."""
+        weight = self.weight if values.ndim == 1 else self.weight[:, None]
+        sums = np.add.reduceat(weight * values, self.starts[:-1], axis=0)
+        means: Floats = sums / (self.mass if values.ndim == 1 else self.mass[:, None])
+        return means
+
+    def factor(self, values: Floats) -> Floats:
+        """Return ``C' values``: every query around its mean, times the scale of its rows."""
+        centred = values - self.means(values)[self.query]
+        scaled: Floats = centred * (self.scale if values.ndim == 1 else self.scale[:, None])
+        return scaled
+
+    def back(self, values: Floats) -> Floats:
+        """Return ``C values``, for a vector or a table."""
+        wide = values.ndim > 1
+        pulled = (self.scale[:, None] if wide else self.scale) * values
+        sums = np.add.reduceat(pulled, self.starts[:-1], axis=0)
+        means = sums / (self.mass[:, None] if wide else self.mass)
+        weight = self.weight[:, None] if wide else self.weight
+        return np.asarray(pulled - weight * means[self.query])
+
+    def laplacian(self, values: Floats) -> Floats:
+        """Return ``L values``, for a vector."""
+        centred = values - self.means(values)[self.query]
+        return np.asarray(self.scale**2 * centred)
+
+
+class DifferenceLoss:
+    """The mean over pairs of the squared error of the difference; a `CurvedLoss`.
+
+    Parameters
+    ----------
+    feedback : DifferenceFeedback
+
+    Examples
+    --------
+    >>> from crucial.data.groups import Groups
+    >>> loss = DifferenceLoss(DifferenceFeedback(np.array([2.0, 1.0, 0.0]), Groups.single(3)))
+    >>> round(loss(np.zeros(3))[0], 6)  # (1 + 1 + 4) / 3
+    2.0
+    """
+
+    def __init__(self, feedback: DifferenceFeedback) -> None:
+        self._centring = Centring(feedback)
+        self._labels, self._whole = feedback.labels, feedback.whole
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        error = scores - self._labels
+        pull = self._centring.laplacian(error) / self._whole
+        return dot(error, pull), 2.0 * pull
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative, the same at all scores."""
+        del scores
+        return lambda move: (2.0 / self._whole) * self._centring.laplacian(move)
+
+
+class _ListedDifferences:
+    """The mean over explicit pairs of the squared error of a margin of 1; a `CurvedLoss`."""
+
+    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
+        self._pairs, self._n_rows = pairs, n_rows
+        self._weight = pairs.weight / pairs.weight.sum()
+
+    def _pulled(self, by_pair: Floats) -> Floats:
+        out = np.zeros(self._n_rows)
+        out += np.bincount(self._pairs.high, by_pair, self._n_rows)
+        out -= np.bincount(self._pairs.low, by_pair, self._n_rows)
+        return out
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        error = self._pairs.margins(scores) - 1.0
+        force = self._weight * error
+        return dot(force, error), 2.0 * self._pulled(force)
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative, the same at all scores."""
+        del scores
+        return lambda move: 2.0 * self._pulled(self._weight * self._pairs.margins(move))
+
+
+class _SumLoss:
+    """Losses of several feedbacks over the same rows; a `CurvedLoss`."""
+
+    def __init__(self, feedback: SumFeedback) -> None:
+        place = np.full(feedback.n_rows, -1, np.int64)
+        place[feedback.rows] = np.arange(len(feedback.rows))
+        self._parts = [
+            (differences_of(part), share, place[part.rows])
+            for part, share in zip(feedback.parts, feedback.shares.tolist(), strict=True)
+        ]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        value, slope = 0.0, np.zeros(len(scores))
+        for part, share, at in self._parts:
+            own, by_score = part(scores[at])
+            value += share * own
+            slope[at] += share * by_score
+        return value, slope
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative, the same at all scores."""
+        products = [part.curvature(scores[at]) for part, _, at in self._parts]
+
+        def product(move: Floats) -> Floats:
+            out = np.zeros(len(move))
+            for (_, share, at), own in zip(self._parts, products, strict=True):
+                out[at] += share * own(move[at])
+            return out
+
+        return product
+
+
+def differences_of(feedback: Feedback) -> CurvedLoss:
+    """Return the squared errors of a feedback: of labels, explicit pairs, or both."""
+    if isinstance(feedback, SumFeedback):
+        return _SumLoss(feedback)
+    if isinstance(feedback, DifferenceFeedback):
+        return DifferenceLoss(feedback)
+    pairs = feedback.listed()
+    assert pairs is not None
+    return _ListedDifferences(pairs, len(feedback.rows))
+
+
+# --- Solve RankRLS: normal equations, a kernel's equations, or conjugate gradients
+#
+# With ``lambda = l2 / 2`` and N the weight of all pairs, RankRLS minimises ::
+#
+#     (1 / N) sum_q c_q sum_{i < j in q} ((f_i - f_j) - (y_i - y_j))^2 + lambda |f|^2
+#
+# (Pahikkala et al. 2009), which linear f solve by ``(X'LX / N + lambda I) w = X'Ly / N``, and
+# kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``. Linear f of more
+# columns than rows are solved by the second with ``K = XX'``, and ``w = X'a``.
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """The objective as a quadratic form of the weights, without the ridge.
+
+    Attributes
+    ----------
+    gram : array of shape (n_columns, n_columns)
+        ``X'LX``.
+    right : array of shape (n_columns,)
+        ``X'Ly``.
+    square : float
+        ``y'Ly``.
+    whole : float
+        N, the weight of all pairs.
+    """
+
+    gram: Floats
+    right: Floats
+    square: float
+    whole: float
+
+    @classmethod
+    def of_columns(
+        cls, matrix: Floats, centring: Centring, feedback: DifferenceFeedback
+    ) -> NormalEquations:
+        """Return the equations of columns that are in memory."""
+        centred, target = centring.factor(matrix), centring.factor(feedback.labels)
+        gram, right = gram_of(centred), column_sums(centred, target)
+        return cls(gram, right, dot(target, target), feedback.whole)
+
+    def solve(self, l2: float) -> Solution:
+        """Return the minimum with a ridge; its gap is what rounding left."""
+        n = len(self.right)
+        system = self.gram / self.whole
+        system[np.diag_indices(n)] += 0.5 * l2
+        right = self.right / self.whole
+        w = solve_positive(system, right)
+        image = row_sums(system, w)
+        w = rounded(w, math.sqrt(max(0.0, dot(w, image) - 0.5 * l2 * dot(w, w))))
+        image = row_sums(system, w)
+        value = self.square / self.whole + dot(w, image - 2.0 * right)
+        slope = 2.0 * (image - right)
+        return Solution(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
+
+
+def check_memory(n_rows: int, n_columns: int) -> None:
+    """Refuse columns whose equations do not fit into memory."""
+    fewer = min(n_rows, n_columns)
+    # (the equations, what they are made of and their factors; two copies of rows of more columns)
+    cells = 4 * fewer**2 + (2 * n_rows * n_columns if n_rows < n_columns else 0)
+    check_room(
+        8 * cells,
+        f"RankRLS of {n_rows:,} rows of {n_columns:,} features",
+        "Use RankingSVM, fewer features (such as by SelectByRanking), sparse features, or another "
+        "kernel with n_landmarks.",
+    )
+
+
+def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+    """Return the weights of columns by equations of the rows: O(n^2 p) for n rows, p columns."""
+    centring = Centring(feedback)
+    centred, target = centring.factor(matrix), centring.factor(feedback.labels)
+    system = gram_of(np.ascontiguousarray(centred.T)) / feedback.whole
+    system[np.diag_indices_from(system)] += 0.5 * l2
+    w = column_sums(centred, solve_positive(system, target / feedback.whole))
+    image = row_sums(centred, w)
+    w = rounded(w, math.sqrt(dot(image, image) / feedback.whole))
+    rest = target - row_sums(centred, w)
+    value = dot(rest, rest) / feedback.whole + 0.5 * l2 * dot(w, w)
+    slope = l2 * w - (2.0 / feedback.whole) * column_sums(centred, rest)
+    return Solution(w, value, dot(slope, slope) / (2.0 * l2), 1)
+
+
+def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+    """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
+    centring = Centring(feedback)
+    centred = centring.factor(centring.factor(gram).T)
+    centred /= feedback.whole
+    centred[np.diag_indices_from(centred)] += 0.5 * l2
+    target = centring.factor(feedback.labels) / feedback.whole
+    try:
+        coefficients = centring.back(solve_positive(centred, target))
+    except LinAlgError:
+        raise DataError(
+            "the kernel is not positive semidefinite.",
+            remedy="Use another kernel, add a constant to its diagonal, or raise l2.",
+            parameter="kernel",
+        ) from None
+    space = KernelSpace(gram)
+    spread = centring.factor(space.scores(coefficients))
+    coefficients = rounded(coefficients, math.sqrt(dot(spread, spread) / feedback.whole))
+    # (what rounding adds to the sum of a query is taken off its last row)
+    coefficients[centring.starts[1:] - 1] -= np.add.reduceat(coefficients, centring.starts[:-1])
+    scores = space.scores(coefficients)
+    loss, by_score = DifferenceLoss(feedback)(scores)
+    length = space.dot(coefficients, coefficients, scores)
+    slope = by_score + l2 * coefficients
+    rest = max(0.0, space.dot(slope, slope, space.scores(slope)))
+    return Solution(coefficients, loss + 0.5 * l2 * length, rest / (2.0 * l2), 1)
+
+
+def conjugate_gradients(
+    feedback: Feedback, space: Space, l2: float, tol: float, max_iter: int
+) -> tuple[Solution, float]:
+    """Return the minimum up to a share ``tol`` of the loss of equal scores, and what that is.
+
+    For sparse columns and explicit pairs: no product of columns with columns is made.
+    """
+    loss = differences_of(feedback)
+    enough = tol * loss(np.zeros(len(feedback.rows)))[0]
+    found = truncated_newton(loss, space, l2, enough, max_iter)
+    return Solution(found.weights, found.value, found.gap, found.n_iter), enough
+
+
+# --- Cross-validation of RankRLS in closed form, and its path of ridges, by one decomposition
+#
+# RankRLS is a ridge regression of centred rows: with ``L = C C'``, centred columns ``X~ = C'X`` (or
+# ``K~ = C'KC``) and labels ``y~ = C'y`` it minimises ``|y~ - X~ w|^2 + M |w|^2`` with M the ridge
+# times the weight of all pairs. With ``X~'X~ = V diag(e) V'`` and ``T = X~ V``, ::
+#
+#     theta = T'y~ / (e + M),     fitted = T theta,     H = T diag(1 / (e + M)) T'
+#
+# for every M. A kernel has ``T = U sqrt(e)`` for ``K~ = U diag(e) U'``. What a fit without the rows
+# of a block predicts for them is short of the labels by ``(I - H_bb)^-1 (y~ - fitted)_b``, which
+# leaves a query out at once (Pahikkala et al. 2009). Leaving out a pair changes the size of its
+# query
+# and so all of its centred rows. But a query given all others is a ridge regression with an
+# intercept
+# again, whose kernel is the part of ``(I - H_bb)^-1`` beyond I, and of which any two rows are left
+# out by a 2 x 2 system: O(n^2) for all pairs of a query.
+#
+# A tie counts half, so that a margin of 0 must be found as 0. Two equal rows have one, and so has
+# every pair without which the labels of each query are equal. Other margins close to 0 are computed
+# again from the equations ``A w = b`` without the pair, since the 2 x 2 systems may cancel.
+# Roundings
+# act there as if A were off by ``eta |A|`` and b by ``eta sqrt(|A|) |y~|``, with eta about sqrt(n)
+# times the precision of floats. They move the margin of rows that are d apart by up to ::
+#
+#     eta |A^-1 d| (|A| |w| + sqrt(|A|) |y~|)
+#
+# and a margin up to that counts as 0.
+
+
+#: Rows of a query of which all pairs can be left out.
+MAX_PAIR_ROWS = 10_000
+# Margins up to this share of the range of the labels are computed again, and may be ties.
+_CLOSE = 1e-5
+# Also those of which a 2 x 2 system may lose this share.
+_MOST_LOST = 1e-2
+# Numbers in the equations of pairs that are solved at once.
+_LEFT_OUT_CELLS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Centred rows in the directions of their decomposition.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_directions)
+        T.
+    values : array of shape (n_directions,)
+        e, the squared lengths of the directions.
+    directions : array of shape (n_columns, n_directions)
+        V: weights of columns are ``V theta``.
+    labels : array of shape (n_rows,)
+        y~.
+    kinds : int array of shape (n_rows,)
+        The same number for equal rows.
+    """
+
+    rows: Floats
+    values: Floats
+    directions: Floats
+    labels: Floats
+    kinds: Ints
+
+    @classmethod
+    def of_columns(cls, matrix: Floats, centring: Centring, labels: Floats) -> Decomposition:
+        """Decompose columns; rows, where they are fewer."""
+        centred, target = centring.factor(matrix), centring.factor(labels)
+        if len(centred) < centred.shape[1]:
+            vectors, lengths, turned = np.linalg.svd(centred, full_matrices=False)
+            return cls(vectors * lengths, lengths**2, turned.T, target, _kinds(matrix))
+        values, directions = np.linalg.eigh(centred.T @ centred)
+        values = np.maximum(values, 0.0)
+        return cls(centred @ directions, values, directions, target, _kinds(matrix))
+
+    @classmethod
+    def of_kernel(cls, gram: Floats, centring: Centring, labels: Floats) -> Decomposition:
+        """Decompose a kernel; its directions give coefficients of rows."""
+        centred = centring.factor(centring.factor(gram).T)
+        values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
+        largest = float(values.max(initial=0.0))
+        if values.min(initial=0.0) < -1e-8 * max(largest, 1e-300):
+            raise DataError(
+                "the kernel is not positive semidefinite: among its eigenvalues is "
+                f"{values.min():.3g}.",
+                remedy="Use another kernel, or add a constant to its diagonal.",
+                parameter="kernel",
+            )
+        kept = values > 1e-15 * largest
+        values, vectors = values[kept], vectors[:, kept]
+        lengths = np.sqrt(values)
+        # (the coefficients of direction k are C u_k / sqrt(e_k))
+        directions = centring.back(vectors) / lengths
+        target = centring.factor(labels)
+        return cls(vectors * lengths, values, directions, target, _kinds(gram))
+
+    def theta(self, ridge: float) -> Floats:
+        """Return the weights of the directions for one M."""
+        pulled: Floats = (self.rows.T @ self.labels) / (self.values + ridge)
+        return pulled
+
+
+class LeftOut:
+    """What RankRLS predicts for rows that it did not learn from.
+
+    Parameters
+    ----------
+    feedback : DifferenceFeedback
+    decomposition : Decomposition
+    balanced : bool
+        Whether all queries weigh the same.
+    """
+
+    def __init__(
+        self, feedback: DifferenceFeedback, decomposition: Decomposition, balanced: bool
+    ) -> None:
+        self._feedback, self._parts, self._balanced = feedback, decomposition, balanced
+        self._centring = Centring(feedback)
+        self._pulled = decomposition.rows.T @ decomposition.labels
+
+    def queries(self, l2: float) -> Floats:
+        """Return the scores of every row by a ranker that did not see its query.
+
+        Those of a query are centred: only their differences mean anything.
+        """
+        out = np.zeros(len(self._feedback.labels))
+        for q, (a, b) in enumerate(pairwise(self._feedback.starts.tolist())):
+            rest = self._feedback.whole - self._feedback.coefficient[q] * self._feedback.pairs[q]
+            if self._feedback.n_queries == 1 or not rest > 0:
+                continue
+            found = self._without(a, b, 0.5 * l2 * rest)
+            out[a:b] = found / self._centring.scale[a:b]
+        return out
+
+    def _without(self, a: int, b: int, ridge: float) -> Floats:
+        """Return the centred predictions for rows ``a:b`` of a fit without them."""
+        own, labels = self._parts.rows[a:b], self._parts.labels[a:b]
+        damped = self._parts.values + ridge
+        if b - a > len(damped):
+            system = np.diag(damped) - own.T @ own
+            return np.asarray(own @ np.linalg.solve(system, self._pulled - own.T @ labels))
+        hat = (own / damped) @ own.T
+        error = labels - own @ (self._pulled / damped)
+        return np.asarray(labels - np.linalg.solve(np.eye(b - a) - hat, error))
+
+    def pairs(self, l2: float) -> tuple[float, Floats]:
+        """Return the share of pairs in the right order, each by a ranker that saw neither row.
+
+        A tie counts half. Also returns the share of every query; NaN where all labels are equal.
+        """
+        feedback = self._feedback
+        if feedback.weight is not None and np.ptp(feedback.weight) > 0:
+            raise DataError(
+                "leave_pair_out takes no sample_weight: without two rows of different weights "
+                "every pair would be another problem.",
+                remedy="Repeat rows instead, or use leave_query_out.",
+            )
+        right, count = np.zeros(feedback.n_queries), np.zeros(feedback.n_queries)
+        for q, (a, b) in enumerate(pairwise(feedback.starts.tolist())):
+            y = feedback.labels[a:b]
+            above = y[:, None] > y
+            if not above.any():
+                continue
+            if b - a > MAX_PAIR_ROWS:
+                raise DataError(
+                    f"leave_pair_out needs memory for all pairs of a query, and one has {b - a:,} "
+                    f"rows; up to {MAX_PAIR_ROWS:,} work.",
+                    remedy="Use leave_query_out.",
+                )
+            margin = self.margins(q, l2)[above]
+            right[q] = float((margin > 0).sum() + 0.5 * (margin == 0).sum())
+            count[q] = float(above.sum())
+        some = count > 0
+        shares = np.full(feedback.n_queries, np.nan)
+        shares[some] = right[some] / count[some]
+        if self._balanced:
+            return float(np.mean(shares[some])), shares
+        return float(right.sum() / count.sum()), shares
+
+    def margins(self, query: int, l2: float) -> Floats:
+        """Return ``f_i - f_j`` of all rows of a query, of a fit without i and j: O(n^2)."""
+        feedback = self._feedback
+        a, b = feedback.starts[query : query + 2].tolist()
+        n, y = b - a, feedback.labels[a:b]
+        u = 1.0 if feedback.weight is None else float(feedback.weight[a])
+        c = float(feedback.coefficient[query])
+        # The query without two of its rows, and the weight of all pairs then.
+        left, left_pairs = (n - 2) * u, _pairs_of(n - 2, u)
+        c_left = c * feedback.pairs[query] / left_pairs if self._balanced and left_pairs else c
+        others = feedback.whole - c * feedback.pairs[query]
+        if feedback.n_queries == 1:
+            others = 0.0
+        ridge = 0.5 * l2 * (others + c_left * left_pairs)
+        if not ridge > 0:
+            return np.zeros((n, n))
+        own, labels = self._parts.rows[a:b], self._parts.labels[a:b]
+        values, scale = self._parts.values, float(self._centring.scale[a])
+        factor = c_left * left * u if n > 3 else 0.0
+        found, sure = np.zeros((n, n)), np.zeros((n, n), bool)
+        close = _CLOSE * float(np.ptp(y))
+        if factor:
+            outside, kernel = np.zeros(n), own @ own.T
+            if others > 0:
+                outside = self._without(a, b, ridge) / scale
+                hat = (own / (values + ridge)) @ own.T
+                kernel = ridge * np.linalg.solve(np.eye(n) - hat, hat)
+            noisy = 0.5 * (kernel + kernel.T) / scale**2 + ridge / factor * np.eye(n)
+            found, lost = _downdated(noisy, y - outside)
+            found += outside[:, None] - outside
+            sure = (np.abs(found) > close) & (lost < _MOST_LOST)
+        tied = self._tied_without(a, b)
+        found[tied] = 0.0
+        first, second = np.nonzero(np.triu(~(sure | tied), 1))
+        if len(first):
+            system, right = ridge * np.eye(len(values)), np.zeros(len(values))
+            if others > 0:
+                system += np.diag(values) - own.T @ own
+                right += self._pulled - own.T @ labels
+            around = own - own.mean(axis=0)  # (once more: sums of offsets round)
+            again = _Equations(around / scale, labels / scale, factor, system, right)
+            length = float(np.linalg.norm(self._parts.labels))
+            margin, reach = again.margins(first, second, length)
+            margin[np.abs(margin) <= np.minimum(reach, close)] = 0.0
+            found[first, second], found[second, first] = margin, -margin
+        return found
+
+    def _tied_without(self, a: int, b: int) -> Bools:
+        """Return which two of rows ``a:b`` are equal, or leave no query with different labels."""
+        kinds, labels = self._parts.kinds[a:b], self._feedback.labels
+        tied: Bools = kinds[:, None] == kinds
+        bounds = pairwise(self._feedback.starts.tolist())
+        if not any(np.ptp(labels[c:d]) > 0 for c, d in bounds if c != a):
+            _, level, counts = np.unique(labels[a:b], return_inverse=True, return_counts=True)
+            odd = level != np.argmax(counts)
+            tied |= odd[:, None].astype(int) + odd >= odd.sum()
+        return tied
+
+
+def _downdated(noisy: Floats, labels: Floats) -> tuple[Floats, Floats]:
+    """Return margins by a Gaussian process without any two of its rows.
+
+    Also returns which share of them rounding may take.
+
+    Parameters
+    ----------
+    noisy : array of shape (n_rows, n_rows)
+        The kernel, and noise on its diagonal.
+    labels : array of shape (n_rows,)
+        Up to a constant, which has no ridge.
+    """
+    inverse = np.linalg.inv(noisy)
+    sums = inverse.sum(axis=0)
+    inverse -= np.outer(sums, sums) / sums.sum()
+    alpha, along = inverse @ (labels - labels.mean()), np.diag(inverse)
+    determinant = np.outer(along, along) - inverse**2
+    np.fill_diagonal(determinant, 1.0)
+    error = alpha[:, None] * (along + inverse) - alpha * (along[:, None] + inverse)
+    size = float(np.linalg.norm(inverse, 1))
+    lost = np.finfo(np.float64).eps * float(np.linalg.norm(noisy, 1)) * size**2
+    with np.errstate(divide="ignore", invalid="ignore"):  # (NaN is no sure margin)
+        margins = (labels[:, None] - labels) - error / determinant
+        return margins, lost * (along[:, None] + along) / np.maximum(determinant, 0.0)
+
+
+@dataclass(frozen=True)
+class _Equations:
+    """Equations of the directions without two rows of a query.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_directions)
+        The query, around its mean.
+    labels : array of shape (n_rows,)
+        Around their mean.
+    factor : float
+        Weight of the squares of the rows that are left.
+    system : array of shape (n_directions, n_directions)
+        Of all other queries, and the ridge.
+    right : array of shape (n_directions,)
+        Of all other queries.
+    """
+
+    rows: Floats
+    labels: Floats
+    factor: float
+    system: Floats
+    right: Floats
+
+    def margins(self, first: Ints, second: Ints, length: float) -> tuple[Floats, Floats]:
+        """Return the margins of pairs that are left out, and what rounding can do to them.
+
+        Parameters
+        ----------
+        first, second : int arrays
+        length : float
+            Of all labels.
+        """
+        system = self.system + self.factor * (self.rows.T @ self.rows)
+        right = self.right + self.factor * (self.rows.T @ self.labels)
+        norm = float(np.linalg.norm(system, 2)) if len(right) else 0.0
+        eta = np.finfo(np.float64).eps * np.sqrt(len(self.rows) + len(right))
+        # (the mean of the others moves by both rows, which a third row stands for)
+        removed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        removed[2] /= np.sqrt(max(1, len(self.rows) - 2))
+        pairs, step = (
+            np.column_stack([first, second]),
+            max(1, _LEFT_OUT_CELLS // max(1, len(right)) ** 2),
+        )
+        margins, reaches = np.empty(len(pairs)), np.empty(len(pairs))
+        for at in range(0, len(pairs), step):
+            part = pairs[at : at + step]
+            x, y = removed @ self.rows[part], self.labels[part] @ removed.T
+            apart = self.rows[part[:, 0]] - self.rows[part[:, 1]]
+            left = system - self.factor * (x.transpose(0, 2, 1) @ x)
+            pulled = right - self.factor * (y[:, None] @ x)[:, 0]
+            w, bent = np.linalg.solve(left, np.stack([pulled, apart], 2)).transpose(2, 0, 1)
+            margins[at : at + step] = (apart * w).sum(axis=1)
+            size = norm * np.linalg.norm(w, axis=1) + np.sqrt(norm) * length
+            reaches[at : at + step] = eta * np.linalg.norm(bent, axis=1) * size
+        return margins, reaches
+
+
+def _kinds(matrix: Floats) -> Ints:
+    """Return numbers of rows, the same for equal ones."""
+    return np.unique(matrix, axis=0, return_inverse=True)[1].reshape(len(matrix))
+
+
+def _pairs_of(n: int, u: float) -> float:
+    """Return the weight of the pairs of n rows of weight u each."""
+    return 0.5 * n * u * (n * u - min(u, 1.0)) if n > 0 else 0.0
+
+
+# --- RankRLS for many ridges, from one decomposition
+
+
+@dataclass(frozen=True, eq=False)
+class RegularisationPath:
+    """RankRLS for many ridges.
+
+    Attributes
+    ----------
+    l2 : array of shape (n_ridges,)
+    objective : array of shape (n_ridges,)
+        Mean squared error over pairs and the ridge.
+    error : array of shape (n_ridges,)
+        Mean squared error over pairs.
+    norm : array of shape (n_ridges,)
+        ``|f|``, the length of the weights.
+    left_out : array of shape (n_ridges,)
+        Share of pairs in the right order, ties counted half, by rankers that did not see the query
+        of the pair, or neither of its rows where there is one query.
+    kind : {"query", "pair"}
+        What was left out.
+    """
+
+    l2: Floats
+    objective: Floats
+    error: Floats
+    norm: Floats
+    left_out: Floats
+    kind: str
+
+    @property
+    def best_l2(self) -> float:
+        """The ridge with the largest share; of equal ones the largest ridge."""
+        best = self.left_out.max()
+        return float(self.l2[self.left_out >= best - 1e-10 * abs(best)].max())
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return one column per figure, as a data frame takes them."""
+        names = ("l2", "objective", "error", "norm", "left_out")
+        return {name: getattr(self, name).tolist() for name in names}
+
+    def __str__(self) -> str:
+        lines = [f"{'l2':>10} {'objective':>12} {'|f|':>10} {'left out':>9}"]
+        for row in zip(self.l2, self.objective, self.norm, self.left_out, strict=True):
+            lines.append("{:>10.3g} {:>12.6g} {:>10.4g} {:>9.4f}".format(*row))
+        lines.append(f"best: l2={self.best_l2:g}, by leaving out every {self.kind}")
+        return "\n".join(lines)
+
+
+def regularisation_path(
+    feedback: DifferenceFeedback,
+    decomposition: Decomposition,
+    measured_by: LabelFeedback,
+    l2: Floats,
+    balanced: bool,
+) -> RegularisationPath:
+    """Return RankRLS for many ridges.
+
+    Parameters
+    ----------
+    feedback : DifferenceFeedback
+    decomposition : Decomposition
+    measured_by : LabelFeedback
+        The pairs whose order is counted.
+    l2 : array
+    balanced : bool
+        Whether all queries weigh the same.
+    """
+    left_out = LeftOut(feedback, decomposition, balanced)
+    kind = "query" if feedback.n_queries > 1 else "pair"
+    figures = []
+    for one in l2.tolist():
+        theta = decomposition.theta(0.5 * one * feedback.whole)
+        rest = decomposition.labels - decomposition.rows @ theta
+        error = dot(rest, rest) / feedback.whole
+        length = dot(theta, theta)
+        if kind == "query":
+            scores = np.zeros(feedback.n_rows)
+            scores[feedback.rows] = left_out.queries(one)
+            share = 1.0 - measured_by.r2(scores)
+        else:
+            share = left_out.pairs(one)[0]
+        figures.append((error + 0.5 * one * length, error, np.sqrt(length), share))
+    objective, errors, norms, shares = np.array(figures).reshape(-1, 4).T
+    return RegularisationPath(l2, objective, errors, norms, shares, kind)
+
+
+# --- The normal equations of RankRLS over dense features, in two or three passes over blocks of rows
+#
+# No centred copy of the table is made.
+
+
+# Numbers in the sums of blocks that wait to be added up.
+_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class ScaledEquations:
+    """The normal equations of columns, and by what these were divided.
+
+    Attributes
+    ----------
+    gram, right, square : see `crucial.rankers.linear.closed_form.NormalEquations`
+    spread : array of shape (n_columns,)
+        Standard deviations of the columns, or 1.
+    """
+
+    gram: Floats
+    right: Floats
+    square: float
+    spread: Floats
+
+
+def normal_equations(
+    rows: DenseRows, ranges: ColumnRanges, centring: Centring, labels: Floats, standard: bool
+) -> ScaledEquations:
+    """Return ``X'LX``, ``X'Ly`` and ``y'Ly``.
+
+    Parameters
+    ----------
+    rows : DenseRows
+    ranges : ColumnRanges
+    centring : Centring
+    labels : array like the rows
+    standard : bool
+        Whether the columns of X are divided by their standard deviations.
+    """
+    target = centring.factor(labels)
+    # (the only query has the mean of all rows, which abstentions count as)
+    one = len(centring.mass) == 1
+    spread, means = (None, None) if one else _spreads_and_means(rows, ranges, centring)
+    plain = one and bool((centring.weight == 1.0).all())
+    factor = float(centring.scale[0]) if plain else 1.0
+
+    def part(a: int, b: int, block: Floats) -> tuple[Floats, Floats]:
+        centred = around_mean(block, ranges)
+        if means is not None:
+            centred -= means[centring.query[a:b]]
+        if not plain:
+            centred *= centring.scale[a:b, None]
+        return gram_of(centred), column_sums(centred, target[a:b])
+
+    gram = np.zeros((len(ranges.features),) * 2)
+    right = np.zeros(len(ranges.features))
+    most = max(2, _CELLS // max(1, gram.size))
+    for own, pulled in rows.over_blocks(part, most):
+        gram += own
+        right += pulled
+    gram *= factor * factor
+    right *= factor
+    if not standard:
+        spread = np.ones(len(right))
+    elif spread is None:
+        spread = np.sqrt(np.diag(gram) / (centring.coefficient * centring.mass * ranges.mass))
+    spread = np.where(spread > 0, spread, 1.0)  # (only a row of negligible weight differs)
+    square = dot(target, target)
+    return ScaledEquations(gram / np.outer(spread, spread), right / spread, square, spread)
+
+
+def _spreads_and_means(
+    rows: DenseRows, ranges: ColumnRanges, centring: Centring
+) -> tuple[Floats, Floats]:
+    """Return the standard deviations of columns, and their means in queries around those of all."""
+    sums = np.zeros((len(centring.mass), len(ranges.features)))
+    weighted = bool((centring.weight != 1.0).any())
+
+    def part(a: int, b: int, block: Floats) -> tuple[Ints, Floats, Floats]:
+        centred = around_mean(block, ranges)
+        moved = centred * centring.weight[a:b, None] if weighted else centred
+        query = centring.query[a:b]
+        first = np.flatnonzero(np.diff(query, prepend=-1))
+        found = np.add.reduceat(moved, first, axis=0)
+        np.multiply(centred, moved, out=centred)
+        return query[first], found, folded(np.add, centred)
+
+    squares = np.zeros(len(ranges.features))
+    for queries, found, own in rows.over_blocks(part):
+        sums[queries] += found
+        squares += own
+    means: Floats = sums / centring.mass[:, None]
+    return np.sqrt(squares / ranges.mass), means

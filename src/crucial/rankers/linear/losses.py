@@ -1,0 +1,936 @@
+"""Losses of linear rankers as functions of the scores of the rows.
+
+Hinges over pairs, RSRank's discounted pairs, the likelihood of lists, cosines with the labels, and
+the margin of average precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from crucial.boosting.stump_search import TIE, first_largest
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback
+from crucial.feedback.labels import LabelFeedback
+from crucial.feedback.layout import LabelledRows, Layout, ListedPairs
+from crucial.feedback.sums import SumFeedback
+from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp
+from crucial.kernels.pairs import HingeSums, ShortPairs
+from crucial.rankers.linear.columns import Matrix
+from crucial.rankers.linear.newton import sigmoid
+from crucial.types import Floats, Ints
+
+# --- Hinge losses over pairs, as functions of the scores of the rows
+#
+# A pair (lo, hi) of weight c asks for a margin and falls short of it by
+# ``t = asked - (s_hi - s_lo)``. The hinge loss is the sum of ``c [t]_+``, the squared one that of
+# ``c [t]_+^2 / 2``; the weights of all pairs sum to 1. Pairs that labels imply are not listed:
+# value,
+# gradient and a product with the second derivative take O(n log n) (Joachims 2006; Lee & Lin 2014).
+#
+# The hinge has smooth forms below it, `SmoothHinge`. With ``[t]_+ = max of a t over 0 <= a <= 1``,
+# a form of sharpness k is ::
+#
+#     max over 0 <= a <= 1 of  a t - a^2 / (2 k)  =  (k / 2) ([t]_+^2 - [t - 1 / k]_+^2)
+#
+# so that it is a difference of two squared hinges, and each a gives a lower bound on the minimum.
+
+
+#: Largest distance of labels, and one over the smallest, whose square can be added up.
+_FAR = 1e50
+
+
+class Hinges(Protocol):
+    """The hinges of weighted pairs, at scores of the rows.
+
+    ``cut`` lowers the margin that is asked of every pair.
+    """
+
+    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the hinges, and a subgradient by the scores."""
+
+    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return half of the sum of the squared hinges, and its gradient by the scores."""
+
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative of `squared`."""
+
+
+class LabelHinges:
+    """Hinges of the pairs that labels imply; see `Hinges`.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    margin : {"sign", "gap", "product"}
+        What is asked of a pair; see `crucial.kernels.pairs`.
+    threads : int
+
+    Examples
+    --------
+    >>> from crucial.feedback.labels import LabelFeedback
+    >>> feedback = LabelFeedback([0, 1, 2])
+    >>> hinges = LabelHinges(feedback.labelled(), "sign", 1)
+    >>> round(hinges.hinge(np.array([0.0, 0.5, 2.0]))[0], 6)  # (one of three falls short, by 1/2)
+    0.166667
+    """
+
+    def __init__(self, rows: LabelledRows, margin: str, threads: int) -> None:
+        layout = rows.layout
+        if margin != "sign":
+            _check_distances(layout, margin)
+        self._sums = HingeSums(layout, rows.weight, layout.values, margin, threads)
+        share = (rows.coefficient / exp(rows.log_total))[layout.query_of_row()]
+        self._factor = share if rows.weight is None else share * rows.weight
+
+    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the hinges, and a subgradient by the scores."""
+        short = self._sums.at(scores, cut, power=1)
+        value = dot(self._factor, short.wins[:, 1])
+        return value, self._factor * (short.losses[:, 0] - short.wins[:, 0])
+
+    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return half of the sum of the squared hinges, and its gradient by the scores."""
+        short = self._sums.at(scores, cut, power=2)
+        value = 0.5 * dot(self._factor, short.wins[:, 2])
+        return value, self._factor * (short.losses[:, 1] - short.wins[:, 1])
+
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative of `squared`."""
+        short = self._sums.at(scores, cut, power=2)
+        partners = short.wins[:, 0] + short.losses[:, 0]
+
+        def product(move: Floats) -> Floats:
+            others = self._sums.moved(scores, move, cut, power=2)
+            moved: Floats = self._factor * (partners * move - others)
+            return moved
+
+        return product
+
+
+def _check_distances(layout: Layout, margin: str) -> None:
+    """Refuse labels so far apart, or so close, that a margin made of their distance overflows."""
+    apart = np.diff(layout.values)
+    apart[layout.query_first[1:-1] - 1] = 1.0
+    if not (layout.values.max() - layout.values.min() <= _FAR and apart.min() >= 1.0 / _FAR):
+        raise DataError(
+            f"margin={margin!r} takes distances of labels from {1 / _FAR:g} to {_FAR:g}. Labels "
+            f"here go from {layout.values.min():g} to {layout.values.max():g}.",
+            remedy="Divide the labels by a constant, or set margin='sign'.",
+            parameter="margin",
+        )
+
+
+class ListedHinges:
+    """Hinges of explicit pairs, each of which asks for 1; see `Hinges`.
+
+    Parameters
+    ----------
+    pairs : ListedPairs
+        Weights up to a common factor.
+    n_rows : int
+    """
+
+    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
+        self._pairs, self._n_rows = pairs, n_rows
+        self._weight = pairs.weight / pairs.weight.sum()
+
+    def _pulled(self, by_pair: Floats) -> Floats:
+        """Return the gradient by the scores of a sum over pairs, given that by their margins."""
+        out = np.zeros(self._n_rows)
+        out += np.bincount(self._pairs.high, by_pair, self._n_rows)
+        out -= np.bincount(self._pairs.low, by_pair, self._n_rows)
+        return out
+
+    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the hinges, and a subgradient by the scores."""
+        short = 1.0 - cut - self._pairs.margins(scores)
+        active = np.where(short > 0.0, self._weight, 0.0)
+        return dot(active, short), self._pulled(-active)
+
+    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return half of the sum of the squared hinges, and its gradient by the scores."""
+        short = np.maximum(1.0 - cut - self._pairs.margins(scores), 0.0)
+        force = self._weight * short
+        return 0.5 * dot(force, short), self._pulled(-force)
+
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative of `squared`."""
+        short = 1.0 - cut - self._pairs.margins(scores)
+        active = np.where(short > 0.0, self._weight, 0.0)
+        return lambda move: self._pulled(active * self._pairs.margins(move))
+
+
+class _SumHinges:
+    """Hinges of several feedbacks over the same rows; see `Hinges`."""
+
+    def __init__(self, parts: Sequence[Hinges], shares: Floats, places: Sequence[Ints]) -> None:
+        self._parts = list(zip(parts, shares.tolist(), places, strict=True))
+
+    def _sum(
+        self, scores: Floats, call: Callable[[Hinges, Floats], tuple[float, Floats]]
+    ) -> tuple[float, Floats]:
+        value, slope = 0.0, np.zeros(len(scores))
+        for part, share, places in self._parts:
+            own, by_score = call(part, scores[places])
+            value += share * own
+            slope[places] += share * by_score
+        return value, slope
+
+    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the hinges, and a subgradient by the scores."""
+        return self._sum(scores, lambda part, own: part.hinge(own, cut))
+
+    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return half of the sum of the squared hinges, and its gradient by the scores."""
+        return self._sum(scores, lambda part, own: part.squared(own, cut))
+
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative of `squared`."""
+        products = [part.curvature(scores[at], cut) for part, _, at in self._parts]
+
+        def product(move: Floats) -> Floats:
+            out = np.zeros(len(move))
+            for (_, share, places), own in zip(self._parts, products, strict=True):
+                out[places] += share * own(move[places])
+            return out
+
+        return product
+
+
+def hinges_of(feedback: Feedback, margin: str, threads: int) -> Hinges:
+    """Return the hinges of a feedback: of labels, explicit pairs, or both."""
+    if isinstance(feedback, SumFeedback):
+        place = np.full(feedback.n_rows, -1, np.int64)
+        place[feedback.rows] = np.arange(len(feedback.rows))
+        parts = [hinges_of(part, margin, threads) for part in feedback.parts]
+        return _SumHinges(parts, feedback.shares, [place[part.rows] for part in feedback.parts])
+    rows = feedback.labelled()
+    if rows is not None:
+        return LabelHinges(rows, margin, threads)
+    pairs = feedback.listed()
+    assert pairs is not None
+    return ListedHinges(pairs, len(feedback.rows))
+
+
+class SquaredHinge:
+    """Half of the mean squared hinge, for `crucial.rankers.linear.newton`."""
+
+    def __init__(self, hinges: Hinges) -> None:
+        self._hinges = hinges
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        return self._hinges.squared(scores)
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative."""
+        return self._hinges.curvature(scores)
+
+
+class SmoothHinge:
+    """A smooth form of the hinge, the closer below it the sharper it is.
+
+    Parameters
+    ----------
+    hinges : Hinges
+    sharp : float
+        It is lower than the hinge by at most ``1 / (2 sharp)``.
+    """
+
+    def __init__(self, hinges: Hinges, sharp: float) -> None:
+        self._hinges, self._sharp = hinges, sharp
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the smooth form, and its gradient by the scores."""
+        value, slope = self._hinges.squared(scores)
+        over, beyond = self._hinges.squared(scores, 1.0 / self._sharp)
+        return self._sharp * (value - over), self._sharp * (slope - beyond)
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative."""
+        inner = self._hinges.curvature(scores)
+        outer = self._hinges.curvature(scores, 1.0 / self._sharp)
+        return lambda move: self._sharp * (inner(move) - outer(move))
+
+    def plane(self, scores: Floats) -> tuple[float, Floats]:
+        """Return height and slope: the hinge is nowhere below ``height + slope . s``.
+
+        With ``sum c a t = 2 smooth - sum c [t - 1/k]_+``, and ``t = asked - margin``. The height is
+        lower by what rounding may have added: `smooth` is a difference of squares, times k.
+        """
+        smooth, slope = self(scores)
+        over, _ = self._hinges.hinge(scores, 1.0 / self._sharp)
+        value, by_score = self._hinges.squared(scores)
+        size = value + dot(np.abs(by_score), np.abs(scores))
+        rounding = 8.0 * np.finfo(np.float64).eps * self._sharp * size
+        return 2.0 * smooth - over - dot(slope, scores) - rounding, slope
+
+
+# --- Losses over pairs for sparse linear rankers
+
+
+class HalfSquaredHinge:
+    """Half of the mean squared hinge over pairs; a `BoundedLoss`."""
+
+    def __init__(self, hinges: Hinges) -> None:
+        self._hinges = hinges
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        return self._hinges.squared(scores)
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative."""
+        return self._hinges.curvature(scores)
+
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a plane below the loss; see `BoundedLoss`.
+
+        ``[t]_+^2 / 2`` is at least ``p t - p^2 / 2`` for any p, here a share of ``[t]_+`` at these
+        scores, with t = 1 - margin. The sum of ``c p t`` is twice the loss.
+        """
+        return 2.0 * value - dot(by_score, scores), value
+
+
+# --- The loss of RSRank (Sun et al. 2009): pairs weigh what their exchange would cost in NDCG
+#
+# A pair of rows of one query, with labels y_i > y_j and positions k_i and k_j, weighs ::
+#
+#     (2^y_i - 2^y_j) |d_i - d_j| / (ideal DCG of the query),  d = 1 / log2(1 + k)
+#
+# All weights sum to 1. The loss of a margin z is the modified Huber loss: ``(1 - z)^2`` in [-1, 1],
+# 0 above and ``-4 z`` below, which is ``[1 - z]_+^2 - [-1 - z]_+^2``. In the ideal order d rises
+# with
+# the label, so that the weight of a pair is a sum of four products of something of i with something
+# of j: sums over pairs are four sums of hinges each, and no pair is listed.
+
+
+# Rows that the weights of a query may add up to: positions beyond are not computed.
+_MOST_ROWS = 1e7
+_LEAST_ROWS = 1e-290  # (a share of less has no digits)
+_HIGHEST_LABEL = 64.0
+
+
+class DiscountedPairs:
+    """Pairs of labels, and all of their weight but the discounts.
+
+    Parameters
+    ----------
+    feedback : LabelFeedback
+    threads : int
+
+    Attributes
+    ----------
+    gain : array over the rows
+        ``2^y``, less that of the lowest label of the query.
+    weight : array over the rows
+        Weight of the row, as it was passed in.
+    """
+
+    def __init__(self, feedback: LabelFeedback, threads: int) -> None:
+        rows = feedback.labelled()
+        self.layout, self._threads = rows.layout, threads
+        labels, query = rows.labels, rows.layout.query_of_row()
+        _check_labels(labels)
+        self.query = query
+        lowest = rows.layout.values[rows.layout.query_first[:-1]]
+        self.gain = exp2(labels) - exp2(lowest)[query]
+        n_rows = len(labels)
+        self.weight = np.ones(n_rows) if feedback.weight is None else feedback.weight
+        self.scaled = np.ones(n_rows) if rows.weight is None else rows.weight
+        heaviest = np.bincount(query, self.weight).max()
+        if heaviest > _MOST_ROWS:
+            raise DataError(
+                f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, and positions are "
+                f"counted one by one, up to {_MOST_ROWS:g}. Use smaller weights, or "
+                "SparseRankingSVM.",
+                parameter="sample_weight",
+            )
+        if heaviest < _LEAST_ROWS:
+            raise DataError(
+                f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, too few to take "
+                "a share of. Multiply all weights by the same number.",
+                parameter="sample_weight",
+            )
+        worth = self.weight * (exp2(labels) - 1.0) * self.discounts(-labels)
+        best = np.bincount(query, worth, rows.layout.n_queries)
+        if not (best > 0.0).all():
+            raise DataError(
+                "RSRank: labels are so small that 2^y - 1 of all labels of a query rounds to 0. "
+                f"The largest is {labels.max():g}: multiply them, or use SparseRankingSVM.",
+                parameter="y",
+            )
+        self._share = rows.coefficient / best
+
+    def discounts(self, falling: Floats, ties: str = "mean") -> Floats:
+        """Return the discount of every row at its position by a rising key.
+
+        Parameters
+        ----------
+        falling : array over the rows
+            The lowest is at the first position of its query. A row of weight 2 is at two
+            positions, whose mean discount it gets.
+        ties : {"mean", "first"}
+            Rows of equal keys get the mean discount of their positions, or stand in the order of
+            the layout.
+        """
+        order = np.lexsort((np.arange(len(falling)), falling, self.query))
+        query, key, mass = self.query[order], falling[order], self.weight[order]
+        new = np.ones(len(order), bool)
+        if ties == "mean":
+            new[1:] = (query[1:] != query[:-1]) | (key[1:] != key[:-1])
+        first = np.flatnonzero(new)
+        block = np.add.reduceat(mass, first)
+        begin = _running(block, query[first])
+        table = np.concatenate(
+            ([0.0], np.cumsum(1.0 / log2(2.0 + np.arange(int(np.ceil((begin + block).max()))))))
+        )
+        inside = _between(table, begin + block) - _between(table, begin)
+        out = np.empty(len(order))
+        out[order] = np.repeat(inside / block, np.diff(np.append(first, len(order))))
+        return out
+
+    def sums(self, weight: Floats) -> HingeSums:
+        """Return sums over the pairs of a row, the others weighted."""
+        return HingeSums(self.layout, weight, self.layout.values, "sign", self._threads)
+
+    def scale(self) -> Floats:
+        """Return the factor of every row on its side of a pair."""
+        scale: Floats = self._share[self.query] * self.scaled
+        return scale
+
+
+def _check_labels(labels: Floats) -> None:
+    if labels.min() < 0.0 or labels.max() > _HIGHEST_LABEL:
+        raise DataError(
+            "RSRank: labels must be grades from 0 on, since a label y is worth 2^y - 1 in NDCG, "
+            f"and at most {_HIGHEST_LABEL:g}. Got labels from {labels.min():g} to "
+            f"{labels.max():g}. Move or rescale them, or use SparseRankingSVM, for which only "
+            "their order counts.",
+            parameter="y",
+        )
+
+
+def _between(table: Floats, at: Floats) -> Floats:
+    """Return a table at places that need not be whole, on lines between its entries."""
+    low = at.astype(np.int64)
+    rise = table[np.minimum(low + 1, len(table) - 1)] - table[low]
+    return np.asarray(table[low] + (at - low) * rise)
+
+
+def _running(values: Floats, groups: NDArray[np.integer]) -> Floats:
+    """Return the sum of the earlier values of the same group, which are next to each other."""
+    before = np.cumsum(values) - values
+    starts = np.concatenate(([0], np.flatnonzero(groups[1:] != groups[:-1]) + 1))
+    sizes = np.diff(np.append(starts, len(groups)))
+    return np.asarray(before - np.repeat(before[starts], sizes))
+
+
+def ideal_discounts(pairs: DiscountedPairs, ties: str) -> Floats:
+    """Return the discounts of the order of the labels."""
+    labels = np.repeat(pairs.layout.values, np.diff(pairs.layout.level_start))
+    return pairs.discounts(-labels, ties)
+
+
+class _Factored:
+    """Sums over pairs that weigh ``(gain_i - gain_j) (discount_i - discount_j)``."""
+
+    def __init__(self, pairs: DiscountedPairs, discount: Floats) -> None:
+        gain, mass = pairs.gain, pairs.scaled
+        self._terms = [
+            (gain * discount, pairs.sums(mass)),
+            (-gain, pairs.sums(mass * discount)),
+            (-discount, pairs.sums(mass * gain)),
+            (np.ones(len(gain)), pairs.sums(mass * gain * discount)),
+        ]
+
+    def at(self, scores: Floats, cut: float) -> ShortPairs:
+        """Return the sums over the pairs that fall short of ``1 - cut``."""
+        wins, losses = np.zeros((len(scores), 3)), np.zeros((len(scores), 2))
+        for own, others in self._terms:
+            found = others.at(scores, cut)
+            wins += own[:, None] * found.wins
+            losses += own[:, None] * found.losses
+        return ShortPairs(wins, losses)
+
+    def moved(self, scores: Floats, move: Floats, cut: float) -> Floats:
+        """Return the sum of a move over the partners of every row."""
+        out = np.zeros(len(scores))
+        for own, others in self._terms:
+            out += own * others.moved(scores, move, cut)
+        return out
+
+
+class HuberLoss:
+    """The loss with the positions of the ideal order; a `BoundedLoss`.
+
+    Parameters
+    ----------
+    pairs : DiscountedPairs
+    discount : array over the rows
+        Rises with the label.
+    """
+
+    def __init__(self, pairs: DiscountedPairs, discount: Floats) -> None:
+        self._sums = _Factored(pairs, discount)
+        scale = pairs.scale()
+        everything = self._sums.at(np.zeros(len(discount)), 0.0).wins[:, 0]
+        self._scale = scale / dot(scale, everything)
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        near, far = (self._sums.at(scores, cut) for cut in (0.0, 2.0))
+        value = dot(self._scale, near.wins[:, 2] - far.wins[:, 2])
+        pull = (near.losses - far.losses)[:, 1] - (near.wins - far.wins)[:, 1]
+        return value, 2.0 * self._scale * pull
+
+    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+        """Return the product with the second derivative."""
+        near, far = (self._sums.at(scores, cut) for cut in (0.0, 2.0))
+        partners = near.wins[:, 0] - far.wins[:, 0] + near.losses[:, 0] - far.losses[:, 0]
+
+        def product(move: Floats) -> Floats:
+            others = self._sums.moved(scores, move, 0.0) - self._sums.moved(scores, move, 2.0)
+            return np.asarray(2.0 * self._scale * (partners * move - others))
+
+        return product
+
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a plane below the loss; see `BoundedLoss`.
+
+        The loss of a margin is at least ``p (1 - z) - p^2 / 4`` for any p in [0, 4], and equal at
+        ``p = 2 ([1 - z]_+ - [-1 - z]_+)``.
+        """
+        near, far = (self._sums.at(scores, cut).wins[:, 1] for cut in (0.0, 2.0))
+        pull = 2.0 * dot(self._scale, near - far)
+        return pull, pull + dot(by_score, scores) - value
+
+
+# --- The likelihood of lists under Plackett and Luce's model (Xia et al. 2008, ListMLE)
+#
+# A list is made by choosing one row after the other, each among those that are left, with
+# probability proportional to ``e^s``. The loss of a strict order is minus the logarithm of its
+# probability. In a query whose labels tie, every row i above the lowest label is chosen among
+# itself and the rows of lower labels, so that equal labels are not compared::
+#
+#     sum_i u_i (ln(e^s_i + sum_{k below i} u_k e^s_k) - s_i)
+#
+# which is ListMLE where the order is strict, convex in s, and the same for a row of weight 2 as
+# for two rows. Value and gradient take O(n log n), all in logarithms: sums over the rows below are
+# running sums over label levels from the lowest up, and the gradient of these rows is made of
+# running
+# sums from the highest down.
+
+
+# Sums of terms up to the square root of e^600 have all digits, and so have their logarithms.
+_UNIT = 600.0
+
+
+def running_log_sums(logs: Floats, first: Ints) -> Floats:
+    """Return the logarithms of running sums, which restart at every index in ``first``.
+
+    Terms are divided by a power of e^600 that follows the largest so far: no difference of large
+    sums is taken, so that small terms keep their digits next to large ones.
+
+    Examples
+    --------
+    >>> running_log_sums(np.log([1.0, 2.0, 3.0, 5.0]), np.array([0, 3])).round(3).tolist()
+    [0.0, 1.099, 1.792, 1.609]
+    >>> np.log([1.0, 3.0, 6.0, 5.0]).round(3).tolist()
+    [0.0, 1.099, 1.792, 1.609]
+    """
+    unit = np.zeros(len(logs))
+    if logs.max() > _UNIT / 2.0 or logs[first].min() < -_UNIT / 2.0:
+        for start, end in pairwise([*first.tolist(), len(logs)]):
+            np.maximum.accumulate(logs[start:end], out=unit[start:end])
+        unit = _UNIT * np.round(np.where(np.isfinite(unit), unit, 0.0) / _UNIT)
+    sums = exp(logs - unit)
+    begins = np.zeros(len(logs) + 1, bool)
+    begins[first] = True
+    grows = np.flatnonzero((unit[1:] != unit[:-1]) & ~begins[1:-1]) + 1
+    begins[grows] = True
+    before = set(grows.tolist())
+    for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(logs)]):
+        if start in before and sums[start - 1] > 0.0:
+            sums[start] += sums[start - 1] * exp(float(unit[start - 1] - unit[start]))
+        np.add.accumulate(sums[start:end], out=sums[start:end])
+    return unit + log(sums)
+
+
+class ListLikelihood:
+    """The mean loss per choice, as a function of scores; a `SmoothLoss`.
+
+    Parameters
+    ----------
+    layout : Layout
+        Rows by query and rising label.
+    weight : array of shape (n_rows,), or None
+        A row of weight 2 counts as two.
+    factor : array of shape (n_queries,)
+        Factor on the loss of each query.
+    """
+
+    def __init__(self, layout: Layout, weight: Floats | None, factor: Floats) -> None:
+        self._starts = layout.level_start[:-1]
+        self._segment = np.repeat(np.arange(len(self._starts)), np.diff(layout.level_start))
+        self._first = layout.query_first[:-1]
+        lengths = np.diff(layout.query_first)
+        self._reversed = len(self._starts) - (self._first + lengths)[::-1]
+        u = np.ones(len(layout.rows)) if weight is None else weight
+        self._log_u = log(u)
+        lowest = np.zeros(len(self._starts), bool)
+        lowest[self._first] = True
+        self._chosen = np.flatnonzero(~lowest[self._segment])
+        value = u[self._chosen] / u.max() * factor[layout.query_of_row()[self._chosen]]
+        self._value = value / value.sum()
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        logs = self._log_u + scores
+        highest = np.maximum.reduceat(logs, self._starts)
+        shares = np.add.reduceat(exp(logs - highest[self._segment]), self._starts)
+        running = running_log_sums(highest + log(shares), self._first)
+        below = np.empty_like(running)
+        below[1:] = running[:-1]
+        below[self._first] = -np.inf
+
+        at = self._chosen
+        margin = scores[at] - below[self._segment[at]]
+        loss = dot(self._value, logaddexp(0.0, -margin))
+        pull = self._value * sigmoid(-margin)
+        gradient = np.zeros(len(scores))
+        gradient[at] = -pull
+
+        # A row below level l has the share e^(ln u + s - below_l) in the pull on that level.
+        pulled = np.bincount(self._segment[at], pull, len(self._starts))
+        back = np.full(len(pulled), -np.inf)
+        some = np.flatnonzero(pulled > 0)
+        back[some] = log(pulled[some]) - below[some]
+        above = running_log_sums(back[::-1], self._reversed)[::-1]
+        after = np.full(len(above), -np.inf)
+        after[:-1] = above[1:]
+        after[self._first[1:] - 1] = -np.inf
+        gradient += exp(logs + after[self._segment])
+        return loss, gradient
+
+
+# --- Cosine between the scores of a query and its labels, feature by feature (Qin et al. 2008)
+#
+# The loss of a query with labels g and scores H is ``(1 - cos(g, H)) / 2``. Each round adds one
+# feature h with a weight a. The derivative of the cosine by a is, but for a positive factor::
+#
+#     [(g.h)(H.H) - (g.H)(H.h)] + a [(g.h)(H.h) - (g.H)(h.h)]    over    |g| |H + a h|^3
+#
+# so that with ``|H|`` for ``|H + a h|`` the weight that makes the sum over queries 0 is a ratio of
+# two sums; that is the paper's weight. The feature whose weight lowers the loss most is added.
+# Where
+# several lead to the same order, at different lengths of the scores, it is the smallest step.
+
+
+# Scores of a query that spread less than this share of the widest query's are equal up to
+# rounding: the cosine of the query is 0.
+_FLAT = 1e-10
+
+
+@dataclass(frozen=True)
+class AddedFeature:
+    """A column that was added, and its weight.
+
+    Attributes
+    ----------
+    column : int
+    weight : float
+    loss : float
+        Mean loss over queries, with this column.
+    """
+
+    column: int
+    weight: float
+    loss: float
+
+
+class CosineLists:
+    """Labels of queries, their weights, and sums over rows of a query.
+
+    Parameters
+    ----------
+    layout : Layout
+    weight : array of shape (n_rows,), or None
+        A row of weight 2 counts as two.
+    factor : array of shape (n_queries,)
+        Weight of each query's loss.
+    centred : bool
+        Subtract the mean of a query from its labels and scores first: the cosine is then their
+        correlation, and adding a constant to either changes nothing.
+    """
+
+    def __init__(
+        self, layout: Layout, weight: Floats | None, factor: Floats, *, centred: bool
+    ) -> None:
+        self.n_queries, self.centred = layout.n_queries, centred
+        self._query = layout.query_of_row()
+        self._start = layout.row_start
+        self._weight = np.ones(len(layout.rows)) if weight is None else weight / weight.max()
+        self._mass = self.sums(np.ones(len(self._weight)))
+        self.factor = factor / factor.sum()
+        y = np.repeat(layout.values, np.diff(layout.level_start))
+        largest = np.maximum.reduceat(np.abs(y), self._start[:-1])
+        labels = self.centre(y / largest[self._query])
+        size = np.sqrt(self.sums(labels * labels))
+        self.labels = labels / size[self._query]
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the weighted sum of every query."""
+        return np.add.reduceat(self._weight * values, self._start[:-1])
+
+    def centre(self, values: Floats) -> Floats:
+        """Subtract the mean of their query from values, if ``centred``."""
+        if not self.centred:
+            return values
+        return values - (self.sums(values) / self._mass)[self._query]
+
+    def products(self, values: Floats, matrix: Matrix) -> Floats:
+        """Return the products of centred values with every column, one row per query."""
+        rows = sp.csr_array(
+            (self._weight * values, np.arange(len(values)), self._start),
+            shape=(self.n_queries, len(values)),
+        )
+        return _dense(rows @ matrix)
+
+    def squares(self, matrix: Matrix) -> Floats:
+        """Return the squared length of every column, centred if ``centred``, one row per query."""
+        ones = np.ones(len(self._weight))
+        square = matrix * matrix  # (cell by cell, for sparse arrays too)
+        length = self.products(ones, square)
+        if not self.centred:
+            return length
+        less = length - self.products(ones, matrix) ** 2 / self._mass[:, None]
+        return np.where(less > _FLAT * length, less, 0.0)
+
+    def loss(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the mean loss, and its gradient by the scores."""
+        values = self.centre(scores)
+        square = self.sums(values * values)
+        along = self.sums(self.labels * values)
+        live = square > _FLAT**2 * self.sums(scores * scores)
+        length = np.sqrt(np.where(live, square, 1.0))
+        cosine = np.where(live, along / length, 0.0)
+        value = 0.5 * dot(self.factor, 1.0 - cosine)
+        back = np.where(live, self.factor / length, 0.0)[self._query]
+        unit = values / length[self._query]
+        gradient = -0.5 * self._weight * back * (self.labels - cosine[self._query] * unit)
+        return value, gradient
+
+
+def _dense(product: Matrix) -> Floats:
+    return np.asarray(product.toarray() if hasattr(product, "toarray") else product, np.float64)
+
+
+def add_features(
+    lists: CosineLists, matrix: Matrix, rounds: int, tol: float
+) -> Iterator[AddedFeature]:
+    """Add one column after the other, until none lowers the loss by more than ``tol``.
+
+    Parameters
+    ----------
+    lists : CosineLists
+    matrix : array or sparse matrix of shape (n_rows, n_columns)
+    rounds : int
+        Largest number of columns.
+    tol : float
+    """
+    if not matrix.shape[1]:
+        return
+    column_square = lists.squares(matrix)  # h.h
+    spread = column_square > 0.0  # (anything else in a column of a query is rounding)
+    label_column = lists.products(lists.labels, matrix) * spread  # g.h
+    scores = np.zeros(matrix.shape[0])
+    loss = 0.5  # (a cosine of 0 everywhere)
+    for _ in range(rounds):
+        square = lists.sums(scores * scores)  # H.H
+        square[square <= _FLAT**2 * square.max()] = 0.0
+        if not square.any():
+            weights = np.sign(column_sums(_cosine(label_column, column_square), lists.factor))
+            across = np.zeros_like(label_column)
+        else:
+            across = lists.products(scores, matrix) * spread  # H.h
+            weights = _weights(lists, square, scores, label_column, across, column_square)
+        along = lists.sums(lists.labels * scores)[:, None]
+        length = square[:, None] + 2.0 * weights * across + weights**2 * column_square
+        cosine = _cosine(along + weights * label_column, length)
+        losses = 0.5 - 0.5 * column_sums(cosine, lists.factor)
+        losses[weights == 0.0] = np.inf
+        best = _smallest_step(losses, weights)
+        if not losses[best] < loss - tol:
+            return
+        weight = float(weights[best])
+        column = matrix[:, [best]]
+        scores = lists.centre(scores + weight * _dense(column)[:, 0])
+        loss = lists.loss(scores)[0]
+        yield AddedFeature(best, weight, loss)
+
+
+def _smallest_step(losses: Floats, weights: Floats) -> int:
+    """Return the column of the least loss, of equals that of the smallest weight.
+
+    Examples
+    --------
+    >>> _smallest_step(np.array([0.3, 0.1, 0.1, np.inf]), np.array([1.0, 5.0, -2.0, 0.0]))
+    2
+    """
+    tied = np.flatnonzero(losses <= losses.min() + TIE)
+    return int(tied[first_largest(-np.abs(weights[tied]))])
+
+
+def _weights(
+    lists: CosineLists,
+    square: Floats,
+    scores: Floats,
+    label_column: Floats,
+    across: Floats,
+    column_square: Floats,
+) -> Floats:
+    """Return the paper's weight of every column, 0 where it has none."""
+    along = lists.sums(lists.labels * scores)[:, None]
+    live = square > 0
+    share = np.zeros(lists.n_queries)
+    share[live] = lists.factor[live] / (square[live] * np.sqrt(square[live]))
+    down = column_sums(along * across - square[:, None] * label_column, share)
+    bend = column_sums(across * label_column - along * column_square, share)
+    weights = np.zeros(len(down))
+    np.divide(down, bend, out=weights, where=np.abs(bend) > 1e-300)
+    return np.where(np.isfinite(weights), weights, 0.0)
+
+
+def _cosine(product: Floats, square: Floats) -> Floats:
+    """Return products over lengths, clipped to [-1, 1]; 0 where a length is 0."""
+    top = square.max(axis=0, keepdims=True)
+    live = square > _FLAT**2 * np.where(top > 0, top, 1.0)
+    out = np.zeros_like(product)
+    np.divide(product, np.sqrt(np.where(live, square, 1.0)), out=out, where=live)
+    return np.clip(out, -1.0, 1.0)
+
+
+# --- The order that violates the margin of average precision most (Yue et al. 2007, section 4.2)
+#
+# With C relevant rows of scores ``s_1 >= s_2 >= ...`` and N others ``t_1 >= t_2 >= ...`` of a
+# query, it is the order with the largest ``1 - AP + w.Psi``, where w.Psi is the mean
+# over relevant i and other j of ``s_i - t_j``, with its sign turned where j is above i. Among
+# the relevant rows, and among the others, the best order is by score; moving other j above relevant
+# i changes the sum by ::
+#
+#     i / (C (i + j) (i + j - 1)) - 2 (s_i - t_j) / (C N)
+#
+# so that the best place of each j among the relevant rows is found separately, and these places
+# never cross (their lemma 1). O(C N) per query.
+
+
+#: Cells of a table that are in memory at a time.
+_CELLS = 1 << 21
+
+
+def relevant_above(relevant: Floats, other: Floats) -> Ints:
+    """Return how many relevant rows are above each other row in the worst order.
+
+    Parameters
+    ----------
+    relevant, other : arrays of scores, descending
+
+    Examples
+    --------
+    >>> relevant_above(np.array([3.0, 0.1]), np.array([1.0, -8.0])).tolist()
+    [1, 2]
+    """
+    n_relevant, n_other = len(relevant), len(other)
+    places = np.empty(n_other, np.int64)
+    i = np.arange(1, n_relevant + 1, dtype=np.float64)
+    block = max(1, _CELLS // max(1, n_relevant))
+    for start in range(0, n_other, block):
+        part = other[start : start + block, None]
+        j = np.arange(start + 1, start + 1 + len(part), dtype=np.float64)[:, None]
+        gain = i / (n_relevant * (i + j) * (i + j - 1.0))
+        gain -= 2.0 * (relevant - part) / (n_relevant * n_other)
+        # Moving j above relevant k moves it above all from k down.
+        total = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
+        best = np.argmax(total, axis=1)
+        stays = total[np.arange(len(part)), best] <= 0.0
+        places[start : start + block] = np.where(stays, n_relevant, best)
+    return np.maximum.accumulate(places)  # (they cross only by rounding)
+
+
+def average_precision(above: Ints, n_relevant: int) -> float:
+    """Return the AP of an order, given how many relevant rows are above each other row.
+
+    Examples
+    --------
+    >>> average_precision(np.array([1, 2]), 2)  # relevant, other, relevant, other
+    0.8333333333333333
+    """
+    i = np.arange(1, n_relevant + 1)
+    others = np.searchsorted(above, i, side="left")  # others above relevant i
+    return float(np.mean(i / (i + others)))
+
+
+def most_violated(scores: Floats, n_other: int) -> tuple[float, Floats]:
+    """Return 1 - AP of the worst order of a query, and by how much its w.Psi falls short.
+
+    Parameters
+    ----------
+    scores : array
+        Scores of the ``n_other`` other rows, then of the relevant ones.
+    n_other : int
+
+    Returns
+    -------
+    loss : float
+        ``1 - AP`` of that order.
+    pull : array like scores
+        ``w.Psi`` of the correct order minus that of this one is ``pull . scores``.
+    """
+    other = np.argsort(-scores[:n_other], kind="stable")
+    relevant = n_other + np.argsort(-scores[n_other:], kind="stable")
+    n_relevant = len(relevant)
+    above = relevant_above(scores[relevant], scores[other])
+    pull = np.empty(len(scores))
+    pull[other] = above - n_relevant
+    # Relevant i (from 0) has those others above it that have at most i relevant above them.
+    pull[relevant] = np.searchsorted(above, np.arange(n_relevant), side="right")
+    return 1.0 - average_precision(above, n_relevant), pull * (2.0 / (n_relevant * n_other))
+
+
+class PrecisionLoss:
+    """The mean margin loss in average precision; a `PlaneLoss` for cutting planes.
+
+    Parameters
+    ----------
+    layout : Layout
+        Every query has two levels, of which the upper is relevant.
+    factor : array of shape (n_queries,)
+        Weight of each query.
+    """
+
+    def __init__(self, layout: Layout, factor: Floats) -> None:
+        self._factor = factor / factor.sum()
+        starts = layout.row_start
+        self._lists = [
+            (slice(int(a), int(b)), int(m - a))
+            for a, m, b in zip(starts[:-1], layout.level_start[1::2], starts[1:])
+        ]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return height and slope of the plane of the worst orders of all queries."""
+        slope = np.empty(len(scores))
+        height = 0.0
+        for (rows, n_other), factor in zip(self._lists, self._factor.tolist()):
+            loss, slope[rows] = most_violated(scores[rows], n_other)
+            height += factor * loss
+            slope[rows] *= factor
+        return height, slope
