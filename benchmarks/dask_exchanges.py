@@ -15,9 +15,8 @@ from crucial import GradientRanker, RankBoost, make_letor
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.distributed.fit import Head, fit_parted
+from crucial.distributed.messages import LocalParts, PartRows
 from crucial.distributed.part import Part
-from crucial.distributed.part_rows import PartRows
-from crucial.distributed.parts import LocalParts
 
 QUERIES, DOCS, FEATURES, ROUNDS = 500, 120, 136, 5
 RANKERS = {

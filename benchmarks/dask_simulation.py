@@ -95,7 +95,7 @@ def cluster(n_workers: int) -> Iterator[Any]:
 
 def measured(client: Any, n_parts: int, size: int, sleep: float) -> tuple[float, float, int]:
     """Return median seconds of a round, processor seconds of client and scheduler, and bytes."""
-    from crucial.distributed.dask_parts import DaskParts
+    from crucial.distributed.transport import DaskParts
 
     with DaskParts(client, [SleepingRecipe(size)] * n_parts) as parts:
         parts.total("advance", 0.0, changes=True)
@@ -114,9 +114,8 @@ def rows_per_second() -> float:
     """Return the rows that one core adds up per second in a round of stumps, by processor time."""
     from crucial import Bins, Instances, RankBoost, make_letor
     from crucial.distributed.fit import Head, fit_parted
+    from crucial.distributed.messages import LocalParts, PartRows
     from crucial.distributed.part import Part
-    from crucial.distributed.part_rows import PartRows
-    from crucial.distributed.parts import LocalParts
 
     made = make_letor(1000, 120, FEATURES, seed=0)
     labels = np.asarray(made.y, np.float64)

@@ -4,7 +4,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from crucial.distributed.parts import LocalParts
+from crucial.distributed.messages import LocalParts
 
 
 @dataclass

@@ -16,9 +16,9 @@ import pytest
 
 SCRIPT = """
 import json, os, random, signal, sys, time
-import crucial, crucial.distributed.fitting as fitting
+import crucial, crucial.distributed.fit as fitting
 from crucial.cli.app import app
-from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.fit import Checkpoint
 
 ON_CLUSTER, WANTED = sys.argv[1] == "checkpoint", int(sys.argv[2])
 WORDS = ["train", "train.txt", "-m", "ndcg@5", "-o", "model.json", "--jobs", "1"]

@@ -213,7 +213,7 @@ def _trace(path: Path) -> Any:
 
 
 def _checkpoint(path: Path) -> Any:
-    from crucial.distributed.checkpoint_file import read_checkpoint
+    from crucial.distributed.fit import read_checkpoint
 
     return read_checkpoint(path, _estimator())
 
@@ -297,7 +297,7 @@ def _checkpoints() -> list[bytes]:
 
     from sklearn.base import clone
 
-    from crucial.distributed.checkpoint import Checkpoint
+    from crucial.distributed.fit import Checkpoint
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.json")

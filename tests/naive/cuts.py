@@ -9,9 +9,8 @@ import numpy as np
 from crucial import Bins, Instances
 from crucial.data.instances import CodedTable
 from crucial.distributed.fit import Head, fit_parted
+from crucial.distributed.messages import LocalParts, PartRows
 from crucial.distributed.part import Part
-from crucial.distributed.part_rows import PartRows
-from crucial.distributed.parts import LocalParts
 
 
 @dataclass

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.distributed.columns import ColumnRoles, column_names
-from crucial.distributed.sources import Source, column_of, is_dask, list_sources
+from crucial.distributed.input import (
+    ColumnRoles,
+    Source,
+    column_names,
+    column_of,
+    is_dask,
+    list_sources,
+)
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate

@@ -1,4 +1,4 @@
-"""The state of an objective whose rows are in parts: it has totals, and no row."""
+"""Feedback, objectives and eval sets whose rows are in parts: they have totals, and no row."""
 
 from __future__ import annotations
 
@@ -9,23 +9,126 @@ from typing import Any, cast
 
 import numpy as np
 
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss, LogisticTotals, ScoreReach
+from crucial.boosting.parts import Objective
 from crucial.boosting.row_losses import LossTotals
-from crucial.distributed.messages import Exact, Move, Question, RoundAnswer, Totals
-from crucial.distributed.parts import Parts
-from crucial.distributed.watch import PartedWatch
-from crucial.feedback.base import Output, whole_of
-from crucial.feedback.labels import QueryTotals, wrong_unit_of
+from crucial.boosting.watch import Watch
+from crucial.data.bins import Bins
+from crucial.data.groups import Groups
+from crucial.data.instances import Instances
+from crucial.distributed.messages import (
+    EvalFacts,
+    Exact,
+    Move,
+    Parts,
+    Question,
+    RoundAnswer,
+    RowFacts,
+    Setup,
+    Tallies,
+    Totals,
+)
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, Output, Potentials, finite_total, whole_of
+from crucial.feedback.labels import PairMass, QueryTotals, wrong_unit_of
 from crucial.kernels.sums import round_unit, unit_for
+from crucial.measures.base import Measure, default_measure
+from crucial.measures.names import Measures, get_measures
+from crucial.measures.positions import ExpectedReciprocalRank
 from crucial.model.weak import Tree, WeakRankerLike
+from crucial.rankers.boosted import BoostedRanker
 from crucial.types import Floats, Ints
+from crucial.wording import counted
 
-__all__ = [
-    "PartedPairs",
-    "PartedState",
-    "PartedTrial",
-    "RankerOutput",
-    "as_output",
-]
+# --- The eval set of a fit whose eval rows are in parts
+
+
+def measures_of(
+    metric: Measures | None, facts: EvalFacts, with_qid: bool, lowest: float | None = None
+) -> list[Measure]:
+    """Return the measures of an eval set, by what is known of all of its rows.
+
+    Parameters
+    ----------
+    metric : as ``eval_metric``
+    facts : EvalFacts
+    with_qid : bool
+        Whether its rows belong to queries.
+    lowest : float, optional
+        The lowest label of the training set, where the eval set is a part of it.
+    """
+    if metric is None:
+        metric = default_measure(np.array([facts.lowest if lowest is None else lowest]), with_qid)
+    found = get_measures(metric, required=True)
+    return [
+        replace(one, highest=facts.highest)
+        if isinstance(one, ExpectedReciprocalRank) and one.highest is None
+        else one
+        for one in found
+    ]
+
+
+class PartedWatch(Watch):
+    """The measures on eval rows in parts, as the parts add them up.
+
+    Parameters
+    ----------
+    parts : Parts
+        With eval rows.
+    measures : sequence of Measure
+        The first one decides when to stop.
+    patience, tolerance : as in `Watch`
+
+    Attributes
+    ----------
+    kept : bool
+        Whether the last round was better than all before.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        measures: Sequence[Measure],
+        patience: int | None,
+        tolerance: float,
+    ) -> None:
+        nothing = Instances(np.zeros((0, 1)))
+        named = [(one.name, _unused, one.higher_is_better) for one in measures]
+        super().__init__(nothing, Groups.single(0), named, patience, tolerance)
+        self.kept = False
+        self.tallies: Tallies = parts.total("watch", tuple(measures), changes=True)
+        for name, value in self._measured().items():
+            if not math.isfinite(value):
+                raise DataError(
+                    f"eval_set: {name} has no value on it, since no query has a relevant row (or a "
+                    "pair of different labels).",
+                    parameter="eval_set",
+                )
+
+    def prepare(self, bins: Bins | None, threads: int) -> None:
+        """Do nothing: the parts have codes."""
+
+    def advance(self, ranker: WeakRankerLike, alpha: float) -> dict[str, float]:
+        """Read the measures that came with the potentials of the round."""
+        return self.look()
+
+    def _measured(self) -> dict[str, float]:
+        tallies = zip(self._measures, self.tallies.measures, strict=True)
+        return {name: tally.summary()[0] for (name, _, _), tally in tallies}
+
+    def _keep(self) -> None:
+        self.kept = True
+
+    def _worse(self) -> float:
+        worse = self.tallies.worse
+        return math.inf if worse is None else worse.worse_by()
+
+
+def _unused(scores: Floats) -> float:
+    raise NotImplementedError
+
+
+# --- The state of an objective whose rows are in parts: it has totals, and no row
 
 
 # More than the rounding of sums of distances.
@@ -249,3 +352,109 @@ class PartedTrial(PartedPairs):
     """A copy of the state that steps are tried on."""
 
     trial = True
+
+
+# --- The state of the logistic loss over pairs whose rows are in parts
+
+
+class PartedLogistic(PartedState):
+    """The state of the logistic loss over pairs."""
+
+    _pair_weight: float | None = None
+
+    def _asked(self, question: Question) -> RoundAnswer:
+        answer = super()._asked(question)
+        if answer.reach is not None and not answer.reach.narrow:
+            # Scores of some query are far apart: all parts have to compute as that one does.
+            reach: ScoreReach = self.parts.total("reach")
+            again = replace(question, reach=reach)
+            answer = replace(self.parts.total("ask", again, changes=True), distance=math.inf)
+        return answer
+
+    def _finished(self, totals: Totals) -> tuple[float, float]:
+        assert isinstance(totals, LogisticTotals)
+        if self._pair_weight is None:
+            (half,) = self.parts.total("pair_sums").values
+            self._pair_weight = 2.0 * half
+        return totals.finish(self._pair_weight)
+
+
+# --- Feedback whose rows are in parts, and the objective over it
+
+
+class PartedFeedback(Feedback):
+    """What is known of the feedback of all parts together: counts and weights, no pairs.
+
+    Parameters
+    ----------
+    facts : RowFacts
+    mass : PairMass
+    """
+
+    def __init__(self, facts: RowFacts, mass: PairMass) -> None:
+        self.facts, self.log_total = facts, mass.log_total
+        self.n_rows, self.n_pairs = facts.rows, facts.counts.pairs
+        # (of the rows only their number is asked for)
+        self.rows = np.broadcast_to(np.int64(0), facts.counts.rows)
+        self.weight = None
+        self.total = finite_total(mass.total.value)
+        self.n_queries = facts.counts.queries
+        self.n_skipped = facts.queries - facts.counts.queries
+
+    @classmethod
+    def of(cls, parts: Parts, ranker: BoostedRanker) -> PartedFeedback:
+        """Let the parts sort and weigh the pairs that a ranker learns from."""
+        facts: RowFacts | None = parts.total("look", changes=True)
+        if facts is None:
+            raise DataError("No comparable pair: the parts have no rows.")
+        balance, gain = ranker.balance, ranker.gain
+        if not facts.counts.rows:
+            raise DataError(
+                f"No comparable pair: none of the {counted(facts.queries, 'query')} has two rows "
+                "of different labels (and of positive weight)."
+            )
+        mass: PairMass = parts.total("weigh", facts, balance, gain, changes=True)
+        if facts.weighted and balance == "pairs" and mass.too_light:
+            raise DataError(
+                "the weights of rows are too far apart to be added up in parts; use weights of a "
+                "similar size, or balance='queries'."
+            )
+        return cls(facts, mass)
+
+
+class PartedObjective(Objective):
+    """An objective whose state is in parts.
+
+    Parameters
+    ----------
+    objective : Objective
+    parts : Parts
+    watch : PartedWatch or None
+    """
+
+    def __init__(self, objective: Objective, parts: Parts, watch: PartedWatch | None) -> None:
+        self._objective, self._parts, self._watch = objective, parts, watch
+
+    def begin(self, feedback: Feedback, threads: int) -> PartedState:
+        """Let the parts begin; return what adds up their totals."""
+        assert isinstance(feedback, PartedFeedback)
+        facts, log_total = feedback.facts, feedback.log_total
+        setup = Setup(
+            self._objective, log_total, facts.counts, facts.weight.value, facts.absent,
+            self._watch is not None,
+        )  # fmt: skip
+        self._parts.call("begin", setup, changes=True)
+        state = _state_of(self._objective)(self._parts, log_total)
+        state.watch = self._watch
+        return state
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """Return the notes of the objective."""
+        return self._objective.notes(potentials)
+
+
+def _state_of(objective: Objective) -> type[PartedState]:
+    """Return what adds up the totals of an objective."""
+    if isinstance(objective, ExponentialLoss):
+        return PartedPairs
+    return PartedLogistic if isinstance(objective, LogisticLoss) else PartedState

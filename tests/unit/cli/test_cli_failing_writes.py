@@ -22,8 +22,7 @@ from crucial import RankBoost
 from crucial.apps.preferences.journal import Journal
 from crucial.boosting.trace import write_trace
 from crucial.data.dataset import Dataset
-from crucial.distributed.checkpoint import Checkpoint
-from crucial.distributed.checkpoint_file import read_checkpoint
+from crucial.distributed.fit import Checkpoint, read_checkpoint
 from crucial.errors import FileError
 from crucial.io.writing import write_table
 from crucial.lab.store import ResultFolder
@@ -313,7 +312,7 @@ def test_training_on_a_cluster(folder, target, disk, crucial, error_line, monkey
     distributed = pytest.importorskip("distributed")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(
-        "crucial.distributed.fitting.Checkpoint",
+        "crucial.distributed.fit.Checkpoint",
         lambda path, ranker, every: Checkpoint(path, ranker, every=0),
     )
     with distributed.LocalCluster(

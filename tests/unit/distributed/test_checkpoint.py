@@ -9,9 +9,7 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.checkpoint import Checkpoint, checking
-from crucial.distributed.checkpoint_file import read_checkpoint
-from crucial.distributed.fitting import check_ranker
+from crucial.distributed.fit import Checkpoint, check_ranker, checking, read_checkpoint
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same

@@ -15,10 +15,10 @@ import pytest
 from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
-from crucial.distributed import dask_parts
-from crucial.distributed.cluster import connected
-from crucial.distributed.dask_parts import DaskParts
+from crucial.distributed import transport
 from crucial.distributed.fit import fit_parted
+from crucial.distributed.ranker import connected
+from crucial.distributed.transport import DaskParts
 from crucial.errors import ClusterError, ParameterError
 from naive.cuts import Problem, assert_same
 from toy_parts import (
@@ -111,7 +111,7 @@ def test_the_same_as_in_this_process_and_nothing_is_left_behind(client):
 
 
 def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypatch):
-    monkeypatch.setattr(dask_parts, "_LOOK_AROUND", 0.0)
+    monkeypatch.setattr(transport, "_LOOK_AROUND", 0.0)
     killer = threading.Timer(0.02, kill, [client])
 
     def before(number):
@@ -314,7 +314,7 @@ def test_twenty_kills_in_three_hundred_rounds(doomed_client):
 
 @pytest.mark.slow
 def test_a_part_that_kills_every_worker(client, monkeypatch):
-    monkeypatch.setattr(dask_parts, "_LOST_IN_A_ROW", 2)
+    monkeypatch.setattr(transport, "_LOST_IN_A_ROW", 2)
     with pytest.raises(ClusterError, match=r"1 \(toy 1\).*: the worker was lost 3 times in a row"):
         DaskParts(client, [ToyRecipe(0), DyingRecipe(1)], grace=0.0)
     assert tasks_left(client) == []
@@ -322,7 +322,7 @@ def test_a_part_that_kills_every_worker(client, monkeypatch):
 
 @pytest.mark.slow
 def test_a_part_that_needs_more_memory_than_a_worker_has(monkeypatch):
-    monkeypatch.setattr(dask_parts, "_LOST_IN_A_ROW", 1)
+    monkeypatch.setattr(transport, "_LOST_IN_A_ROW", 1)
     with (
         distributed.LocalCluster(
             n_workers=1, memory_limit="600MB", dashboard_address=":0", silence_logs=50
@@ -401,8 +401,8 @@ SCRIPT = """
     import os, sys
     sys.path.insert(0, {tests!r})
     from toy_parts import ToyRecipe
-    from crucial.distributed.cluster import connected
-    from crucial.distributed.dask_parts import DaskParts
+    from crucial.distributed.ranker import connected
+    from crucial.distributed.transport import DaskParts
 
     if __name__ == "__main__":
         try:

@@ -7,8 +7,8 @@ from sklearn.exceptions import NotFittedError
 
 from crucial import RankBoost
 from crucial.distributed import DaskRanker, evaluate_parts, predict_parts, rank_parts
-from crucial.distributed.columns import ColumnRoles, column_names
-from crucial.distributed.loading import FitInput
+from crucial.distributed.fit import FitInput
+from crucial.distributed.input import ColumnRoles, column_names
 from crucial.errors import CrucialError, DataTypeError
 from crucial.io.parts import bins_without_rows
 

@@ -10,9 +10,8 @@ import pytest
 from crucial import AdaBoostRanker, GradientRanker, LogisticRanker, RankBoost, RankBoostPlus
 from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
-from crucial.distributed.fit import fit_parted
-from crucial.distributed.fitting import check_ranker
-from crucial.distributed.parts import LocalParts
+from crucial.distributed.fit import check_ranker, fit_parted
+from crucial.distributed.messages import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime

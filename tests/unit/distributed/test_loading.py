@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from crucial import Dataset, GradientRanker, RankBoost
-from crucial.distributed import room
-from crucial.distributed.coding import join_rows
-from crucial.distributed.loading import FitInput, load_parts
+from crucial.distributed import input
+from crucial.distributed.fit import FitInput, load_parts
+from crucial.distributed.input import join_rows
 from crucial.errors import DataError
 
 dask = pytest.importorskip("dask")
@@ -95,18 +95,18 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     frames = tables(2)
     frames[0].loc[:45, "qid"] = 7
     given = FitInput(delayed(frames))
-    monkeypatch.setattr(room, "ROW_BYTES", 10**9)
-    monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 20 * 10**9)
+    monkeypatch.setattr(input, "ROW_BYTES", 10**9)
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 20 * 10**9)
     message = (
         r"query 7 has \d+ rows, for which a worker needs \d+\.[34] GB, and it has 20\.0 GB. A q"
     )
     with pytest.raises(DataError, match=message):
         load_parts(client, given).__enter__()
     # (what a worker needs anyway is no fault of a query)
-    monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 10**8)
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 10**8)
     with pytest.raises(DataError, match=r"needs about .*, and a worker has 100 MB. Use more work"):
         load_parts(client, given).__enter__()
-    monkeypatch.setattr("crucial.distributed.loading.memory_limit", lambda *_: 60 * 10**9)
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 60 * 10**9)
     message = (
         r"needs about \d+\.[34] GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
     )
@@ -126,10 +126,10 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     ],
 )
 def test_bytes_that_a_ranker_keeps_of_a_cell(ranker, largest, expected):
-    assert room.KeptCells.of(ranker).per_cell(largest) == expected
+    assert input.KeptCells.of(ranker).per_cell(largest) == expected
 
 
 def test_the_limit_is_that_of_the_smallest_worker(client):
     workers = sorted(client.nthreads())
     limits = [one["memory_limit"] for one in client.scheduler_info()["workers"].values()]
-    assert room.memory_limit(client, workers) == min(limits)
+    assert input.memory_limit(client, workers) == min(limits)

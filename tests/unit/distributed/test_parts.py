@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from crucial import Bins, Instances
-from crucial.distributed.part_rows import PartRows
-from crucial.distributed.parts import LocalParts
+from crucial.distributed.messages import LocalParts, PartRows
 from crucial.errors import DataError
 
 

@@ -8,11 +8,14 @@ import polars as pl
 import pytest
 
 from crucial import Dataset
-from crucial.distributed.coding import coded_parts, join_rows
-from crucial.distributed.columns import ColumnRoles
-from crucial.distributed.homes import find_homes
-from crucial.distributed.sources import list_sources
-from crucial.distributed.survey import survey
+from crucial.distributed.input import (
+    ColumnRoles,
+    coded_parts,
+    find_homes,
+    join_rows,
+    list_sources,
+    survey,
+)
 from crucial.errors import DataError
 from crucial.io import parquet
 from crucial.io.parts import QuantileSketch

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.distributed.placement import moves_to_idle, placed
+from crucial.distributed.transport import moves_to_idle, placed
 
 SIZES = st.lists(st.integers(1, 50), min_size=1, max_size=20)
 

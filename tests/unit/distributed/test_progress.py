@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.progress import show_parted_rounds, traffic_note
+from crucial.distributed.fit import show_parted_rounds, traffic_note
 from crucial.model.weak import Stump
 
 

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from crucial.distributed.residence import Call, Done, Drop, Failed, Load, Lost, Residence
+from crucial.distributed.transport import Call, Done, Drop, Failed, Load, Lost, Residence
 from crucial.errors import ClusterError
 from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe
 

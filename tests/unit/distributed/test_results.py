@@ -2,9 +2,9 @@
 
 import pytest
 
-from crucial.distributed import results
-from crucial.distributed.loading import _Finished
-from crucial.distributed.results import result_of
+from crucial.distributed import transport
+from crucial.distributed.fit import _Finished
+from crucial.distributed.transport import result_of
 from crucial.errors import ClusterError, DataError
 
 distributed = pytest.importorskip("distributed")
@@ -24,8 +24,8 @@ class Ended:
 
 
 def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(results, "_LOOK", 0.05)
-    monkeypatch.setattr(results, "_PATIENCE", 0.2)
+    monkeypatch.setattr(transport, "_LOOK", 0.05)
+    monkeypatch.setattr(transport, "_PATIENCE", 0.2)
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
@@ -37,14 +37,14 @@ def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
             with pytest.raises(ClusterError, match="has had no worker for 0 s"):
                 result_of("part 2", waiting)
         cluster.scale(1)
-        monkeypatch.setattr(results, "_PATIENCE", 60.0)
+        monkeypatch.setattr(transport, "_PATIENCE", 60.0)
         assert result_of("part 2", future) == 3
         assert result_of("part 2", _Finished(future)) is None
 
 
 def test_a_slow_task_is_waited_for(client, monkeypatch):
-    monkeypatch.setattr(results, "_LOOK", 0.01)
-    monkeypatch.setattr(results, "_PATIENCE", 0.0)
+    monkeypatch.setattr(transport, "_LOOK", 0.01)
+    monkeypatch.setattr(transport, "_PATIENCE", 0.0)
     assert result_of("part 2", client.submit(_slow, pure=False)) == "done"
 
 

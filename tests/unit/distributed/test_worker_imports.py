@@ -10,9 +10,9 @@ pytest.importorskip("pyarrow")
 CODE = """
 import sys
 from crucial.distributed import coding, residence
-from crucial.distributed.columns import Columns
-from crucial.distributed.sources import Source
-from crucial.distributed.survey import checked_rows
+from crucial.distributed.input import Columns
+from crucial.distributed.input import Source
+from crucial.distributed.input import checked_rows
 
 source = Source("x", None, Columns())
 assert checked_rows(source, sys.argv[1], None)[0].instances.n_rows == 2

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crucial.data.dataset import Dataset
-    from crucial.distributed.columns import ColumnRoles
-    from crucial.distributed.sources import Source
+    from crucial.distributed.input import ColumnRoles, Source
     from crucial.model.file import Model
     from crucial.types import Floats
 
@@ -53,7 +52,7 @@ def file_sources(
     **reader
         Further options of the reader.
     """
-    from crucial.distributed.sources import list_sources
+    from crucial.distributed.input import list_sources
 
     if how.group_sizes is not None:
         raise click.UsageError("--group-sizes is for one file: write qid:Q into parts.")
@@ -84,7 +83,7 @@ def score_files(
     ordered : bool
         Whether the rows are to be put in order.
     """
-    from crucial.distributed.columns import ColumnRoles
+    from crucial.distributed.input import ColumnRoles
     from crucial.distributed.scoring import joined, scored_parts
     from crucial.progress import progress_bar
 

@@ -13,7 +13,7 @@ from crucial.cli.shared.terminal import note
 if TYPE_CHECKING:
     from crucial.cli.tables.training import Training
     from crucial.cli.verbs.train import TrainOptions
-    from crucial.distributed.loading import LoadedParts
+    from crucial.distributed.fit import LoadedParts
     from crucial.measures.evaluation import Evaluation
 
 __all__ = ["evaluate_on_cluster", "train_on_cluster"]
@@ -23,9 +23,8 @@ def train_on_cluster(
     client: Any, ranker: Any, metrics: list[str], options: TrainOptions
 ) -> Training:
     """Fit a ranker to files in parts."""
-    from crucial.distributed.fitting import check_ranker, fit_loaded
-    from crucial.distributed.loading import FitInput, load_parts
-    from crucial.distributed.room import KeptCells
+    from crucial.distributed.fit import FitInput, check_ranker, fit_loaded, load_parts
+    from crucial.distributed.input import KeptCells
 
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)

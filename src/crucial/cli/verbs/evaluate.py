@@ -140,7 +140,7 @@ def _evaluate_model(
 
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
-    from crucial.distributed.cluster import connected
+    from crucial.distributed.ranker import connected
     from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
 

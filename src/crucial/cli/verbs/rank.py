@@ -107,7 +107,7 @@ def _rank(model: Model, options: RankOptions) -> None:
 
     ordered = options.format in ("tsv", "trec")
     if options.on_cluster:
-        from crucial.distributed.cluster import connected
+        from crucial.distributed.ranker import connected
 
         with connected(options.dask or None) as client:
             data, scores = score_files(

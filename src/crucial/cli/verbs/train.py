@@ -163,7 +163,7 @@ def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} does not run on a cluster (--dask): {remedy}."
             )
-    from crucial.distributed.cluster import connected
+    from crucial.distributed.ranker import connected
 
     return connected(options.dask or None)
 
