@@ -28,7 +28,7 @@ from common import (
 )  # fmt: skip
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.inspection.e2_trace import e2_trace
+from crucial.inspection.learning_curves import e2_trace
 from crucial.io.ratings import read_ratings
 from crucial.lab.curves import curves, stages
 from crucial.lab.experiment import Experiment

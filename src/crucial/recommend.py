@@ -31,7 +31,7 @@ from crucial.data.instances import Instances
 from crucial.data.ratings import Ratings, rating_values
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import smoothing_of
-from crucial.inspection.parts import feature_parts
+from crucial.inspection.shape_functions import feature_parts
 from crucial.kernels import predict as kernels
 from crucial.kernels.elementary import column_sums, dot, log2, row_sums
 from crucial.kernels.runtime import count_threads, run_all

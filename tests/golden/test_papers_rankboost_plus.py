@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crucial import LabelFeedback, PairFeedback, RankBoost, RankBoostPlus
-from crucial.inspection.e2_trace import e2_trace
+from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Stump
 from naive.paths import PATHS, using
 

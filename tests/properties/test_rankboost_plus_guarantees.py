@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, PairFeedback, RankBoostPlus
-from crucial.inspection.e2_trace import e2_trace
+from crucial.inspection.learning_curves import e2_trace
 from naive.paths import PATHS, quiet, using
 from naive.plus import f2
 from naive.sweep import holds_for

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.errors import DataError
 from crucial.inspection import scorecard
-from crucial.inspection.scorecards.merging import merge_cells, short_edge
+from crucial.inspection.scorecards import merge_cells, short_edge
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, ScaledFeature, Stump
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial import inspection
-from crucial.inspection.tree_differences import tree_difference, tree_differences
+from crucial.inspection.explain import tree_difference, tree_differences
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump, Tree
 

@@ -11,7 +11,7 @@ from crucial import RankBoost, RankBoostPlus, make_letor
 from crucial.data.dataset import Dataset
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.inspection.e2_trace import e2_trace
+from crucial.inspection.learning_curves import e2_trace
 from crucial.io.svmlight import write_svmlight
 from crucial.lab.given_folds import read_folds
 from crucial.lab.protocols import ThreeWayFolds

@@ -114,11 +114,11 @@ RESULTS: dict[str, Make] = {
     "PreferenceRanker": lambda r, p: import_module(
         "crucial.apps.preferences.learning"
     ).PreferenceRanker(r.model_, 12, 0.7, 30),
-    "PairShape": lambda r, p: import_module("crucial.inspection.pair_shapes").PairShape(
+    "PairShape": lambda r, p: import_module("crucial.inspection.shape_functions").PairShape(
         (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
     ),
     "IntervalCentres": lambda r, p: import_module(
-        "crucial.inspection.interval_centres"
+        "crucial.inspection.learning_curves"
     ).IntervalCentres((0,), ("<b>",), {"mean": RNG.normal(size=(1, 3))}),
     "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
     "MaxMargin": lambda r, p: inspection.max_margin(np.eye(3), [[0, 1], [1, 2]]),
@@ -126,7 +126,7 @@ RESULTS: dict[str, Make] = {
     "Comparison": lambda r, p: _experiment().compare("<i>stump"),
     "RankSummary": lambda r, p: _experiment().ranks("auc"),
     "ExperimentResult": lambda r, p: _experiment(),
-    "ReasonCodes": lambda r, p: import_module("crucial.inspection.scorecards.reasons").ReasonCodes(
+    "ReasonCodes": lambda r, p: import_module("crucial.inspection.scorecards").ReasonCodes(
         np.array([3]), np.array([0.5]), *[np.zeros((1, 0), int)] * 3, ()
     ),
     "Loners": lambda r, p: _loners(),

@@ -1,29 +1,27 @@
 from crucial.inspection.bounds import covering_bound as covering_bound
 from crucial.inspection.bounds import finite_class_bound as finite_class_bound
+from crucial.inspection.bounds import log_covering_of_means as log_covering_of_means
 from crucial.inspection.bounds import margin_bound as margin_bound
 from crucial.inspection.bounds import training_bound as training_bound
 from crucial.inspection.bounds import vc_bound as vc_bound
-from crucial.inspection.classifier_margins import class_margins as class_margins
-from crucial.inspection.covering import log_covering_of_means as log_covering_of_means
-from crucial.inspection.curves import learning_curve as learning_curve
-from crucial.inspection.explanations import contributions as contributions
-from crucial.inspection.explanations import why as why
+from crucial.inspection.curves import calibration_curve as calibration_curve
+from crucial.inspection.curves import gain_curve as gain_curve
+from crucial.inspection.curves import lift_curve as lift_curve
+from crucial.inspection.curves import precision_recall_curve as precision_recall_curve
+from crucial.inspection.curves import profit_curve as profit_curve
+from crucial.inspection.curves import roc_curve as roc_curve
+from crucial.inspection.explain import contributions as contributions
+from crucial.inspection.explain import why as why
 from crucial.inspection.importance import importances as importances
-from crucial.inspection.interval_centres import centres as centres
-from crucial.inspection.iroc import iroc_curve as iroc_curve
-from crucial.inspection.learning_paths import training_paths as training_paths
+from crucial.inspection.learning_curves import centres as centres
+from crucial.inspection.learning_curves import learning_curve as learning_curve
+from crucial.inspection.learning_curves import training_paths as training_paths
+from crucial.inspection.pair_margins import class_margins as class_margins
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
-from crucial.inspection.precision_curves import (
-    precision_recall_curve as precision_recall_curve,
-)
-from crucial.inspection.profit_curves import profit_curve as profit_curve
-from crucial.inspection.ranking_curves import gain_curve as gain_curve
-from crucial.inspection.ranking_curves import lift_curve as lift_curve
-from crucial.inspection.ranking_curves import roc_curve as roc_curve
-from crucial.inspection.reliability import calibration_curve as calibration_curve
 from crucial.inspection.report_page import report as report
-from crucial.inspection.scorecards.making import scorecard as scorecard
+from crucial.inspection.scorecards import scorecard as scorecard
 from crucial.inspection.shape_functions import shapes as shapes
-from crucial.inspection.surface import roc_surface as roc_surface
+from crucial.inspection.tree_curves import iroc_curve as iroc_curve
+from crucial.inspection.tree_curves import roc_surface as roc_surface
 from crucial.inspection.tree_curves import tree_roc as tree_roc

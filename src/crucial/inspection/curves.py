@@ -1,298 +1,1031 @@
-"""Learning curves: bounds, risks and measures round by round."""
+"""Curves of a ranking of two classes: ROC, gain, lift, precision-recall, calibration, profit."""
 
 from __future__ import annotations
 
-import contextlib
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from crucial.boosting.trace import Trace
-from crucial.data.groups import Groups
-from crucial.errors import DataError, NotRankedError
-from crucial.feedback.labels import check_labels
-from crucial.inspection.pair_margins import margins
-from crucial.inspection.parts import model_of
-from crucial.inspection.pipelines import inner_ranker
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.data.arrays import check_sum
+from crucial.errors import DataError
+from crucial.kernels.elementary import exp, log, log2, logaddexp
+from crucial.measures.lists import as_numbers
 from crucial.model.additive import sparkline
-from crucial.model.base import RoundsModel, checked_rows
 from crucial.notebook import HtmlResult, HtmlTable
-from crucial.parameters import at_least, check
+from crucial.parameters import at_least, between, check
 from crucial.results import Axes, Frame, as_frame, new_axes
-from crucial.types import Floats, Ints, TableLike, VectorLike
+from crucial.types import Floats, Ints, VectorLike
 from crucial.wording import counted
 
-__all__ = ["LearningCurve", "learning_curve", "stages_of"]
+# --- What curves of a ranking share: rows sorted into blocks, limits of steps, bootstrap bands
 
 
-#: Quantiles of the margins of pairs that are followed.
-QUANTILES = {"5%": 0.05, "25%": 0.25, "50%": 0.5, "75%": 0.75}
-#: Columns of a trace that are no curves.
-_NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
-
-
-@dataclass(frozen=True, eq=False)
-class LearningCurve(HtmlResult):
-    """Result of `learning_curve`.
+@dataclass(frozen=True)
+class RankedRows:
+    """Rows in the order of their scores, the best first.
 
     Attributes
     ----------
-    rounds : int array
-        1, 2, ...: the rounds of the training columns; empty without a trace.
-    training : dict of str to array
-        By name: "alpha", "r", "z", "loss" (E1, which is never below R1 on the training
-        pairs), "r1" and "r2" where they were recorded, what parts of the algorithm add (such
-        as "e2"), and the measures on the eval set.
-    watched : tuple of str
-        Which of these are measures on the eval set; early stopping uses the first.
-    stages : int array
-        Rounds after which the rows were measured.
-    measured : dict of str to array
-        Measures on the rows after these rounds.
-    margin_stages : int array
-        Rounds after which the margins of the pairs of the rows were computed.
-    margins : dict of str to array
-        Quantiles "5%", "25%", "50%" and "75%" of the margins (see `crucial.inspection.margins`).
-    best_round : int
-        Number of rounds the ranker has.
-    stopped : str
-        Why the training ended.
-    higher_is_better : dict of str to bool
-        Direction of the measures on the rows.
+    y, weight : arrays of shape (n_rows,)
+        Labels and weights, best score first.
+    block : int array of shape (n_rows,)
+        Number of the block of equal scores that a row is in.
+    scores : array of shape (n_blocks,)
+        Score of each block, falling.
+    """
+
+    y: Floats
+    weight: Floats
+    block: Ints
+    scores: Floats
+
+    def sums(self, values: Floats) -> Floats:
+        """Return sums over the rows up to the end of each block, after a 0 for none of them."""
+        blocks = np.bincount(self.block, values, minlength=len(self.scores))
+        return np.concatenate([[0.0], np.cumsum(blocks)])
+
+    def shares(self, values: Floats) -> Floats:
+        """Return the sums as shares of the sum over all rows; the last is 1 exactly."""
+        sums = self.sums(values)
+        return np.asarray(sums / sums[-1])
+
+
+def read_rows(
+    y: VectorLike, scores: VectorLike, sample_weight: VectorLike | None, owner: str
+) -> RankedRows:
+    """Check labels, scores and weights, and sort them; rows of weight 0 are left out."""
+    labels = as_numbers(y, "y")
+    values = as_numbers(scores, "scores", len(labels))
+    weight = np.ones(len(labels))
+    if sample_weight is not None:
+        weight = as_numbers(sample_weight, "sample_weight", len(labels))
+        if (weight < 0).any():
+            raise DataError(f"{owner}: sample_weight must not be negative.")
+        check_sum(weight, "sample_weight")
+    kept = weight > 0
+    if not kept.any():
+        raise DataError(f"{owner} needs at least one row with a weight above 0.")
+    labels, values, weight = labels[kept], values[kept], weight[kept]
+    distinct, block = np.unique(-values, return_inverse=True)
+    order = np.argsort(block.ravel(), kind="stable")
+    return RankedRows(labels[order], weight[order], block.ravel()[order], -distinct)
+
+
+def two_classes(rows: RankedRows, owner: str, instead: str) -> Floats:
+    """Return 1 for rows of the higher of two labels and 0 for the others."""
+    labels = np.unique(rows.y)
+    if len(labels) != 2:
+        raise DataError(
+            f"{owner} needs labels of two values. Got {len(labels)}. Pass y >= a threshold, or "
+            f"use {instead}."
+        )
+    return np.asarray((rows.y == labels[1]).astype(np.float64))
+
+
+def equal_parts(rows: RankedRows, count: int) -> Ints:
+    """Return the part of each block, numbered from 0 without gaps, best scores first.
+
+    Parts have about the same weight; rows of equal scores are in one part.
+
+    Examples
+    --------
+    >>> rows = read_rows([0, 1, 1, 0, 1], [5.0, 4.0, 4.0, 2.0, 1.0], None, "example")
+    >>> equal_parts(rows, 2).tolist()
+    [0, 0, 1, 1]
+    """
+    weight = np.bincount(rows.block, rows.weight)
+    end = np.cumsum(weight)
+    # (a block belongs where its middle lies)
+    middle = (end - weight / 2.0) / end[-1]
+    part = np.minimum((middle * count).astype(np.int64), count - 1)
+    return np.asarray(np.unique(part, return_inverse=True)[1].ravel(), np.int64)
+
+
+def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:
+    """Return the limits from the left and from the right of a curve with vertical steps.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n_points,)
+        Points of the curve, x from 0 to 1 and never falling.
+    at : array
+        Where to evaluate it, in [0, 1].
+
+    Examples
+    --------
+    >>> left, right = limits(np.array([0, 0, 1.0]), np.array([0, 0.5, 1]), np.array([0, 0.5]))
+    >>> left.tolist(), right.tolist()
+    ([0.0, 0.75], [0.5, 0.75])
+    """
+    new = np.append(True, x[1:] != x[:-1])
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(x)) - 1
+    places, low, high = x[first], y[first], y[last]
+    slope = np.append((low[1:] - high[:-1]) / np.diff(places), 0.0)
+
+    def evaluate(piece: Ints) -> Floats:
+        return np.asarray(high[piece] + slope[piece] * (at - places[piece]))
+
+    below = np.searchsorted(places, at, side="left") - 1
+    left = np.where(below < 0, low[0], evaluate(np.maximum(below, 0)))
+    return left, evaluate(np.searchsorted(places, at, side="right") - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Band(HtmlResult):
+    """A bootstrap band around a curve or surface.
+
+    Attributes
+    ----------
+    at : array
+        Where it was computed.
+    low, high : arrays
+        The band, point by point.
+    level : float
+        Share of the resampled curves inside, at each point by itself.
     """
 
     _html_curve: ClassVar[bool] = True
 
-    rounds: Ints
-    training: Mapping[str, Floats]
-    watched: tuple[str, ...]
-    stages: Ints
-    measured: Mapping[str, Floats]
-    margin_stages: Ints
-    margins: Mapping[str, Floats]
-    best_round: int
-    stopped: str = ""
-    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"LearningCurve({counted(len(self.rounds), 'round')} traced, best {self.best_round})"
-
-    def __str__(self) -> str:
-        ended = f" ({self.stopped})" if self.stopped else ""
-        lines = [
-            f"{counted(self.best_round, 'round')} kept of "
-            f"{max(self.best_round, len(self.rounds))}{ended}"
-        ]
-        lines += [_line(name, values) for name, values in self._drawn()]
-        lines += [_line(f"{name} (given rows)", values) for name, values in self.measured.items()]
-        lines += [
-            _line(f"margin, {name} of pairs", values) for name, values in self.margins.items()
-        ]
-        return "\n".join(lines)
-
-    def _drawn(self) -> list[tuple[str, Floats]]:
-        """Return the training columns that are curves, not values of single rounds."""
-        return [
-            (f"{name} (eval)" if name in self.watched else name, values)
-            for name, values in self.training.items()
-            if name not in ("alpha", "r", "z")
-        ]
+    at: Floats
+    low: Floats
+    high: Floats
+    level: float
 
     def to_frame(self) -> Frame:
-        """Return one row per round; measures on rows are NaN where they were not computed."""
-        rounds = np.union1d(self.rounds, np.union1d(self.stages, self.margin_stages))
-        columns: dict[str, list[float]] = {"round": rounds.tolist()}
-        for name, values in self.training.items():
-            columns[name] = _spread(rounds, self.rounds, values)
-        for name, values in self.measured.items():
-            column = f"{name} (given)" if name in columns else name
-            columns[column] = _spread(rounds, self.stages, values)
-        for name, values in self.margins.items():
-            columns[f"margin {name}"] = _spread(rounds, self.margin_stages, values)
-        return as_frame(columns)
+        """Return one row per point."""
+        return as_frame({"at": self.at.tolist(), "low": self.low.tolist(),
+                         "high": self.high.tolist()})  # fmt: skip
+
+    def _html_title(self) -> str:
+        return f"Bootstrap band at {self.level:.0%}"
+
+
+def band_of(
+    curve: Callable[[Floats], Floats],
+    at: Floats,
+    weight: Floats,
+    classes: Sequence[Ints],
+    intervals: bool | float,
+    resamples: int,
+    random_state: int,
+) -> Band | None:
+    """Return the percentile band of a curve over bootstraps drawn inside each class.
+
+    Parameters
+    ----------
+    curve : callable
+        Returns the curve at the points ``at`` for weights of the rows.
+    at : array
+    weight : array of shape (n_rows,)
+    classes : sequence of int arrays
+        Rows of each class; one array with all rows draws from all of them.
+    intervals : bool or float
+        Level of the band; True is 0.95, False is no band.
+    resamples, random_state : int
+    """
+    if intervals is False:
+        return None
+    level = 0.95 if intervals is True else intervals
+    check("a curve", "intervals", level, between(0, 1, low_open=True, high_open=True))
+    check("a curve", "resamples", resamples, at_least(1))
+    check("a curve", "random_state", random_state, at_least(0))
+    random = np.random.default_rng(random_state)
+    drawn = []
+    for _ in range(resamples):
+        counts = np.zeros(len(weight))
+        for rows in classes:
+            picks = random.integers(0, len(rows), len(rows))
+            counts[rows] = np.bincount(picks, minlength=len(rows))
+        drawn.append(curve(weight * counts))
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(np.array(drawn), [tail, 1.0 - tail], axis=0)
+    return Band(at, low, high, level)
+
+
+def curve_line(values: Floats) -> str:
+    """Return a curve as blocks of text."""
+    picked = np.unique(np.linspace(0, len(values) - 1, 32).astype(int))
+    return sparkline(values[picked].tolist(), 32)
+
+
+# --- ROC, gain and lift curves of a ranking: computed, then printed or drawn
+
+
+_GRID = np.linspace(0.0, 1.0, 101)
+
+
+def draw_band(ax: Axes, band: Band | None) -> None:
+    """Draw a band, if there is one."""
+    if band is not None:
+        ax.fill_between(band.at, band.low, band.high, alpha=0.2, label=f"{band.level:.0%} band")
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve(HtmlResult):
+    """Result of `roc_curve`.
+
+    Attributes
+    ----------
+    alpha, beta : arrays of shape (n_points,)
+        Share of all low and of all high rows with at least this score, from (0, 0) to (1, 1);
+        rows of equal scores make one straight piece.
+    thresholds : array of shape (n_points,)
+        The score of each point; infinity for the first.
+    auc : float
+        Area under the curve.
+    band : Band or None
+        Bootstrap band of beta over alpha.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"beta": 1.0}
+    _html_curve: ClassVar[bool] = True
+
+    alpha: Floats
+    beta: Floats
+    thresholds: Floats
+    auc: float
+    band: Band | None = None
+
+    def __repr__(self) -> str:
+        return f"RocCurve({counted(len(self.alpha), 'point')}, AUC {self.auc:.4f})"
+
+    def __str__(self) -> str:
+        return (
+            f"ROC curve  {curve_line(limits(self.alpha, self.beta, _GRID)[1])}  AUC {self.auc:.4f}"
+        )
+
+    def to_frame(self) -> Frame:
+        """Return one row per point."""
+        return as_frame(
+            {
+                "threshold": self.thresholds.tolist(),
+                "alpha": self.alpha.tolist(),
+                "beta": self.beta.tolist(),
+            }
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw all curves; needs matplotlib. Returns the axes."""
+        """Draw the curve; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
-        for name, values in self._drawn():
-            ax.plot(self.rounds, values, label=name)
-        for name, values in self.measured.items():
-            ax.plot(self.stages, values, marker=".", label=f"{name} (given rows)")
-        ax.axvline(self.best_round, linestyle=":", color="0.5", label="rounds kept")
-        ax.set_xlabel("round")
+        ax.plot(self.alpha, self.beta, label=f"AUC {self.auc:.3f}")
+        draw_band(ax, self.band)
+        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
+        ax.set_xlabel("share of low rows")
+        ax.set_ylabel("share of high rows")
         ax.legend()
         return ax
 
     def _html_title(self) -> str:
-        return str(self).partition("\n")[0]
-
-    def _html_tables(self) -> list[HtmlTable]:
-        (table,) = super()._html_tables()
-        bars: dict[str, float | None] = dict.fromkeys(self.watched, 1.0)
-        bars |= {name: 1.0 for name in self.measured if name not in self.watched}
-        return [HtmlTable(table.columns, bars or {"loss": None}, True)]
+        return str(self)
 
 
-def _line(name: str, values: Floats) -> str:
-    """Return a curve as a line of text."""
-    there = values[np.isfinite(values)]
-    if not len(there):
-        return f"{name:<22} no values"
-    return (
-        f"{name:<22} {sparkline(there.tolist(), 32):<32}  {values[0]:.4g} to {values[-1]:.4g}, "
-        f"lowest {there.min():.4g}, highest {there.max():.4g}"
-    )
-
-
-def _spread(rounds: Ints, at: Ints, values: Floats) -> list[float]:
-    out = np.full(len(rounds), math.nan)
-    out[np.searchsorted(rounds, at)] = values
-    return out.tolist()
-
-
-def stages_of(n_rounds: int, count: int) -> Ints:
-    """Return the rounds to measure after: all if they are few, else closer at the start.
-
-    Examples
-    --------
-    >>> stages_of(4, 10).tolist(), stages_of(100, 6).tolist()
-    ([1, 2, 3, 4], [1, 5, 17, 37, 64, 100])
-    """
-    if n_rounds <= count:
-        return np.arange(1, n_rounds + 1)
-    spaced = 1 + (n_rounds - 1) * np.linspace(0.0, 1.0, count) ** 2
-    return np.unique(spaced.round().astype(np.int64))
-
-
-def learning_curve(
-    ranker: object,
-    X: TableLike | None = None,
-    y: VectorLike | None = None,
+def roc_curve(
+    y: VectorLike,
+    scores: VectorLike,
     *,
-    qid: VectorLike | None = None,
-    metrics: Measures | None = None,
-    stages: int = 40,
-    margin_stages: int = 12,
-) -> LearningCurve:
-    """Return bounds, risks and measures round by round.
+    sample_weight: VectorLike | None = None,
+    intervals: bool | float = False,
+    resamples: int = 200,
+    random_state: int = 0,
+) -> RocCurve:
+    """Compute the ROC curve of scores for labels of two values.
 
     Parameters
     ----------
-    ranker : fitted estimator, AdditiveRanker or RankAdditionRanker
-        An estimator has the trace of its training, also as last step of a
-        pipeline. A model alone is measured on the rows.
-    X, y, qid : rows, labels and queries, optional
-        Rows to measure the ranker on, as it was after some of its rounds.
-    metrics : str, Measure, or several of them, optional
-        Measures on these rows. Default: ndcg@10, or auc without queries.
-    stages : int
-        After how many of the rounds to measure, at most.
-    margin_stages : int
-        After how many of the rounds to compute the margins of all pairs, at most; 0 is none.
+    y : array-like of shape (n_rows,)
+        Labels of two values.
+    scores : array-like of shape (n_rows,)
+        Of one query: scores of different queries cannot be compared.
+    sample_weight : array-like of shape (n_rows,), optional
+    intervals : bool or float
+        Level of a bootstrap band, drawn inside each class; True is 0.95.
+    resamples, random_state : int
+        Number of bootstraps and their seed.
 
-    Returns
-    -------
-    LearningCurve
+    Examples
+    --------
+    >>> curve = roc_curve([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0])
+    >>> curve.auc, curve.alpha.tolist(), curve.beta.tolist()
+    (0.75, [0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
-    check("learning_curve", "stages", stages, at_least(1))
-    check("learning_curve", "margin_stages", margin_stages, at_least(0))
-    inner = inner_ranker(ranker)
-    ranker, X = inner.ranker, None if X is None else inner.rows(X)
-    trace = getattr(ranker, "trace_", None)
-    if trace is not None and not isinstance(trace, Trace):
-        raise NotRankedError(
-            f"learning_curve follows rankers of rows, and {type(ranker).__name__} ranks the labels "
-            "of each row: no measure of rows fits. Its training round by round is in trace_: "
-            "[one.loss for one in ranker.trace_]."
+    rows = read_rows(y, scores, sample_weight, "roc_curve")
+    good = two_classes(rows, "roc_curve", "iroc_curve")
+
+    def points(weight: Floats) -> tuple[Floats, Floats]:
+        return rows.shares(weight * (1.0 - good)), rows.shares(weight * good)
+
+    alpha, beta = points(rows.weight)
+    classes = [np.flatnonzero(good == one) for one in (0.0, 1.0)]
+    band = band_of(
+        lambda weight: limits(*points(weight), _GRID)[1],
+        _GRID, rows.weight, classes, intervals, resamples, random_state,
+    )  # fmt: skip
+    area = float(np.sum(np.diff(alpha) * (beta[1:] + beta[:-1])) / 2.0)
+    return RocCurve(alpha, beta, np.append(np.inf, rows.scores), area, band)
+
+
+@dataclass(frozen=True, eq=False)
+class GainCurve(HtmlResult):
+    """Result of `gain_curve`.
+
+    Attributes
+    ----------
+    share : array of shape (n_points,)
+        Share of all rows that are examined, best score first.
+    gain : array of shape (n_points,)
+        Share of the labels found among them: of the high rows for two labels, of the sum of the
+        labels otherwise.
+    best : array of shape (n_points,)
+        The gain of the best order.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"gain": 1.0}
+    _html_curve: ClassVar[bool] = True
+
+    share: Floats
+    gain: Floats
+    best: Floats
+
+    def __repr__(self) -> str:
+        return f"GainCurve({counted(len(self.share), 'point')})"
+
+    def __str__(self) -> str:
+        tenth, half = np.interp([0.1, 0.5], self.share, self.gain)
+        curve = curve_line(np.interp(_GRID, self.share, self.gain))
+        return (
+            f"gain curve  {curve}  {tenth:.1%} in the first 10 % of rows, {half:.1%} in the first "
+            "half"
         )
-    model = model_of(ranker) if trace is None else getattr(ranker, "model_", ranker)
-    if trace is None and not isinstance(model, RoundsModel):
-        raise NotRankedError(
-            f"{type(ranker).__name__} has no rounds: neither a trace nor an additive model."
+
+    def to_frame(self) -> Frame:
+        """Return one row per point."""
+        return as_frame({"share": self.share.tolist(), "gain": self.gain.tolist(),
+                         "best": self.best.tolist()})  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        ax.plot(self.share, self.gain, label="gain")
+        ax.plot(self.share, self.best, linestyle="--", color="0.5", label="best order")
+        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
+        ax.set_xlabel("share of rows")
+        ax.set_ylabel("share found")
+        ax.legend()
+        return ax
+
+    def _html_title(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, eq=False)
+class LiftCurve(HtmlResult):
+    """Result of `lift_curve`.
+
+    Attributes
+    ----------
+    share : array of shape (n_points,)
+        Share of all rows that are examined, best score first; above 0.
+    lift : array of shape (n_points,)
+        How many times more is found there than in as many rows at random.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"lift": None}
+    _html_curve: ClassVar[bool] = True
+
+    share: Floats
+    lift: Floats
+
+    def __repr__(self) -> str:
+        return f"LiftCurve({counted(len(self.share), 'point')})"
+
+    def __str__(self) -> str:
+        (tenth,) = self._at(np.array([0.1]))
+        return (
+            f"lift curve  {curve_line(self._at(_GRID[1:]))}  {tenth:.2f} in the first 10 % of rows"
         )
-    if trace is None and X is None:
+
+    def _at(self, share: Floats) -> Floats:
+        """Return the lift of shares above 0: the gain, straight among equal scores, by share."""
+        gain = np.append(0.0, self.share * self.lift)
+        return np.asarray(np.interp(share, np.append(0.0, self.share), gain) / share)
+
+    def to_frame(self) -> Frame:
+        """Return one row per point."""
+        return as_frame({"share": self.share.tolist(), "lift": self.lift.tolist()})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        # Between two points the lift is no straight line; it bends most at small shares.
+        more = np.geomspace(min(float(self.share[0]), 0.01), 1.0, 201)
+        share = np.union1d(self.share, more)
+        ax.plot(share, self._at(share), label="lift")
+        ax.axhline(1.0, linestyle=":", color="0.5", label="chance")
+        ax.set_xlabel("share of rows")
+        ax.set_ylabel("lift")
+        ax.legend()
+        return ax
+
+    def _html_title(self) -> str:
+        return str(self)
+
+
+def _gains(rows: RankedRows, owner: str) -> Floats:
+    """Return what each row is worth: 1 or 0 for two labels, else the label."""
+    labels = np.unique(rows.y)
+    if len(labels) == 2:
+        return np.asarray((rows.y == labels[1]).astype(np.float64))
+    if labels[0] < 0 or labels[-1] <= 0:
         raise DataError(
-            "learning_curve of a model needs rows to measure on (X and y); an estimator would "
-            "have the trace of its training."
+            f"{owner} needs two labels, or amounts of at least 0 of which one is above 0. Got "
+            f"{labels[0]:g}. profit_curve takes any amounts."
         )
-    rounds, training, watched = _of_trace(trace)
-    at: Ints = np.zeros(0, np.int64)
-    measured: dict[str, Floats] = {}
-    margin_at, of_pairs = at, measured
-    directions: dict[str, bool] = {}
-    if X is not None:
-        whole = getattr(ranker, "ensemble_", model)
-        if not isinstance(whole, RoundsModel):
-            raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
-        if y is None:
-            raise DataError("learning_curve needs the labels of the rows: y.")
-        at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
-        margin_at, of_pairs = _margins_by_round(whole, X, y, qid, margin_stages)
-    best = getattr(ranker, "best_round_", None)
-    best = int(getattr(model, "n_rounds", len(rounds)) if best is None else best)
-    stopped = getattr(trace, "stopped", "") or ("all rounds done" if trace is not None else "")
-    measures = (at, measured, margin_at, of_pairs)
-    return LearningCurve(rounds, training, watched, *measures, best, stopped, directions)
+    return rows.y
 
 
-def _of_trace(trace: Trace | None) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
-    """Return rounds, columns and watched measures of a trace."""
-    if trace is None or not len(trace):
-        return np.zeros(0, np.int64), {}, ()
-    columns = {
-        name: np.asarray(values, np.float64)
-        for name, values in trace.to_dict().items()
-        if name not in _NO_CURVES
-    }
-    return np.arange(1, len(trace) + 1), columns, tuple(trace[0].measures)
+def gain_curve(
+    y: VectorLike, scores: VectorLike, *, sample_weight: VectorLike | None = None
+) -> GainCurve:
+    """Compute the share of all positives found among the best-scored rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of two values, or amounts of at least 0, of which shares of the sum are found.
+    scores : array-like of shape (n_rows,)
+        Of one query.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> gain_curve([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]).gain.tolist()
+    [0.0, 0.5, 0.5, 1.0, 1.0]
+    """
+    rows = read_rows(y, scores, sample_weight, "gain_curve")
+    worth = _gains(rows, "gain_curve")
+    share, gain = rows.shares(rows.weight), rows.shares(rows.weight * worth)
+    order = np.argsort(-worth, kind="stable")
+    mass = np.append(0.0, np.cumsum(rows.weight[order]))
+    found = np.append(0.0, np.cumsum((rows.weight * worth)[order]))
+    best = np.interp(share, mass / mass[-1], found / found[-1])
+    return GainCurve(share, gain, best)
 
 
-def _staged(
-    model: RoundsModel,
-    X: TableLike,
+def lift_curve(
+    y: VectorLike, scores: VectorLike, *, sample_weight: VectorLike | None = None
+) -> LiftCurve:
+    """Compute how many times more the best-scored rows contain than rows at random.
+
+    Parameters
+    ----------
+    y, scores, sample_weight
+        As in `gain_curve`.
+
+    Examples
+    --------
+    >>> lift_curve([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]).lift.round(3).tolist()
+    [2.0, 1.0, 1.333, 1.0]
+    """
+    rows = read_rows(y, scores, sample_weight, "lift_curve")
+    worth = _gains(rows, "lift_curve")
+    share, gain = rows.shares(rows.weight)[1:], rows.shares(rows.weight * worth)[1:]
+    return LiftCurve(share, gain / share)
+
+
+# --- The precision-recall curve of a ranking: computed, then printed or drawn
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionRecallCurve(HtmlResult):
+    """Result of `precision_recall_curve`.
+
+    Attributes
+    ----------
+    recall : array of shape (n_points,)
+        Share of the high rows with at least this score, rising to 1.
+    precision : array of shape (n_points,)
+        Share of high rows among the rows with at least this score.
+    thresholds : array of shape (n_points,)
+        The score of each point, falling; rows of equal scores make one point.
+    average_precision : float
+        Sum over points of the precision by the rise of the recall, without interpolation.
+    share : float
+        Share of high rows among all: the precision of a random order.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"precision": 1.0}
+    _html_curve: ClassVar[bool] = True
+
+    recall: Floats
+    precision: Floats
+    thresholds: Floats
+    average_precision: float
+    share: float
+
+    def __repr__(self) -> str:
+        return (
+            f"PrecisionRecallCurve({counted(len(self.recall), 'point')}, average precision "
+            f"{self.average_precision:.4f})"
+        )
+
+    def __str__(self) -> str:
+        half = float(self.precision[np.searchsorted(self.recall, 0.5)])
+        return (
+            f"precision-recall curve  average precision {self.average_precision:.4f} "
+            f"({self.share:.4f} in random order), precision {half:.1%} where half is found"
+        )
+
+    def to_frame(self) -> Frame:
+        """Return one row per point."""
+        return as_frame(
+            {
+                "threshold": self.thresholds.tolist(),
+                "recall": self.recall.tolist(),
+                "precision": self.precision.tolist(),
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        ax.step(
+            self.recall,
+            self.precision,
+            where="pre",
+            label=f"average precision {self.average_precision:.3f}",
+        )
+        ax.axhline(self.share, linestyle=":", color="0.5", label="chance")
+        ax.set_xlabel("recall")
+        ax.set_ylabel("precision")
+        ax.legend()
+        return ax
+
+    def _html_title(self) -> str:
+        return str(self)
+
+
+def precision_recall_curve(
+    y: VectorLike, scores: VectorLike, *, sample_weight: VectorLike | None = None
+) -> PrecisionRecallCurve:
+    """Compute precision over recall of scores for labels of two values.
+
+    The points, and the average precision, are those of scikit-learn, best score first and without
+    its last point at recall 0.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of two values.
+    scores : array-like of shape (n_rows,)
+        Of one query: scores of different queries cannot be compared.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> curve = precision_recall_curve([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0])
+    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
+    ([0.5, 0.5, 1.0, 1.0], [1.0, 0.5, 0.667, 0.5])
+    >>> round(curve.average_precision, 4)
+    0.8333
+    """
+    rows = read_rows(y, scores, sample_weight, "precision_recall_curve")
+    good = two_classes(rows, "precision_recall_curve", "gain_curve")
+    found, seen = rows.sums(rows.weight * good), rows.sums(rows.weight)
+    recall, precision = found / found[-1], found[1:] / seen[1:]
+    area = float(np.sum(np.diff(recall) * precision))
+    share = float(found[-1] / seen[-1])
+    return PrecisionRecallCurve(recall[1:], precision, rows.scores, area, share)
+
+
+# --- A logistic fit of one score: the odds that it stands for
+
+
+_STEPS = 200
+_SETTLED = 1e-12
+_MOST_ROWS = 2.0**40  # of a label in Platt's targets: more round to a target of 1 or 0
+
+
+@dataclass(frozen=True)
+class Calibration(HtmlResult):
+    """Log odds as a line of the score: ``intercept + slope * score``.
+
+    Attributes
+    ----------
+    intercept, slope : float
+    intercept_error, slope_error : float
+        Standard errors, from the information matrix.
+    separated : bool
+        Whether some score separates both labels, so that the likelihood has no maximum and
+        Platt's targets were fitted instead.
+    """
+
+    intercept: float
+    slope: float
+    intercept_error: float
+    slope_error: float
+    separated: bool
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log odds of scores."""
+        return np.asarray(self.intercept + self.slope * scores)
+
+    def __str__(self) -> str:
+        sign = "+" if self.slope >= 0 else "-"
+        return f"log odds = {self.intercept:.4g} {sign} {abs(self.slope):.4g} x score"
+
+    def _html_title(self) -> str:
+        return str(self)
+
+    def _html_tables(self) -> list[HtmlTable]:
+        columns: dict[str, Sequence[object]] = {
+            "": ["intercept", "slope"],
+            "value": [self.intercept, self.slope],
+            "standard error": [self.intercept_error, self.slope_error],
+        }
+        return [HtmlTable(columns)]
+
+
+def sigmoid(log_odds: Floats) -> Floats:
+    """Return probabilities.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    half = exp(-np.abs(log_odds))
+    return np.where(log_odds >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
+
+
+def weight_unit(weight: Floats) -> float:
+    """Return a power of two close to the mean weight; dividing by it loses no digit.
+
+    Sums of products of weights of 1e-300 vanish, and those of 1e300 overflow. A result on
+    divided weights, times the unit, is that on the weights themselves.
+
+    Examples
+    --------
+    >>> weight_unit(np.ones(3)), weight_unit(np.array([5.0, 6.0]))
+    (1.0, 4.0)
+    """
+    return float(2.0 ** np.floor(log2(weight.mean())))
+
+
+def fit_calibration(scores: Floats, good: Floats, weight: Floats) -> Calibration:
+    """Fit the log odds of ``good`` to a score by maximum likelihood, with Newton's method.
+
+    Where a score separates both labels, the targets are those of Platt (1999, section 2.2):
+    ``(n + 1) / (n + 2)`` for the good and ``1 / (m + 2)`` for the bad rows; n and m are at least 1.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Of at least two values.
+    good : array of shape (n_rows,)
+        1 and 0, both there.
+    weight : array of shape (n_rows,)
+        Above 0; a row of weight 2 counts as two rows.
+
+    Raises
+    ------
+    DataError
+        Floats cannot hold the fit.
+
+    Examples
+    --------
+    >>> found = fit_calibration(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0, 1, 0, 1]), np.ones(4))
+    >>> round(found.slope, 3), round(found.intercept, 3), found.separated
+    (0.908, -1.362, False)
+    """
+    high, low = scores[good > 0], scores[good == 0]
+    separated = bool(low.max() <= high.min() or high.max() <= low.min())
+    target = good.astype(np.float64)
+    if separated:
+        n, m = (float(np.clip(weight[good == k].sum(), 1.0, _MOST_ROWS)) for k in (1, 0))
+        target = np.where(good > 0, (n + 1.0) / (n + 2.0), 1.0 / (m + 2.0))
+    # Divided by powers of two, squares of scores and of weights neither overflow nor vanish, and
+    # no digit is lost.
+    unit, exponent = weight_unit(weight), int(np.frexp(np.abs(scores).max())[1])
+    with np.errstate(all="ignore"):  # (what is not finite is refused)
+        line, errors = _fit_line(np.ldexp(scores, -exponent), target, weight / unit)
+        errors = errors / np.sqrt(unit)
+        slope, slope_error = (float(np.ldexp(one[1], -exponent)) for one in (line, errors))
+    if not np.isfinite([line[0], slope]).all():
+        step = np.diff(np.unique(scores)).min()
+        raise DataError(
+            f"floats cannot hold a logistic fit to these scores, which differ by {step:g} at least "
+            f"and have weights from {weight.min():g} to {weight.max():g}. Multiply the scores by "
+            "a constant, or leave out the rows of the smallest weights."
+        )
+    return Calibration(float(line[0]), slope, float(errors[0]), slope_error, separated)
+
+
+def _fit_line(scores: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return intercept and slope, and their standard errors; NaN where there is no fit."""
+    mean = float(np.average(scores, weights=weight))
+    spread = np.sqrt(np.average((scores - mean) ** 2, weights=weight))
+    x = (scores - mean) / spread
+    try:
+        beta, information = _newton(x, target, weight)
+        inverse = np.linalg.inv(information)
+    except np.linalg.LinAlgError:
+        return np.full(2, np.nan), np.full(2, np.nan)
+    slope = beta[1] / spread
+    # The variance of a - b * mean / spread, of the fit to standardised scores.
+    at = np.array([1.0, -mean / spread])
+    errors = np.sqrt([at @ inverse @ at, inverse[1, 1]]) / [1.0, spread]
+    return np.array([beta[0] - slope * mean, slope]), np.asarray(errors)
+
+
+def _newton(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the line of least logistic loss, and the information matrix there.
+
+    ``1 - p`` is computed as the sigmoid of the negative log odds, so that it is not rounded to 0
+    where nearly all of the weight is on one label.
+    """
+    design = np.stack([np.ones(len(x)), x], axis=1)
+    beta = np.array([log(weight @ target) - log(weight @ (1.0 - target)), 0.0])
+
+    def loss(line: Floats) -> float:
+        eta = design @ line
+        each = target * logaddexp(0.0, -eta) + (1.0 - target) * logaddexp(0.0, eta)
+        return float(weight @ each)
+
+    def information(p: Floats, other: Floats) -> Floats:
+        return np.asarray(design.T @ (design * (weight * p * other)[:, None]))
+
+    now = loss(beta)
+    for _ in range(_STEPS):
+        p, other = sigmoid(design @ beta), sigmoid(-(design @ beta))
+        gradient = design.T @ (weight * ((1.0 - target) * p - target * other))
+        step = np.linalg.solve(information(p, other), gradient)
+        size = 1.0
+        while loss(beta - size * step) > now and size > 1e-8:
+            size /= 2.0
+        new = loss(beta - size * step)
+        if new <= now:
+            beta = beta - size * step
+        if now - new <= _SETTLED * now:
+            break
+        now = new
+    return beta, information(sigmoid(design @ beta), sigmoid(-(design @ beta)))
+
+
+# --- The calibration curve: how often rows are good, beside how often they should be
+
+
+_Z = 1.959963984540054  # of a 95% interval
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurve(HtmlResult):
+    """Result of `calibration_curve`.
+
+    Attributes
+    ----------
+    expected : array of shape (n_bins,)
+        Mean probability of the rows of each bin, rising.
+    observed : array of shape (n_bins,)
+        Share of high rows in it.
+    low, high : arrays of shape (n_bins,)
+        Wilson's 95% interval of the share.
+    rows : array of shape (n_bins,)
+        Weight of the rows in it.
+    calibration : Calibration or None
+        The logistic fit that turned scores into probabilities; None where they were some.
+    brier : float
+        Mean squared difference of probability and label (Brier 1950).
+    error : float
+        Mean absolute difference of expected and observed, over rows.
+    given : bool
+        Whether the scores are the probabilities.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"expected": 1.0, "observed": 1.0}
+
+    expected: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    rows: Floats
+    calibration: Calibration | None
+    brier: float
+    error: float
+    given: bool = True
+
+    def __repr__(self) -> str:
+        return f"CalibrationCurve({counted(len(self.rows), 'bin')}, Brier {self.brier:.4f})"
+
+    @property
+    def source(self) -> str:
+        """Where the probabilities come from."""
+        if self.calibration is None:
+            return (
+                "the scores are the probabilities"
+                if self.given
+                else "all scores are equal: the probability is the share of high rows"
+            )
+        return f"probabilities by a logistic fit on the same rows, {self.calibration}"
+
+    def __str__(self) -> str:
+        lines = [
+            f"calibration curve  Brier {self.brier:.4f}, mean difference {self.error:.4f}; "
+            f"{self.source}"
+        ]
+        for expected, observed, low, high, rows in zip(
+            self.expected, self.observed, self.low, self.high, self.rows, strict=True
+        ):
+            lines.append(
+                f"  expected {expected:6.1%}  observed {observed:6.1%} "
+                f"({low:.1%} to {high:.1%})  {rows:g} rows"
+            )
+        return "\n".join(lines)
+
+    def to_frame(self) -> Frame:
+        """Return one row per bin."""
+        names = ("expected", "observed", "low", "high", "rows")
+        return as_frame({name: getattr(self, name).tolist() for name in names})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        reach = np.maximum([self.observed - self.low, self.high - self.observed], 0.0)
+        ax.errorbar(self.expected, self.observed, yerr=reach, marker="o", label="observed")
+        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="exact")
+        ax.set_xlabel("expected share")
+        ax.set_ylabel("observed share")
+        ax.legend()
+        return ax
+
+    def _html_notes(self) -> list[str]:
+        return [self.source]
+
+
+def calibration_curve(
     y: VectorLike,
-    qid: VectorLike | None,
-    metrics: Measures | None,
-    count: int,
-) -> tuple[Ints, dict[str, Floats], dict[str, bool]]:
-    """Measure the model after some of its rounds."""
-    instances = checked_rows(model, X)
-    groups = Groups.from_qid(qid, instances.n_rows)
-    labels = check_labels(y)
-    if metrics is None:
-        metrics = default_measure(labels, qid is not None)
-    chosen = get_measures(metrics)
-    prepared = {one.name: one.prepare(labels, groups) for one in chosen}
-    at = stages_of(model.n_rounds, count)
-    values: dict[str, list[float]] = {name: [] for name in prepared}
-    for stage in at.tolist():
-        scores = model.truncate(stage).predict(instances, groups)
-        for name, measure in prepared.items():
-            values[name].append(float(measure(scores)))
-    columns = {name: np.array(row, np.float64) for name, row in values.items()}
-    return at, columns, {one.name: one.higher_is_better for one in chosen}
+    scores: VectorLike,
+    *,
+    probabilities: bool = False,
+    bins: int = 10,
+    sample_weight: VectorLike | None = None,
+) -> CalibrationCurve:
+    """Compare probabilities with the shares of high rows, in bins of about equally many rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of two values.
+    scores : array-like of shape (n_rows,)
+        Of one query.
+    probabilities : bool
+        Whether the scores are probabilities of the higher label. If not, a logistic fit on these
+        rows makes them some: the curve then shows how far log odds are from a line of the scores.
+    bins : int
+        Number of bins; rows of equal scores stay together.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> curve = calibration_curve([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.7, 0.8, 0.9],
+    ...                           probabilities=True, bins=2)
+    >>> curve.expected.round(3).tolist(), curve.observed.round(3).tolist(), curve.rows.tolist()
+    ([0.167, 0.8], [0.333, 0.667], [3.0, 3.0])
+    """
+    check("calibration_curve", "bins", bins, at_least(1))
+    rows = read_rows(y, scores, sample_weight, "calibration_curve")
+    good = two_classes(rows, "calibration_curve", "gain_curve")
+    values = rows.scores[rows.block]
+    fit = None
+    if probabilities:
+        if values.min() < 0.0 or values.max() > 1.0:
+            raise DataError(
+                f"probabilities must be in [0, 1]. Got scores from {values.min():g} to "
+                f"{values.max():g}; set probabilities=False to fit some."
+            )
+        chance = values
+    elif len(rows.scores) == 1:
+        chance = np.full(len(good), np.average(good, weights=rows.weight))
+    else:
+        fit = fit_calibration(values, good, rows.weight)
+        chance = sigmoid(fit.log_odds(values))
+    part = equal_parts(rows, bins)[rows.block]
+    if fit is not None and fit.slope < 0:
+        part = part.max() - part
+    mass = np.bincount(part, rows.weight).astype(np.float64)
+    expected = np.bincount(part, rows.weight * chance) / mass
+    observed = np.bincount(part, rows.weight * good) / mass
+    low, high = _wilson(observed, mass)
+    return CalibrationCurve(
+        expected[::-1],
+        observed[::-1],
+        low[::-1],
+        high[::-1],
+        mass[::-1],
+        fit,
+        float(np.average((chance - good) ** 2, weights=rows.weight)),
+        float(np.average(np.abs(expected - observed), weights=mass)),
+        probabilities,
+    )
 
 
-def _margins_by_round(
-    model: RoundsModel,
-    X: TableLike,
-    y: VectorLike,
-    qid: VectorLike | None,
-    count: int,
-) -> tuple[Ints, dict[str, Floats]]:
-    """Return quantiles of the margins after some of the rounds; none if there is no pair."""
-    labels = check_labels(y)
-    if count == 0 or Groups.from_qid(qid, len(labels)).one_valued(labels).all():
-        return np.zeros(0, np.int64), {}
-    at = stages_of(model.n_rounds, count)
-    wanted = np.array(list(QUANTILES.values()))
-    found = np.full((len(at), len(wanted)), math.nan)
-    for number, stage in enumerate(at.tolist()):
-        with contextlib.suppress(NotRankedError):  # (weights that cancel have no margins)
-            found[number] = margins(model.truncate(stage), X, y, qid, resolution=2).quantile(wanted)
-    return at, dict(zip(QUANTILES, found.T))
+def _wilson(share: Floats, count: Floats) -> tuple[Floats, Floats]:
+    """Return the score interval of a share (Wilson 1927)."""
+    z2 = _Z**2
+    # Nothing is divided by the count, which may be tiny.
+    middle = (share * count + z2 / 2.0) / (count + z2)
+    reach = _Z * np.sqrt(share * (1.0 - share) * count + z2 / 4.0) / (count + z2)
+    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+
+
+# --- Profit curves: what examining the best-scored rows yields
+
+
+@dataclass(frozen=True, eq=False)
+class ProfitCurve(HtmlResult):
+    """Result of `profit_curve`.
+
+    Attributes
+    ----------
+    count : array of shape (n_points,)
+        Rows that are examined (their weight), best score first.
+    profit : array of shape (n_points,)
+        Sum of their amounts less the cost of each.
+    cost : float
+        Cost of examining one row.
+    best_count, best_profit : float
+        The first count with the highest profit, and that profit.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"profit": None}
+    _html_curve: ClassVar[bool] = True
+
+    count: Floats
+    profit: Floats
+    cost: float
+    best_count: float
+    best_profit: float
+
+    def __repr__(self) -> str:
+        return f"ProfitCurve({counted(len(self.count), 'point')}, best at {self.best_count:g})"
+
+    def __str__(self) -> str:
+        return (
+            f"profit curve  {curve_line(self.profit)}  highest {self.best_profit:.6g} after "
+            f"{self.best_count:g} rows at a cost of {self.cost:g} each"
+        )
+
+    def to_frame(self) -> Frame:
+        """Return one row per point."""
+        return as_frame({"count": self.count.tolist(), "profit": self.profit.tolist()})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        ax.plot(self.count, self.profit, label=f"cost {self.cost:g} per row")
+        ax.axvline(self.best_count, linestyle=":", color="0.5", label="highest profit")
+        ax.set_xlabel("rows examined")
+        ax.set_ylabel("profit")
+        ax.legend()
+        return ax
+
+    def _html_title(self) -> str:
+        return str(self)
+
+
+def profit_curve(
+    amounts: VectorLike,
+    scores: VectorLike,
+    *,
+    cost: float = 0.0,
+    sample_weight: VectorLike | None = None,
+) -> ProfitCurve:
+    """Compute what examining the best-scored rows yields (the audits of Werner 2019).
+
+    The measure ``profit@k(cost=c)`` is one point of it.
+
+    Parameters
+    ----------
+    amounts : array-like of shape (n_rows,)
+        What a row yields if it is examined, of either sign.
+    scores : array-like of shape (n_rows,)
+        Of one query.
+    cost : float
+        Cost of examining one row.
+    sample_weight : array-like of shape (n_rows,), optional
+        A row of weight 2 counts as two rows.
+
+    Examples
+    --------
+    >>> curve = profit_curve([5.0, 0.0, 3.0, 0.0], [4.0, 3.0, 2.0, 1.0], cost=1.0)
+    >>> curve.profit.tolist(), curve.best_count, curve.best_profit
+    ([0.0, 4.0, 3.0, 5.0, 4.0], 3.0, 5.0)
+    """
+    check("profit_curve", "cost", cost, between(-1e300, 1e300))
+    rows = read_rows(amounts, scores, sample_weight, "profit_curve")
+    count = rows.sums(rows.weight)
+    profit = rows.sums(rows.weight * rows.y) - cost * count
+    best = int(np.argmax(profit))
+    return ProfitCurve(count, profit, float(cost), float(count[best]), float(profit[best]))

@@ -8,9 +8,8 @@ from importlib.metadata import version
 
 from numpy.typing import ArrayLike
 
-from crucial.inspection.reporting import curves, facts, learned, numbers, summary
-from crucial.inspection.reporting.lists import ranked_lists
-from crucial.inspection.reporting.subject import Subject
+from crucial.inspection import report_data
+from crucial.inspection.report_data import Subject, ranked_lists
 from crucial.measures.names import Measures
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.pages import Page, page_html
@@ -18,7 +17,7 @@ from crucial.parameters import at_least, check, instance_of
 from crucial.types import TableLike, VectorLike
 from crucial.wording import printable
 
-__all__ = ["Report", "report"]
+# --- A report on a ranker: one page of HTML
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,36 +113,36 @@ def report(
     check("report", "title", title, instance_of(str))
     check("report", "subtitle", subtitle, instance_of(str))
     if trace is not None:
-        facts.check_trace(trace)
+        report_data.check_trace(trace)
     subject = Subject.of(
         ranker, X, y, qid, item, metrics, pictures, query_pictures, random_state, n_jobs
     )
-    found = numbers.measured(subject)
-    rows = numbers.measure_table(subject, found)
-    single = numbers.single_features(subject)
-    tied = numbers.ties(subject, found)
+    found = report_data.measured(subject)
+    rows = report_data.measure_table(subject, found)
+    single = report_data.single_features(subject)
+    tied = report_data.ties(subject, found)
     data = {
         "version": version("crucial"),
         "title": title,
         "subtitle": subtitle,
         "summary": {
-            "tiles": summary.headline(subject, rows, single),
-            "sentences": summary.sentences(subject, found, rows, single, tied),
+            "tiles": report_data.headline(subject, rows, single),
+            "sentences": report_data.sentences(subject, found, rows, single, tied),
         },
         "measures": rows,
         "intervals": {"unit": found.unit, "notes": found.notes()},
-        "cutoffs": numbers.by_cutoff(subject),
-        "curves": curves.row_curves(subject),
-        "spread": numbers.by_query(found, subject.lead.name),
-        "curve": facts.curve_facts(subject, trace),
-        "shapes": learned.shape_facts(subject),
-        "trees": learned.tree_facts(subject),
-        "permutation": numbers.by_permutation(subject),
+        "cutoffs": report_data.by_cutoff(subject),
+        "curves": report_data.row_curves(subject),
+        "spread": report_data.by_query(found, subject.lead.name),
+        "curve": report_data.curve_facts(subject, trace),
+        "shapes": report_data.shape_facts(subject),
+        "trees": report_data.tree_facts(subject),
+        "permutation": report_data.by_permutation(subject),
         "lists": ranked_lists(subject, found),
         "ties": tied,
-        "margins": facts.margin_facts(subject),
-        "bounds": facts.bound_facts(subject),
-        "model": facts.model_facts(subject),
-        "data": facts.data_facts(subject, found, notes),
+        "margins": report_data.margin_facts(subject),
+        "bounds": report_data.bound_facts(subject),
+        "model": report_data.model_facts(subject),
+        "data": report_data.data_facts(subject, found, notes),
     }
     return Report(title, data)

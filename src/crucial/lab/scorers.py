@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from crucial.errors import DataWarning
-from crucial.inspection.pipelines import inner_ranker
+from crucial.inspection.shape_functions import inner_ranker
 from crucial.lab.adapter import Adapter, Estimator
 from crucial.measures.evaluation import agreement_score
 from crucial.measures.names import MeasureLike, get_measure

@@ -365,7 +365,7 @@ class TestShown:
         assert found.baseline == pytest.approx(ranker.score(frame, y, qid=qid, measure="ndcg@10"))
 
     def test_e2_reads_categories_as_the_model_does(self):
-        from crucial.inspection.e2_trace import e2_trace
+        from crucial.inspection.learning_curves import e2_trace
 
         frame, y, qid = make(60, queries=6)
         ranker = RankBoost.preset("rb_c", n_estimators=3).fit(frame, y, qid=qid)

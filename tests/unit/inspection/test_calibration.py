@@ -8,7 +8,7 @@ import pytest
 
 from crucial import inspection
 from crucial.errors import DataError
-from crucial.inspection.calibration import fit_calibration, weight_unit
+from crucial.inspection.curves import fit_calibration, weight_unit
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
 

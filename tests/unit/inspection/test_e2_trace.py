@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from crucial import AdditiveRanker, RankBoost, RankBoostPlus
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.inspection.e2_trace import e2_trace
+from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Stump
 from naive.plus import ExactSpan, f2
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_curve as sklearn_roc
 
 from crucial import inspection
 from crucial.errors import DataError
-from crucial.inspection.reporting.curves import cutoffs_to
+from crucial.inspection.report_data import cutoffs_to
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
 

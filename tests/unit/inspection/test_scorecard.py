@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import crucial
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.inspection import scorecard
-from crucial.inspection.calibration import fit_calibration
+from crucial.inspection.curves import fit_calibration
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
 

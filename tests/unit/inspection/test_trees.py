@@ -10,7 +10,7 @@ import pytest
 
 from crucial import GradientRanker, RankBoost, inspection
 from crucial.errors import NotRankedError
-from crucial.inspection.descriptions import describe_with_pairs
+from crucial.inspection.shape_functions import describe_with_pairs
 
 RANDOM = np.random.default_rng(0)
 N = 180

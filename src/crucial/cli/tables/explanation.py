@@ -6,7 +6,7 @@ import json
 import math
 
 from crucial.cli.shared.terminal import console, label_column, number_column, table
-from crucial.inspection.explanation_results import PairExplanation
+from crucial.inspection.explain import PairExplanation
 from crucial.wording import counted
 
 __all__ = ["explanation_json", "print_explanation"]

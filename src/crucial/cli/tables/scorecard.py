@@ -9,8 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from crucial.inspection.scorecards.card import Scorecard
-from crucial.inspection.scorecards.text import card_columns
+from crucial.inspection.scorecards import Scorecard, card_columns
 from crucial.io.text import sheet_cell
 from crucial.results import json_value
 

@@ -78,8 +78,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
     The card states what bins and rounding cost, as areas under the ROC curve.
     """
     from crucial.cli.tables.scorecard import csv_text, scorecard_file
-    from crucial.inspection.scorecards.inputs import card_model
-    from crucial.inspection.scorecards.making import scorecard
+    from crucial.inspection.scorecards import card_model, scorecard
     from crucial.model.file import load_model, row_model
 
     if options.scores is None:

@@ -40,7 +40,7 @@ def show_command(options: ShowOptions) -> None:
     from crucial.cli.tables.model import model_json, print_model
     from crucial.errors import NotRankedError, ParameterError
     from crucial.inspection.bounds import training_bound
-    from crucial.inspection.descriptions import describe_with_pairs
+    from crucial.inspection.shape_functions import describe_with_pairs
     from crucial.model.file import load_model, row_model
 
     model = row_model(load_model(options.model))

@@ -43,7 +43,7 @@ def why_command(options: WhyOptions) -> None:
     """
     from crucial.cli.shared.item_rows import row_of, title_of
     from crucial.cli.tables.explanation import explanation_json, print_explanation
-    from crucial.inspection.explanations import why
+    from crucial.inspection.explain import why
     from crucial.model.file import load_model, row_model
 
     model = row_model(load_model(options.model))

@@ -9,13 +9,12 @@ import math
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from crucial.inspection.scorecards.text import amount, facts, odds_text, rule_lines
+from crucial.inspection.scorecards import amount, facts, odds_text, rule_lines
 from crucial.pages import page_asset
 
 if TYPE_CHECKING:
-    from crucial.inspection.scorecards.card import CardBin, CardFeature, ScoreBand, Scorecard
+    from crucial.inspection.scorecards import CardBin, CardFeature, ScoreBand, Scorecard
 
-__all__ = ["card_fragment", "card_page"]
 
 STYLE = "card.css"
 _NAMED = 40  # categories that a bin names

@@ -1,1 +1,0 @@
-"""Scorecards: points per bin of each feature, scaled to odds."""
