@@ -23,20 +23,24 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import crucial.lab.auto.search as search
 import numpy as np
 
-import crucial.lab.auto.search as search
 from benchmarks.contestants import Part
 from benchmarks.datasets import Case, from_folder
 from benchmarks.quality_cells import RANKING, part_of
 from benchmarks.timing import table
 from crucial import RankBoost
-from crucial.lab.auto.blend import score_spread
-from crucial.lab.auto.candidates import Facts, RankerCandidate, candidates_for
-from crucial.lab.auto.cells import _staged, fresh, stage_rounds
-from crucial.lab.auto.plan import plan_for
-from crucial.lab.auto.rows import Rows, folds_of
-from crucial.lab.auto.trials import Trial, _best_stage, summarise_trials
+from crucial.lab.auto_candidates import (
+    Facts,
+    RankerCandidate,
+    Trial,
+    _best_stage,
+    candidates_for,
+    plan_for,
+    summarise_trials,
+)
+from crucial.lab.auto_search import Rows, _staged, folds_of, fresh, score_spread, stage_rounds
 from crucial.measures.names import get_measure
 
 Floats = np.ndarray

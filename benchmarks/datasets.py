@@ -37,7 +37,7 @@ from crucial import (
     read_run,
     read_svmlight,
 )
-from crucial.lab.folds import Fold, make_folds
+from crucial.lab.protocols import Fold, make_folds
 
 SEED = 0
 HIGHEST_GRADE = 10.0  # where labels are real numbers like 346, 2^y - 1 is no gain

@@ -15,7 +15,7 @@ from crucial.types import PathLike
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from crucial.lab.experiment_result import ExperimentResult
+    from crucial.lab.results import ExperimentResult
     from crucial.results import Axes
 
 #: Prints a line.

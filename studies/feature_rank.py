@@ -26,18 +26,16 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups, deal_at_random
 from crucial.errors import DataError, FileError, in_file
 from crucial.io.tables import read_data
-from crucial.lab.given_folds import FoldTask, read_folds
-from crucial.lab.tasks import SplitRows, Task, TaskRows, TaskSplit
+from crucial.lab.protocols import FoldTask, SplitRows, Task, TaskRows, TaskSplit, read_folds
 from crucial.measures.names import get_measure
 from crucial.model.weak import QuasiKNN
 from crucial.parameters import at_least, check, int_between, lookup, one_of
 from crucial.types import Floats, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
-    from crucial.lab.adapter import Estimator
-    from crucial.lab.experiment_result import ExperimentResult
-    from crucial.lab.peers import LightGBMPeer
-    from crucial.lab.tasks import TaskLike
+    from crucial.lab.protocols import TaskLike
+    from crucial.lab.rankers import Estimator, LightGBMPeer
+    from crucial.lab.results import ExperimentResult
 
 app = studies(__doc__)
 
@@ -335,7 +333,7 @@ def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[s
     relevant : int
         How many of the first positions are relevant for SVM-map.
     """
-    from crucial.lab.peers import LightGBMPeer
+    from crucial.lab.rankers import LightGBMPeer
     from crucial.rankers.feature_rank import BLFeatureRank, DiffRank, FeatureRank
     from crucial.rankers.linear.estimators import ListMLE, RankCosine, SVMMap
     from crucial.rankers.rankboost import RankBoost

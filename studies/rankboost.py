@@ -23,7 +23,7 @@ from crucial.data.dataset import Run
 from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
 from crucial.io.runs import as_qrels, as_run
-from crucial.lab.folds import folds_by_number
+from crucial.lab.protocols import folds_by_number
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check
 from crucial.rankers.rankboost import RankBoost

@@ -30,20 +30,18 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.inspection.learning_curves import e2_trace
 from crucial.io.ratings import read_ratings
-from crucial.lab.curves import curves, stages
+from crucial.lab.cross_validation import curves, stages
 from crucial.lab.experiment import Experiment
-from crucial.lab.given_folds import read_folds
-from crucial.lab.protocols import GivenFolds, ThreeWayFolds
-from crucial.lab.statistics import average_ranks, critical_difference
-from crucial.lab.tasks import Task
+from crucial.lab.protocols import GivenFolds, Task, ThreeWayFolds, read_folds
+from crucial.lab.results import average_ranks, critical_difference
 from crucial.measures.names import get_measure
 from crucial.rankers.rankboost import RankBoost
 from crucial.rankers.rankboost_plus import RankBoostPlus
 from crucial.types import Floats, PathLike
 
 if TYPE_CHECKING:
-    from crucial.lab.experiment_result import ExperimentResult
-    from crucial.lab.tasks import TaskLike
+    from crucial.lab.protocols import TaskLike
+    from crucial.lab.results import ExperimentResult
 
 app = studies(__doc__)
 

@@ -20,8 +20,7 @@ from crucial.data.files import atomic_write
 from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
-from crucial.lab.given_folds import read_folds
-from crucial.lab.protocols import GivenFolds
+from crucial.lab.protocols import GivenFolds, read_folds
 from crucial.measures.base import CustomMeasure
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
@@ -31,8 +30,8 @@ from crucial.rankers.regression_boosting import ComponentwiseBoost
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
-    from crucial.lab.experiment_result import ExperimentResult
-    from crucial.lab.given_folds import FoldTask
+    from crucial.lab.protocols import FoldTask
+    from crucial.lab.results import ExperimentResult
 
 app = studies(__doc__)
 

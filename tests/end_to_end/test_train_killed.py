@@ -28,7 +28,7 @@ if ON_CLUSTER:
     fitting.Checkpoint = lambda path, ranker, every: Checkpoint(path, ranker, every=0)
     WORDS += ["--rounds", "40", "--checkpoint", "rounds.json"]
 else:
-    from crucial.lab.auto import candidates, plan, ranker
+    from crucial.lab.auto_ranker import candidates, plan, ranker
     # (few rounds and folds: what is tested does not depend on their number)
     def small(*given):
         found = candidates.candidates_for(*given)

@@ -138,7 +138,7 @@ def _journal(path: Path) -> Any:
 
 def _results(settings: Path | None, cells: Path | None, folder: Path) -> Any:
     """Go on with the experiment of a folder, of which one file is the input."""
-    from crucial.lab.store import ResultFolder
+    from crucial.lab.results import ResultFolder
 
     folder.mkdir(exist_ok=True)
     (folder / "cells.jsonl").write_bytes(_CELLS[0] if cells is None else cells.read_bytes())

@@ -12,7 +12,7 @@ import pytest
 import feature_rank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.tasks import TaskSplit
+from crucial.lab.protocols import TaskSplit
 from feature_rank import (
     MEASURES,
     PUBLISHED,

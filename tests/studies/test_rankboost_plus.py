@@ -13,8 +13,7 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.inspection.learning_curves import e2_trace
 from crucial.io.svmlight import write_svmlight
-from crucial.lab.given_folds import read_folds
-from crucial.lab.protocols import ThreeWayFolds
+from crucial.lab.protocols import ThreeWayFolds, read_folds
 from rankboost_plus import (
     FILM_TABLES,
     LETOR_MEANS,

@@ -23,8 +23,8 @@ from crucial import (
 from crucial.data.dataset import Dataset
 from crucial.errors import CrucialError, DataError, FileError, ParameterError
 from crucial.io.svmlight import write_svmlight
-from crucial.lab.experiment_result import load_experiment
-from crucial.lab.given_folds import read_folds
+from crucial.lab.protocols import read_folds
+from crucial.lab.results import load_experiment
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive import losses
 from review import (

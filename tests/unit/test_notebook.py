@@ -166,7 +166,7 @@ def _fusions() -> Any:
 
 
 def _statistics() -> Any:
-    return import_module("crucial.lab.statistics")
+    return import_module("crucial.lab.results")
 
 
 def _preferences() -> Any:

@@ -1,28 +1,363 @@
-"""Compare systems with a baseline: differences with intervals, tests, wins and losses, movers."""
+"""Compare systems with a baseline on the same queries or rows: differences, tests, movers."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from crucial.data.dataset import Run
-from crucial.errors import DataError, ParameterError, about
+from crucial.data.dataset import Dataset, Run
+from crucial.data.files import atomic_write
+from crucial.data.groups import Groups
+from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.io.runs import as_qrels, as_run
-from crucial.lab.blocks import UNITS, Blocks
-from crucial.lab.comparison_result import Comparison, Difference, Mover
-from crucial.measures.evaluation import Evaluation, evaluate_run, interval_notes
-from crucial.measures.intervals import SAME, Interval, PairedTest, holm, paired_test, win_tie_loss
+from crucial.io.text import sheet_cell
+from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, default_measure, summarise
+from crucial.measures.evaluation import Evaluation, evaluate, evaluate_run, interval_notes
+from crucial.measures.intervals import (
+    SAME,
+    TESTS,
+    Interval,
+    PairedTest,
+    bootstrap_interval,
+    holm,
+    paired_test,
+    win_tie_loss,
+)
+from crucial.measures.lists import TIES, JudgedLists, as_numbers
 from crucial.measures.names import Measures, get_measures
-from crucial.parameters import at_least, between, check, lookup
-from crucial.types import Floats
-from crucial.wording import counted
+from crucial.measures.row_intervals import (
+    ROW_TESTS,
+    RowSampling,
+    row_difference,
+    row_interval,
+    within_folds,
+)
+from crucial.model.file import Model
+from crucial.notebook import HtmlResult, HtmlTable
+from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
+from crucial.results import Frame, as_frame, json_value
+from crucial.types import Floats, Ints, PathLike, VectorLike
+from crucial.wording import counted, interval_text, p_text, printable
 
-__all__ = ["Comparison", "compare_blocks", "compare_evaluations", "compare_runs", "corrected"]
+# --- Tables of rows: to a data frame, or to a file that other programs read
+
+
+#: A row of a table: cells by name of the column.
+Row: TypeAlias = dict[str, Any]
+
+
+def columns_of(rows: Sequence[Row]) -> dict[str, list[object]]:
+    """Return rows as columns; None where a row has no such value.
+
+    Examples
+    --------
+    >>> columns_of([{"a": 1}, {"a": 2, "b": 3}])
+    {'a': [1, 2], 'b': [None, 3]}
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def frame_of(rows: Sequence[Row]) -> Frame:
+    """Return a pandas frame of the rows where pandas is installed, else their columns."""
+    return as_frame(columns_of(rows))
+
+
+def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
+    """Write rows as CSV, TSV, JSON or parquet, as the name of the file ends; atomically.
+
+    CSV and TSV are for people (`sheet_cell`); JSON and parquet have every text as it is.
+
+    Raises
+    ------
+    FileError
+        The name has another ending, or the file cannot be written.
+    """
+    name = os.fspath(path).lower().removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        data = _as_csv(rows, "," if name.endswith(".csv") else "\t")
+    elif name.endswith(".json"):
+        data = (json.dumps(json_value(list(rows)), indent=1, allow_nan=False) + "\n").encode()
+    elif name.endswith((".parquet", ".pq")):
+        data = _as_parquet(path, rows)
+    else:
+        raise FileError(path, "the name must end in .csv, .tsv, .json or .parquet.")
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
+    text = io.StringIO()
+    columns = columns_of(rows)
+    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
+    writer.writerow(map(sheet_cell, columns))
+    for row in zip(*columns.values()):
+        cells = ["" if (one := json_value(value)) is None else one for value in row]
+        writer.writerow(map(sheet_cell, cells))
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
+    """Return rows as parquet; columns of several types become text."""
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+    except ImportError as error:
+        raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
+    columns = {name: [json_value(one) for one in some] for name, some in columns_of(rows).items()}
+    for name, values in columns.items():
+        if len({type(one) for one in values if one is not None} - {int, float}) > 1:
+            columns[name] = [None if one is None else str(one) for one in values]
+    sink = io.BytesIO()
+    write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+# --- Values of several systems on the same queries, folds or tasks
+
+
+#: What a block can be, singular and plural.
+UNITS = {"query": "queries", "fold": "folds", "task": "tasks"}
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The values of one measure, block by block.
+
+    Attributes
+    ----------
+    measure : str
+    higher_is_better : bool
+    aggregate : {"mean", "pool", "sum"}
+        How the values of blocks are combined.
+    unit : {"query", "fold", "task"}
+        What a block is; without queries a fold is one list.
+    names : list of str
+        Names of the blocks.
+    systems : tuple of str
+    values : array of shape (n_blocks, n_systems)
+        NaN where a system has none.
+    weights : array of shape (n_blocks,) or None
+        Weights of the blocks in a pooled value.
+    """
+
+    measure: str
+    higher_is_better: bool
+    aggregate: Aggregate
+    unit: str
+    names: list[str]
+    systems: tuple[str, ...]
+    values: Floats
+    weights: Floats | None = None
+
+    def column(self, system: str) -> Floats:
+        """Return the values of a system."""
+        return np.asarray(self.values[:, self.systems.index(system)])
+
+    def value(self, system: str) -> tuple[float, int]:
+        """Return one number over the blocks that have a value, and how many have."""
+        value, count, _ = summarise(self.column(system), self.weights, self.aggregate, "skip")
+        return value, count
+
+    def interval(self, system: str, level: float, seed: int) -> Interval | None:
+        """Return the bootstrap interval of that number; None with fewer than two blocks."""
+        return bootstrap_interval(
+            self.column(system),
+            self.weights,
+            self.aggregate,
+            level=level,
+            random_state=seed,
+            unit=UNITS[self.unit],
+        )
+
+    def to_rows(self) -> list[Row]:
+        """Return one dict per block."""
+        return [
+            {self.unit: name, "measure": self.measure} | dict(zip(self.systems, map(float, row)))
+            for name, row in zip(self.names, self.values)
+        ]
+
+
+# --- Result of a comparison of systems with a baseline
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A system compared with the baseline, by one measure.
+
+    Attributes
+    ----------
+    measure, system : str
+    value, low, high : float
+        Value of the system and its interval; NaN without one.
+    difference, difference_low, difference_high : float
+        System minus baseline over the blocks where both have a value, with a paired interval;
+        0 for the baseline itself.
+    p, p_holm : float
+        p-value of the paired test, and the same corrected (Holm) for the number of systems
+        compared with the baseline. NaN for the baseline.
+    wins, ties, losses : int
+        Blocks in which the system is better, equal, worse; 0 where the blocks are rows.
+    n : int
+        Blocks where both have a value.
+    error, difference_error : float or None
+        Standard errors of the ends of both intervals that are due to the draws; None where
+        nothing was drawn.
+    """
+
+    measure: str
+    system: str
+    value: float
+    low: float
+    high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    p: float
+    p_holm: float
+    wins: int
+    ties: int
+    losses: int
+    n: int
+    error: float | None = None
+    difference_error: float | None = None
+
+    @property
+    def interval_text(self) -> str:
+        """The interval of the value, with the digits that stand."""
+        return interval_text((self.low, self.high), self.error)
+
+    @property
+    def difference_text(self) -> str:
+        """The interval of the difference, with the digits that stand."""
+        ends = (self.difference_low, self.difference_high)
+        return interval_text(ends, self.difference_error, sign="+")
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A block in which a system differs much from the baseline."""
+
+    measure: str
+    system: str
+    block: str
+    baseline_value: float
+    value: float
+    change: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(HtmlResult):
+    """Systems compared with a baseline.
+
+    Attributes
+    ----------
+    baseline : str
+    differences : list of Difference
+        Measure by measure, the baseline first.
+    movers : list of Mover
+        For each measure and system, the blocks with the largest gains and losses.
+    unit : str
+        What a block is: "query", "fold" or "task"; or "row" without queries.
+    test : {"permutation", "t", "rows"}
+        "rows": DeLong's test for shares of pairs, a bootstrap over rows for other measures.
+    level : float
+        Confidence level of the intervals.
+    notes : list of str
+        What else to know about the numbers.
+    methods : list of str
+        How intervals and p-values were found, with the draws and their seed.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"difference": None}
+
+    baseline: str
+    differences: list[Difference]
+    movers: list[Mover]
+    unit: str
+    test: str
+    level: float
+    notes: list[str] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
+
+    def __getitem__(self, key: tuple[str, str]) -> Difference:
+        """Find a difference by (measure, system)."""
+        found = {(one.measure, one.system): one for one in self.differences}
+        if key not in found:
+            known = ", ".join(f"({m!r}, {s!r})" for m, s in found)
+            raise KeyError(f"no difference {key!r}; there are: {known}")
+        return found[key]
+
+    def to_rows(self) -> list[Row]:
+        """Return one dict per measure and system."""
+        return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
+
+    def to_frame(self) -> Frame:
+        """Return the rows as a pandas frame, where pandas is installed."""
+        return frame_of(self.to_rows())
+
+    def __repr__(self) -> str:
+        systems = counted(len({one.system for one in self.differences}), "system")
+        measures = counted(len({one.measure for one in self.differences}), "measure")
+        return (
+            f"Comparison({systems}, {measures}, baseline {self.baseline!r}, paired by {self.unit})"
+        )
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        wide = max(8, *(len(printable(one.system, 30)) for one in self.differences))
+        counts = "" if self.unit == "row" else "  win/tie/loss"
+        for measure in dict.fromkeys(one.measure for one in self.differences):
+            mine = [one for one in self.differences if one.measure == measure]
+            lines += [
+                f"{measure}, against {printable(self.baseline, 30)}, paired by {self.unit}",
+                f"{'system':<{wide}} value   {self.level:.0%} interval     difference  "
+                f"{self.level:.0%} interval       p       p Holm{counts}",
+            ]
+            for one in mine:
+                head = f"{printable(one.system, 30):<{wide}} {one.value:.4f}  "
+                head += f"{one.interval_text:<16}"
+                if one.system == self.baseline:
+                    lines.append(f"{head}  (baseline)")
+                    continue
+                tests = f"{p_text(one.p):<6}  {p_text(one.p_holm):<6}"
+                won = "" if self.unit == "row" else f"  {one.wins}/{one.ties}/{one.losses}"
+                lines.append(
+                    f"{head}  {one.difference:+.4f}    {one.difference_text:<18}  {tests}{won}"
+                )
+        return "\n".join([*lines, *self.methods, *self.notes])
+
+    def _html_title(self) -> str:
+        return f"Against {self.baseline}, paired by {self.unit}"
+
+    def _html_tables(self) -> list[HtmlTable]:
+        tables = []
+        for measure in dict.fromkeys(one.measure for one in self.differences):
+            rows = [asdict(one) for one in self.differences if one.measure == measure]
+            hidden = {"measure", "error", "difference_error"}
+            hidden |= {"wins", "ties", "losses"} if self.unit == "row" else set()
+            columns = columns_of(
+                [{k: v for k, v in row.items() if k not in hidden} for row in rows]
+            )
+            for name in ("p", "p_holm"):
+                columns[name] = ["" if np.isnan(row[name]) else p_text(row[name]) for row in rows]
+            tables.append(HtmlTable(columns, self._html_bars, heading=measure))
+        return tables
+
+    def _html_notes(self) -> list[str]:
+        return [*self.methods, *self.notes]
+
+
+# --- Compare systems with a baseline: differences with intervals, tests, wins and losses, movers
+
 
 _TESTS = {"permutation": "sign-flip permutation test", "t": "paired t test"}
 
@@ -305,4 +640,233 @@ def _query_blocks(measure: str, found: Mapping[str, Evaluation], empty: str | in
         tuple(found),
         values,
         weights,
+    )
+
+
+# --- Compare rankings of the same rows, by rows
+
+
+class RowComparison:
+    """Rankings of one list, or of folds, compared by rows.
+
+    Parameters
+    ----------
+    judged : Judged
+        Labels of the rows.
+    scores : mapping from name to array of shape (n_rows,), or callable
+        The scores of every ranking, or a function of a measure that returns them.
+    base : str
+        Name of the baseline.
+    sampling : RowSampling
+    rows : int array of shape (n_rows,), optional
+        Which row of the data each one is, where folds test some rows more than once.
+    folds : bool
+        Whether the lists are folds, which the names of the methods then say.
+    """
+
+    def __init__(
+        self,
+        judged: JudgedLists,
+        scores: Mapping[str, Floats] | Callable[[str], Mapping[str, Floats]],
+        base: str,
+        sampling: RowSampling,
+        rows: Ints | None = None,
+        folds: bool = False,
+    ) -> None:
+        self.judged, self.base, self.sampling = judged, base, sampling
+        self.scores = scores if callable(scores) else lambda measure: scores
+        self.rows, self.folds = rows, folds
+        self.methods: list[tuple[str, str, int | None]] = []
+        self.tests: dict[str, list[str]] = {}
+
+    def compare(self, measures: Iterable[Measure]) -> Comparison:
+        """Compare every ranking with the baseline by every measure."""
+        differences: list[Difference] = []
+        for measure in measures:
+            names = [self.base, *(n for n in self.scores(measure.name) if n != self.base)]
+            differences += corrected([self._difference(measure, name) for name in names])
+        level, seed = self.sampling.level, self.sampling.random_state
+        several = len(self.tests) > 1
+        tests = "; ".join(
+            ROW_TESTS[test] + (f" ({', '.join(dict.fromkeys(of))})" if several else "")
+            for test, of in self.tests.items()
+        )
+        how = [
+            *interval_notes(self.methods, level, seed if isinstance(seed, int) else None),
+            f"p: {tests}, two-sided; Holm's correction within a measure",
+        ]
+        return Comparison(self.base, differences, [], "row", "rows", level, [], how)
+
+    def interval(self, measure: Measure, name: str) -> Interval | None:
+        """Return the interval of one ranking."""
+        scores = self.scores(measure.name)[name]
+        found = row_interval(measure, self.judged, scores, self.sampling, self.rows)
+        if found is None or not self.folds:
+            return found
+        return replace(found, method=within_folds(found.method))
+
+    def _difference(self, measure: Measure, name: str) -> Difference:
+        """Compare one ranking with the baseline, before Holm's correction."""
+        judged, n = self.judged, len(self.judged.y)
+        base, scores = (self.scores(measure.name)[one] for one in (self.base, name))
+        prepared = Prepared(measure, judged, ties=self.sampling.ties, empty=self.sampling.empty)
+        value = prepared(scores)
+        own = self.interval(measure, name)
+        low, high, error = (math.nan, math.nan, None) if own is None else (*own.ends, own.error)
+        head = (measure.name, name, value, low, high)
+        if own is not None:
+            self.methods.append((measure.name, own.method, own.draws))
+        if name == self.base:
+            nothing = (0.0, 0.0, 0.0, math.nan, math.nan)
+            return Difference(*head, *nothing, 0, 0, 0, n, error)
+        change, span, p, test = row_difference(
+            measure, judged, base, scores, self.sampling, self.rows
+        )
+        self.tests.setdefault(test, []).append(measure.name)
+        if span is None:
+            return Difference(*head, change, math.nan, math.nan, p, math.nan, 0, 0, 0, n, error)
+        if span.draws is not None:
+            self.methods.append(
+                (measure.name, within_folds(span.method) if self.folds else span.method, span.draws)
+            )
+        return Difference(*head, change, *span.ends, p, math.nan, 0, 0, 0, n, error, span.error)
+
+
+# --- Compare rankings of the same labelled rows, with queries or without
+
+
+def compare_rankings(
+    y: VectorLike,
+    rankings: Mapping[str, VectorLike],
+    measures: Measures = ("auc",),
+    *,
+    qid: Groups | VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    ids: VectorLike | None = None,
+    baseline: str | None = None,
+    test: str = "permutation",
+    ties: str = "expected",
+    empty: str | int = "skip",
+    level: float = 0.95,
+    resamples: int | None = None,
+    movers: int = 5,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare rankings of the same rows with a baseline.
+
+    With queries, rankings are compared query by query, as `crucial.compare_runs` does. Without,
+    intervals and tests come from the rows: DeLong's for shares of pairs such as the AUC, also
+    weighted; else a bootstrap over the rows of each label.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+        Labels, higher is better.
+    rankings : mapping from name to array of shape (n_rows,)
+        Scores of the rows; a higher score ranks first.
+    measures : str, Measure, or several of them
+    qid : array of shape (n_rows,), optional
+        Query of each row; None or one query compares by rows.
+    sample_weight, ids, ties, empty
+        As in `crucial.evaluate`.
+    baseline : str, optional
+        Name of a ranking; the first by default.
+    test : {"permutation", "t"}
+        With queries: the paired test.
+    level : float
+        Confidence level of the intervals.
+    resamples : int, optional
+        Without queries: draws of the bootstrap, by default as many as the third digit of an
+        interval needs. With queries: permutations to draw, 10,000 by default.
+    movers : int
+        With queries: length of the lists of queries that gained and lost most.
+    random_state : int
+        Seed of all draws.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> y = [1, 1, 1, 0, 0, 0]
+    >>> found = compare_rankings(y, {"old": [1, 5, 3, 4, 2, 6], "new": [6, 5, 3, 4, 2, 1]})
+    >>> one = found["auc", "new"]
+    >>> found.unit, round(one.difference, 4), round(one.p, 4)
+    ('row', 0.5556, 0.1518)
+    """
+    check("compare_rankings", "rankings", rankings, mapping)
+    named = {str(name): scores for name, scores in rankings.items()}
+    if len(named) < 2:
+        raise ParameterError(f"rankings: a comparison needs two or more. Got {len(named)}.")
+    if baseline is not None:
+        lookup(dict.fromkeys(named), baseline, "baseline")
+    check("compare_rankings", "test", test, one_of(*TESTS))
+    check("compare_rankings", "level", level, between(0.0, 1.0, low_open=True))
+    check("compare_rankings", "resamples", resamples, none_or(at_least(10)))
+    judged = JudgedLists.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    scores: dict[str, Floats] = {}
+    for name, one in named.items():
+        with about(f"ranking {name!r}"):
+            scores[name] = as_numbers(one, "scores", len(judged.y))
+    if judged.n_queries > 1:
+        found = {
+            name: evaluate(
+                judged.y, one, judged.groups, measures,
+                ids=ids, sample_weight=sample_weight, ties=ties, empty=empty,
+            )
+            for name, one in scores.items()
+        }  # fmt: skip
+        return compare_evaluations(
+            found, baseline, empty=empty, test=test, level=level, movers=movers,
+            resamples=10_000 if resamples is None else resamples, random_state=random_state,
+        )  # fmt: skip
+    check("compare_rankings", "ties", ties, one_of(*TIES))
+    check("compare_rankings", "empty", empty, one_of(*EMPTY))
+    base = next(iter(scores)) if baseline is None else baseline
+    sampling = RowSampling(level, resamples, random_state, ties, empty)
+    by_rows = RowComparison(judged, scores, base, sampling)
+    return by_rows.compare(get_measures(measures, required=True))
+
+
+def compare_models(
+    models: Mapping[str, tuple[Model, Dataset]],
+    measures: Measures | None = None,
+    *,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare models on the same labelled rows.
+
+    Parameters
+    ----------
+    models : mapping from name to (model, rows)
+        Every model with the rows as it reads them; labels, queries and order are the same.
+    measures : str, Measure, or several of them, optional
+        Default: ndcg@10, or auc without queries or with labels below 0.
+    n_jobs : int, optional
+        Number of threads.
+    **options
+        As in `compare_rankings`.
+
+    Raises
+    ------
+    DataError
+        The rows have no labels.
+    """
+    rows = next(iter(models.values()))[1]
+    if rows.y is None:
+        raise DataError("the rows have no labels to compare by.")
+    scores = {}
+    for name, (model, data) in models.items():
+        groups = Groups.from_qid(data.qid, data.n_rows)
+        with about(f"model {name!r}"):
+            scores[name] = model.predict(data.instances(), groups, n_jobs=n_jobs)
+    return compare_rankings(
+        rows.y,
+        scores,
+        measures or default_measure(rows.y, rows.qid is not None),
+        qid=rows.qid,
+        ids=rows.item,
+        **options,
     )

@@ -1,30 +1,336 @@
-"""Cross-validation by whole queries."""
+"""Cross-validation by whole queries, its results, and scorers for scikit-learn."""
 
 from __future__ import annotations
 
+import inspect
+import math
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances, Table, as_table, take_rows
+from crucial.errors import DataWarning
 from crucial.feedback.labels import check_labels, check_weights
-from crucial.lab.adapter import Adapter, Estimator
-from crucial.lab.cross_validation_result import CrossValidation, FoldReport, summarise_folds
-from crucial.lab.folds import Fold, make_folds
-from crucial.measures.intervals import generator
-from crucial.measures.lists import as_numbers
-from crucial.measures.names import Measures, get_measures
-from crucial.parameters import check, flag, none_or, nonzero
+from crucial.inspection.shape_functions import inner_ranker
+from crucial.lab.comparison import Row, columns_of
+from crucial.lab.protocols import Fold, TaskRows, make_folds
+from crucial.lab.rankers import Adapter, Estimator, is_scorer
+from crucial.measures.base import CustomMeasure, Measure, Prepared, summarise
+from crucial.measures.evaluation import (
+    MeasureResult,
+    agreement_score,
+    interval_notes,
+    measure_result,
+)
+from crucial.measures.intervals import Interval, bootstrap_interval, generator
+from crucial.measures.lists import JudgedLists, as_numbers
+from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
+from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
+from crucial.notebook import HtmlResult, HtmlTable
+from crucial.parameters import check, flag, lookup, none_or, nonzero, one_of
+from crucial.rankers.base import warn_caller
 from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
-__all__ = ["cross_validate"]
+# --- Results of a cross-validation: per query, per fold, and over all
+
+
+#: Columns of a table by name; they are of different types.
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class FoldReport:
+    """Scores and times of a fold.
+
+    Attributes
+    ----------
+    fold : Fold
+    scores : array like ``fold.test``
+        Scores of the test rows.
+    fit_seconds, predict_seconds : float
+    """
+
+    fold: Fold
+    scores: Floats
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(HtmlResult):
+    """Result of `crucial.cross_validate`; ``result["ndcg@10"]`` is the value.
+
+    Attributes
+    ----------
+    results : dict of str to MeasureResult
+        By name of the measure: value over all test queries, interval, number of queries
+        that count and that have no value.
+    per_fold : dict of str to array
+        "fold", "train_queries", "test_queries", "train_rows", "test_rows", "fit_seconds",
+        "predict_seconds" and the value of each measure.
+    per_query : dict of str to array
+        "fold", "qid" and the value of each measure, NaN where it has none. Without queries
+        every fold is one list, whose "qid" is the name of the fold.
+    estimator : str
+        The estimator, as text.
+    has_qid : bool
+        Whether queries were dealt out, or rows.
+    level : float
+        Confidence level of the intervals: bootstrap over queries; without queries from the
+        rows, within folds (DeLong's for shares of pairs, else a bootstrap over the rows of each
+        fold and label). Neither accounts for other training data.
+    estimators : list or None
+        The fitted estimators, if asked for.
+    seed : int or None
+        Seed of the draws.
+    """
+
+    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
+
+    results: dict[str, MeasureResult]
+    per_fold: Columns
+    per_query: Columns
+    estimator: str
+    has_qid: bool
+    level: float = LEVEL
+    estimators: list[Estimator | None] | None = None
+    seed: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What intervals come from: "query" or "row"."""
+        return "query" if self.has_qid else "row"
+
+    def notes(self) -> list[str]:
+        """Return how the intervals were found, with the draws and their seed."""
+        found = [
+            (name, one.method if self.has_qid else within_folds(one.method), one.draws)
+            for name, one in self.results.items()
+            if one.interval is not None
+        ]
+        lines = interval_notes(found, self.level, self.seed)
+        return [f"{line}; models of other training data are not accounted for" for line in lines]
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.results:
+            name = get_measure(name).name
+        return self.results[name].value
+
+    @property
+    def mean(self) -> dict[str, float]:
+        """Value of each measure over all test queries."""
+        return {name: one.value for name, one in self.results.items()}
+
+    @property
+    def interval(self) -> dict[str, tuple[float, float] | None]:
+        """Interval of each measure; None where too few queries have a value."""
+        return {name: one.interval for name, one in self.results.items()}
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.per_fold["fold"])
+
+    def to_rows(self, by: str = "measure") -> list[Row]:
+        """Return one dict per measure, fold or query, for tables and frames."""
+        check("to_rows", "by", by, one_of("measure", "fold", "query"))
+        if by != "measure":
+            columns = self.per_fold if by == "fold" else self.per_query
+            lists = [column.tolist() for column in columns.values()]
+            return [dict(zip(columns, row)) for row in zip(*lists)]
+        rows = []
+        for name, one in self.results.items():
+            low, high = one.interval or (math.nan, math.nan)
+            rows.append(
+                {
+                    "measure": name,
+                    "value": one.value,
+                    "low": low,
+                    "high": high,
+                    "fold_std": _spread(self.per_fold[name]),
+                    "folds": self.n_folds,
+                    **self._counts(one),
+                    "description": one.measure.description_of(self.unit),
+                }
+            )
+        return rows
+
+    def _counts(self, one: MeasureResult) -> Row:
+        """Return how many queries count, or rows, and how many queries or folds have no value."""
+        if self.has_qid:
+            return {"queries": one.n_queries, "empty": one.n_empty}
+        return {"rows": int(self.per_fold["test_rows"].sum()), "empty": one.n_empty}
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={one.value:.4f}" for name, one in self.results.items())
+        return f"CrossValidation({counted(self.n_folds, 'fold')}: {values})"
+
+    def __str__(self) -> str:
+        per_fold = self.per_fold
+        held = "test_queries" if self.has_qid else "test_rows"
+        what = "held-out query" if self.has_qid else "held-out row"
+        lines = [
+            f"{self.estimator}: {counted(self.n_folds, 'fold')}, "
+            f"{counted(int(per_fold[held].sum()), what)}, "
+            f"{per_fold['fit_seconds'].sum():.1f} s of fitting",
+            f"{'measure':<16} value   {self.level:.0%} interval      by fold",
+        ]
+        notes = []
+        for row in self.to_rows():
+            span = self.results[row["measure"]].interval_text
+            folds = _in_a_line(per_fold[row["measure"]])
+            lines.append(f"{row['measure']:<16} {row['value']:.4f}  {span:<17} {folds}")
+            left = f"; without a value and left out: {row['empty']}" if row["empty"] else ""
+            notes.append(f"{row['measure']}: {row['description']}{left}")
+        return "\n".join([*lines, *notes, *self.notes()])
+
+    def _html_title(self) -> str:
+        return str(self).partition("\n")[0]
+
+    def _html_tables(self) -> list[HtmlTable]:
+        by_measure, by_fold = (columns_of(self.to_rows(by)) for by in ("measure", "fold"))
+        folds = {name: cells for name, cells in by_fold.items() if "seconds" not in name}
+        bars = dict.fromkeys(self.results, 1.0)
+        return [HtmlTable(by_measure, self._html_bars), HtmlTable(folds, bars, heading="By fold")]
+
+    def _html_notes(self) -> list[str]:
+        return self.notes()
+
+
+def summarise_folds(
+    reports: Sequence[FoldReport],
+    y: Floats,
+    groups: Groups,
+    measures: Sequence[Measure],
+    *,
+    estimator: Estimator,
+    has_qid: bool,
+    seed: int | np.random.Generator,
+    estimators: list[Estimator | None] | None = None,
+) -> CrossValidation:
+    """Measure the test scores of all folds at once, so that one rule applies to all.
+
+    Parameters
+    ----------
+    reports : sequence of FoldReport
+    y, groups : labels and queries of all rows
+    measures : sequence of Measure
+    estimator : object
+        Shown as text.
+    has_qid : bool
+        Without queries, all test rows of a fold are one list.
+    seed : int or Generator
+        Seed of the draws.
+    estimators : list, optional
+        The fitted estimators, to keep.
+    """
+    codes = groups.codes
+    rows = np.concatenate([one.fold.test for one in reports])
+    scores = np.concatenate([one.scores for one in reports])
+    number = np.repeat(np.arange(len(reports)), [len(one.fold.test) for one in reports])
+    # A list is a query of a fold: a splitter may test the same query more than once.
+    lists = Groups.from_qid(number * groups.n_groups + codes[rows], len(rows))
+    fold_of, query_of = np.divmod(lists.ids, groups.n_groups)
+    names = np.array([one.fold.name for one in reports])
+    per_query: Columns = {"fold": names[fold_of]}
+    per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
+    per_fold = _describe(reports, names, codes, has_qid)
+    results = {}
+    drawn = seed if isinstance(seed, int) else int(seed.integers(2**62))
+    judged = JudgedLists.from_labels(y[rows], lists)
+    for measure in measures:
+        name = measure.name
+        prepared = Prepared(measure, judged)
+        values = per_query[name] = prepared.per_query(scores)
+        weights = prepared.bound.weights
+        parts = [np.flatnonzero(fold_of == f) for f in range(len(reports))]
+        per_fold[name] = np.array([_value(values, weights, part, measure) for part in parts])
+        interval = (
+            _interval_of_queries(values, weights, query_of, measure, drawn)
+            if has_qid
+            else row_interval(measure, judged, scores, RowSampling(LEVEL, None, drawn), rows)
+        )
+        results[name] = measure_result(measure, prepared.summary(values), interval)
+    shown = drawn if isinstance(seed, int) else None
+    return CrossValidation(
+        results, per_fold, per_query, _call(estimator), has_qid, LEVEL, estimators, shown
+    )
+
+
+def _value(values: Floats, weights: Floats | None, part: Ints, measure: Measure) -> float:
+    """Return one number over the queries of a fold."""
+    inside = None if weights is None else weights[part]
+    return summarise(values[part], inside, measure.aggregate, "skip")[0]
+
+
+def _describe(
+    reports: Sequence[FoldReport], names: NDArray[np.generic], codes: Ints, has_qid: bool
+) -> Columns:
+    """Return size and time of every fold."""
+    columns: Columns = {"fold": names}
+    for part in ("train", "test"):
+        rows = [getattr(one.fold, part) for one in reports]
+        columns[f"{part}_queries"] = np.array(
+            [len(np.unique(codes[r])) if has_qid else 1 for r in rows]
+        )
+        columns[f"{part}_rows"] = np.array([len(r) for r in rows])
+    columns["fit_seconds"] = np.array([one.fit_seconds for one in reports])
+    columns["predict_seconds"] = np.array([one.predict_seconds for one in reports])
+    return columns
+
+
+def _interval_of_queries(
+    values: Floats, weights: Floats | None, query_of: Ints, measure: Measure, seed: int
+) -> Interval | None:
+    """Return the bootstrap interval; a query tested more than once is drawn as a whole."""
+    _, query = np.unique(query_of, return_inverse=True)
+    n_queries = int(query.max()) + 1
+    there = ~np.isnan(values)
+    mass = there.astype(np.float64)
+    if measure.aggregate == "pool" and weights is not None:
+        mass = mass * weights
+    amount = np.bincount(query, np.where(there, values, 0.0) * mass, n_queries)
+    whole = np.bincount(query, mass, n_queries).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if measure.aggregate == "sum":
+            each = np.where(whole > 0, amount, np.nan)
+            return bootstrap_interval(each, None, "sum", level=LEVEL, random_state=seed)
+        return bootstrap_interval(amount / whole, whole, "pool", level=LEVEL, random_state=seed)
+
+
+def _spread(values: Floats) -> float:
+    """Return the standard deviation of the folds that have a value."""
+    there = values[~np.isnan(values)]
+    return float(there.std(ddof=1)) if len(there) > 1 else math.nan
+
+
+def _in_a_line(values: Floats) -> str:
+    """Return the values of the folds as text, or their range if they are many."""
+    if len(values) <= 10:
+        return " ".join(f"{value:.4f}" for value in values)
+    return f"{np.nanmin(values):.4f} to {np.nanmax(values):.4f}"
+
+
+def _call(estimator: Estimator) -> str:
+    """Return the estimator in one line."""
+    text = " ".join(repr(estimator).split())
+    return text if len(text) <= 120 else f"{type(estimator).__name__}(...)"
+
+
+# --- Cross-validation by whole queries
 
 
 def cross_validate(
@@ -175,3 +481,192 @@ def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:
     """Return labels as they came if they are integers, which classifiers need."""
     raw = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     return raw.reshape(len(labels)) if raw.dtype.kind in "iub" else labels
+
+
+# --- Measures after every round, computed for many rounds at a time
+
+
+#: Scores in memory at a time.
+_AT_ONCE = 1_000_000
+
+
+def stages(estimator: object, part: TaskRows) -> Iterator[Floats] | None:
+    """Yield the scores of the rows after every round; None for what does not learn in rounds."""
+    name = "staged_predict"
+    if not is_scorer(estimator):
+        if len(getattr(estimator, "classes_", ())) > 2:
+            return None
+        name = "staged_decision_function"
+    method = getattr(estimator, name, None)
+    if method is None:
+        return None
+    more = {"qid": part.qid} if "qid" in inspect.signature(method).parameters else {}
+    found: Iterator[Floats] = iter(method(part.X, **more))
+    return found
+
+
+def curve(measure: Measure, part: TaskRows, scores: Floats) -> Floats:
+    """Return the value of a measure for every row of a table of scores, one row per round.
+
+    Equal to ``measure(part.y, row, part.groups)`` for each row, and faster: the rounds are measured
+    at once, as if they were other queries.
+    """
+    n_rounds, n_rows = scores.shape
+    if isinstance(measure, CustomMeasure):  # (it may look at the names of the queries)
+        prepared = measure.prepare(part.y, part.groups)
+        return np.array([prepared(row) for row in scores])
+    groups = part.groups
+    n_groups = groups.n_groups
+    # Queries of round r follow those of round r - 1; inside, the order stays.
+    starts = groups.starts[:-1][None, :] + n_rows * np.arange(n_rounds)[:, None]
+    order = groups.order[None, :] + n_rows * np.arange(n_rounds)[:, None]
+    many = Groups(
+        np.arange(n_rounds * n_groups),
+        np.append(starts.ravel(), n_rounds * n_rows).astype(np.int64),
+        order.ravel(),
+    )
+    prepared = measure.prepare(np.tile(part.y, n_rounds), many)
+    values = prepared.per_query(scores.ravel()).reshape(n_rounds, n_groups)
+    weights = prepared.bound.weights
+    if measure.aggregate == "mean" and not np.isnan(values).any():
+        return np.asarray(values.mean(axis=1))  # (as below, at once)
+    inside = None if weights is None else weights[:n_groups]
+    return np.array([summarise(row, inside, measure.aggregate, "skip")[0] for row in values])
+
+
+def curves(
+    rounds: Iterable[Floats], part: TaskRows, measures: Iterable[Measure]
+) -> tuple[dict[str, Floats], int]:
+    """Return the value of every measure after every round, and the number of rounds."""
+    source, chosen = iter(rounds), list(measures)
+    at_once = max(1, _AT_ONCE // max(1, len(part.y)))
+    found: dict[str, list[Floats]] = {one.name: [] for one in chosen}
+    count = 0
+    while block := list(islice(source, at_once)):
+        scores = np.stack([as_numbers(row, "scores", len(part.y)) for row in block])
+        for one in chosen:
+            found[one.name].append(curve(one, part, scores))
+        count += len(block)
+    return {
+        name: np.concatenate(some) if some else np.empty(0) for name, some in found.items()
+    }, count
+
+
+# --- Scorers for scikit-learn's searches and cross-validation, by the names of measures
+
+
+_HOW = (
+    "Switch on scikit-learn's metadata routing, sklearn.set_config(enable_metadata_routing=True), "
+    "and pass the queries: search.fit(X, y, qid=qid), or params={'qid': qid} of cross_val_score. "
+    "cv=GroupKFold(5).set_split_request(groups='qid') keeps queries whole."
+)
+
+
+class RankingScorer:
+    """A measure as scikit-learn's searches call it; `make_scorer` makes it.
+
+    Losses are negated, so that more is better. ``qid`` is requested by scikit-learn's metadata
+    routing without being asked for; ``sample_weight`` is, after
+    ``set_score_request(sample_weight=True)``.
+
+    Attributes
+    ----------
+    measure : Measure
+    """
+
+    def __init__(self, measure: MeasureLike) -> None:
+        self.measure = get_measure(measure)
+        self._request: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
+        self._warned = False  # (once per scorer: scikit-learn repeats the warnings of all folds)
+
+    def __call__(
+        self,
+        estimator: Estimator,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> float:
+        """Measure a fitted estimator on rows; NaN, with a warning, where it needs their queries.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A ranker, a pipeline around one, or a regressor or classifier to rank by.
+        X, y : rows and their labels
+        qid : array of shape (n_rows,), optional
+        sample_weight : array of shape (n_rows,), optional
+            Weights of rows, for measures over pairs.
+        """
+        name = self.measure.name
+        if qid is None and getattr(inner_ranker(estimator).ranker, "fitted_with_qid_", False):
+            self._warn(
+                f"{name} is NaN: the ranker was fitted with queries, and qid was not routed."
+            )
+            return math.nan
+        if qid is None and self.measure.depth is not None:
+            self._warn(f"qid was not routed to {name}: all rows of a fold are one list.")
+        scores = Adapter.of(estimator, qid is not None, False).scores(
+            X, None if qid is None else np.asarray(qid)
+        )
+        return agreement_score(scores, y, qid, sample_weight, self.measure)
+
+    def _warn(self, problem: str) -> None:
+        if not self._warned:
+            warn_caller(f"{problem} {_HOW}", DataWarning)
+        self._warned = True
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn's metadata routing passes on to the scorer."""
+        request = MetadataRequest(owner=self)
+        for name, wanted in self._request.items():
+            request.score.add_request(param=name, alias=wanted)
+        return request
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Change what is requested: True, False, None (an error if passed), or another name.
+
+        Parameters
+        ----------
+        **requests
+            ``qid`` and ``sample_weight``.
+        """
+        for name, wanted in requests.items():
+            lookup(self._request, name, "metadata of a scorer")
+            self._request[name] = wanted
+        return self
+
+    def __repr__(self) -> str:
+        return f"make_scorer({self.measure.name!r})"
+
+
+def make_scorer(measure: MeasureLike = "ndcg@10") -> RankingScorer:
+    """Return a scorer for ``scoring=`` of GridSearchCV, cross_val_score and their like.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable
+        Names as in `crucial.measures.names`. Losses are negated.
+
+    Returns
+    -------
+    RankingScorer
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> from crucial import RankBoost, make_letor
+    >>> data = make_letor(n_queries=12, docs_per_query=20, n_features=4)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     search = GridSearchCV(
+    ...         RankBoost(n_estimators=5),
+    ...         {"learning_rate": [0.1, 1.0]},
+    ...         scoring=make_scorer("ndcg@10"),
+    ...         cv=GroupKFold(3).set_split_request(groups="qid"),
+    ...     ).fit(data.X, data.y, qid=data.qid)
+    >>> bool(0.0 < search.best_score_ < 1.0)
+    True
+    """
+    return RankingScorer(measure)

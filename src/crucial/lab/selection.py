@@ -23,8 +23,8 @@ from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
-from crucial.lab.adapter import Adapter, Estimator
-from crucial.lab.folds import make_folds
+from crucial.lab.protocols import make_folds
+from crucial.lab.rankers import Adapter, Estimator
 from crucial.measures.base import Measure, default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.notebook import HtmlResult, HtmlTable

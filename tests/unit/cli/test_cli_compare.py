@@ -151,7 +151,7 @@ def test_experiment_refuses_in_one_line(
 
 def test_experiment_tells_failures(folder: Path, crucial, monkeypatch) -> None:
     monkeypatch.chdir(folder)
-    from crucial.lab.baselines import BestFeature
+    from crucial.lab.rankers import BestFeature
 
     def broken(self, X, y, *, qid=None):
         raise RuntimeError("out of luck")

@@ -25,7 +25,7 @@ from crucial.data.dataset import Dataset
 from crucial.distributed.fit import Checkpoint, read_checkpoint
 from crucial.errors import FileError
 from crucial.io.writing import write_table
-from crucial.lab.store import ResultFolder
+from crucial.lab.results import ResultFolder
 from crucial.pages import SavedAsHtml
 
 #: What is asked of the system; the file is the first argument.

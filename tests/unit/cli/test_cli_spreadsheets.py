@@ -16,7 +16,7 @@ from crucial.io.comparisons import read_comparisons, write_comparisons
 from crucial.io.ratings import read_own_ratings, write_own_ratings
 from crucial.io.runs import write_run
 from crucial.io.writing import write_table
-from crucial.lab.tidy import write_rows
+from crucial.lab.comparison import write_rows
 
 NAMES = ["=1+1", "+b", "-c", "@e", "＝f", "-1.5", "+2", "g"]
 SHOWN = ["'=1+1", "'+b", "'-c", "'@e", "'＝f", "-1.5", "+2", "g"]

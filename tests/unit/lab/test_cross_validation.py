@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from crucial import CrossValidation, Instances, RankBoost, cross_validate, evaluate
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning, ParameterError
-from crucial.lab.folds import make_folds
+from crucial.lab.protocols import make_folds
 
 NAMES = ["bm25", "clicks", "age"]
 

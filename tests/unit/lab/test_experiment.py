@@ -13,13 +13,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 import crucial
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.cells import run_job
-from crucial.lab.curves import curve
-from crucial.lab.experiment import Experiment
-from crucial.lab.experiment_result import load_experiment
-from crucial.lab.protocols import HalfOfItems, PlainFolds, ThreeWayFolds
+from crucial.lab.cross_validation import curve
+from crucial.lab.experiment import Experiment, run_job
+from crucial.lab.protocols import HalfOfItems, PlainFolds, Task, TaskRows, ThreeWayFolds
 from crucial.lab.rankers import as_contenders
-from crucial.lab.tasks import Task, TaskRows
+from crucial.lab.results import load_experiment
 from crucial.measures.names import get_measure
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, Stratif
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
-from crucial.lab.folds import make_folds
+from crucial.lab.protocols import make_folds
 
 
 def folds_of(cv, y, qid=None, seed=0):

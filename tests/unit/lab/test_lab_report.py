@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from crucial.lab.experiment import Experiment
-from crucial.lab.report import report_html
+from crucial.lab.results import report_html
 
 
 class OneColumn(BaseEstimator):

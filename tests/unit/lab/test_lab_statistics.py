@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from crucial.errors import DataError, ParameterError
-from crucial.lab.critical_difference import summarise_ranks
-from crucial.lab.statistics import average_ranks, critical_difference, friedman_test
+from crucial.lab.results import average_ranks, critical_difference, friedman_test, summarise_ranks
 
 # Demšar (2006), table 6: AUC of four versions of C4.5 on fourteen data sets. (.9751 is printed
 # as .975, and ranked before its neighbour.)

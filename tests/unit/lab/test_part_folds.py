@@ -7,8 +7,7 @@ import pytest
 
 from crucial import Experiment
 from crucial.errors import FileError
-from crucial.lab.given_folds import read_folds
-from crucial.lab.tasks import TaskSplit
+from crucial.lab.protocols import TaskSplit, read_folds
 
 
 def parts_of(folder, n=5, name="S{}.txt", zipped=False):

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError, MissingExtraError
-from crucial.lab.baselines import BestFeature, RandomOrder
 from crucial.lab.experiment import Experiment
-from crucial.lab.peers import PEERS, CatBoostPeer, LightGBMPeer, XGBoostPeer, make_peer
-from crucial.lab.rankers import as_contenders
+from crucial.lab.rankers import (
+    PEERS,
+    BestFeature,
+    CatBoostPeer,
+    LightGBMPeer,
+    RandomOrder,
+    XGBoostPeer,
+    as_contenders,
+    make_peer,
+)
 from crucial.measures.names import get_measure
 
 BOOSTERS = {"lightgbm": LightGBMPeer, "xgboost": XGBoostPeer, "catboost": CatBoostPeer}

@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.given_folds import read_folds
-from crucial.lab.protocols import GivenFolds, HalfOfItems, PlainFolds, ThreeWayFolds, as_protocol
-from crucial.lab.tasks import Task, TaskSplit, as_tasks
+from crucial.lab.protocols import (
+    GivenFolds,
+    HalfOfItems,
+    PlainFolds,
+    Task,
+    TaskSplit,
+    ThreeWayFolds,
+    as_protocol,
+    as_tasks,
+    read_folds,
+)
 
 
 def make_task(n_queries: int = 10, rows: int = 4, name: str = "toy", queries: bool = True) -> Task:

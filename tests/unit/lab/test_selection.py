@@ -21,7 +21,7 @@ from crucial import (
 )
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.inspection import importances
-from crucial.lab.folds import make_folds
+from crucial.lab.protocols import make_folds
 from crucial.measures.names import get_measure
 
 

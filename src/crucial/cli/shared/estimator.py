@@ -229,7 +229,7 @@ def make_ranker(options: EstimatorOptions, metrics: list[str]) -> Any:
 
 
 def _auto_ranker() -> type[Any]:
-    from crucial.lab.auto.ranker import AutoRanker
+    from crucial.lab.auto_ranker import AutoRanker
 
     return AutoRanker
 

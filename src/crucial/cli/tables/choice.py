@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
-from crucial.lab.auto.trials import TriedRankers
+from crucial.lab.auto_candidates import TriedRankers
 
 __all__ = ["print_choice"]
 

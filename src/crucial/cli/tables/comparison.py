@@ -10,7 +10,7 @@ from rich.table import Table
 
 from crucial.cli.shared.terminal import label_column, number_column, one_line, table
 from crucial.cli.tables.evaluation import number
-from crucial.lab.comparison_result import Comparison
+from crucial.lab.comparison import Comparison
 from crucial.results import json_value
 from crucial.wording import p_text
 

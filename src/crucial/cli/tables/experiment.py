@@ -9,7 +9,7 @@ from crucial.cli.shared.terminal import console, label_column, note, number_colu
 from crucial.cli.tables.comparison import print_comparison
 from crucial.cli.tables.evaluation import number
 from crucial.cli.tables.measures import print_heading
-from crucial.lab.experiment_result import ExperimentResult
+from crucial.lab.results import ExperimentResult
 from crucial.wording import counted, interval_text
 
 __all__ = ["print_experiment"]

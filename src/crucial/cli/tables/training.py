@@ -15,7 +15,7 @@ from crucial.cli.tables.choice import print_choice
 from crucial.cli.tables.features import feature_table
 from crucial.cli.tables.measures import print_heading, print_meanings
 from crucial.data.dataset import Dataset
-from crucial.lab.auto.trials import TriedRankers
+from crucial.lab.auto_candidates import TriedRankers
 from crucial.measures.evaluation import Evaluation
 from crucial.model.additive import AdditiveRanker, sparkline
 from crucial.model.describe import describe

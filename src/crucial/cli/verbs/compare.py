@@ -26,7 +26,7 @@ from crucial.errors import in_file
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
-    from crucial.lab.comparison_result import Comparison
+    from crucial.lab.comparison import Comparison
     from crucial.model.file import Model
 
 __all__ = ["CompareOptions", "compare_command"]
@@ -162,7 +162,7 @@ def _compare_models(
 ) -> Comparison:
     """Compare models on labelled rows: by query, or without queries by row."""
     from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.lab.ranking_comparison import compare_models
+    from crucial.lab.comparison import compare_models
     from crucial.model.file import load_model
 
     models = {name: load_model(path) for name, path in paths.items()}

@@ -14,9 +14,7 @@ from crucial.cli.shared.options import File, RowOptions, argument, measures_opti
 from crucial.cli.shared.row_files import RowFormat
 
 if TYPE_CHECKING:
-    from crucial.lab.given_folds import FoldTask
-    from crucial.lab.protocols import ExperimentProtocol
-    from crucial.lab.tasks import Task
+    from crucial.lab.protocols import ExperimentProtocol, FoldTask, Task
 
 __all__ = ["ExperimentOptions", "experiment_command"]
 
@@ -119,8 +117,7 @@ def experiment_command(options: ExperimentOptions) -> None:
 
 def _tasks(options: ExperimentOptions) -> list[Task | FoldTask]:
     """Return one task per file or folder."""
-    from crucial.lab.given_folds import read_folds
-    from crucial.lab.tasks import Task
+    from crucial.lab.protocols import Task, read_folds
 
     if options.weight:
         raise click.UsageError("--weight is not used in experiments; leave it out.")

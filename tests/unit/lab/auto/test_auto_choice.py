@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from crucial import RankRLS
-from crucial.lab.auto.candidates import RankerCandidate
-from crucial.lab.auto.choice import Entrant, choose, gap_of, mean_of
-from crucial.lab.auto.plan import Stage
-from crucial.lab.auto.search import _average_of, _members, _part, _survivors
-from crucial.lab.auto.trials import Trial
+from crucial.lab.auto_candidates import (
+    Entrant,
+    RankerCandidate,
+    Stage,
+    Trial,
+    choose,
+    gap_of,
+    mean_of,
+)
+from crucial.lab.auto_search import _average_of, _members, _part, _survivors
 
 RANDOM = np.random.default_rng(0)
 BASE = RANDOM.uniform(0.2, 0.9, 200)

@@ -13,9 +13,8 @@ import pytest
 import crucial
 from crucial import AutoRanker, RankBoost, load_model, make_letor
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.lab.auto import search as search_module
-from crucial.lab.auto.candidates import KINDS, Facts, candidates_for
-from crucial.lab.auto.plan import Plan, Stage, plan_for
+from crucial.lab import auto_search as search_module
+from crucial.lab.auto_candidates import KINDS, Facts, Plan, Stage, candidates_for, plan_for
 
 DATA = make_letor(n_queries=30, docs_per_query=8, n_features=4, seed=1)
 QUERIES = np.array([f"q{one}" for one in DATA.qid])
@@ -26,7 +25,7 @@ PLAN = Plan(3, (Stage(4, 1, 1, 10**9), Stage(2, 1, 3, 10**9)), 2)
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Search with a small plan and rankers of few rounds."""
-    from crucial.lab.auto import ranker as module
+    from crucial.lab import auto_ranker as module
 
     def small(facts: Facts, interactions: int | None, count: int) -> list[Any]:
         found = candidates_for(facts, interactions, count)
@@ -126,7 +125,7 @@ def test_a_candidate_that_fails_is_shown_and_not_kept(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(crucial.GradientRanker, "fit", broken)
     plan = Plan(3, (Stage(8, 1, 1, 10**9),), 2)
-    monkeypatch.setattr("crucial.lab.auto.ranker.plan_for", lambda budget, facts: plan)
+    monkeypatch.setattr("crucial.lab.auto_ranker.plan_for", lambda budget, facts: plan)
     table = fitted().table_
     assert table.kept.name == "RankRLS"
     assert "failed: DataError: cannot learn from this." in str(table)
@@ -187,7 +186,7 @@ def test_losses_are_shown_as_they_are_and_the_least_wins():
 
 @pytest.mark.parametrize("parts", [(), (0.5, 0.375, 0.125)])
 def test_an_average_is_one_sum_of_weak_rankers(parts: tuple[float, ...]):
-    from crucial.lab.auto.blend import AverageRanker
+    from crucial.lab.auto_search import AverageRanker
 
     members = [RankBoost(5), crucial.GradientRanker(5, max_leaves=4), crucial.RankRLS()]
     average = AverageRanker(rankers=members, parts=parts).fit(DATA.X, DATA.y, qid=QUERIES)
@@ -218,7 +217,7 @@ def test_rankers_without_rounds_are_not_fitted_again_to_be_averaged(tmp_path: Pa
 
 
 def test_the_trees_of_every_member_of_an_average_gain_the_same():
-    from crucial.lab.auto.blend import AverageRanker
+    from crucial.lab.auto_search import AverageRanker
 
     losses = ("query_rmse", "logistic")
     members = [crucial.GradientRanker(4, loss=loss, max_leaves=4) for loss in losses]
@@ -267,7 +266,7 @@ def test_bags_choose_their_rounds_themselves(monkeypatch: pytest.MonkeyPatch):
     assert [one.rounds for one in bags] == [None, None]
     for one in bags:
         one.estimator.set_params(n_estimators=5, n_bags=2)
-    monkeypatch.setattr("crucial.lab.auto.ranker.candidates_for", lambda *all: bags)
+    monkeypatch.setattr("crucial.lab.auto_ranker.candidates_for", lambda *all: bags)
     table = fitted(average=False).table_
     assert {one.rounds for one in table.trials} == {None}
     assert table.kept.candidate.estimator.eval_metric == "ndcg@10"

@@ -10,10 +10,16 @@ import pytest
 from sklearn.base import clone
 
 from crucial import AutoRanker, make_interactions
-from crucial.lab.auto import climb
-from crucial.lab.auto.candidates import Facts, RankerCandidate, candidates_for
-from crucial.lab.auto.plan import Plan, Stage, plan_for
-from crucial.lab.auto.trials import Trial
+from crucial.lab import auto_search
+from crucial.lab.auto_candidates import (
+    Facts,
+    Plan,
+    RankerCandidate,
+    Stage,
+    Trial,
+    candidates_for,
+    plan_for,
+)
 
 BASE = np.random.default_rng(0).uniform(0.2, 0.9, 200)
 #: Paired differences of mean 0 and standard error 0.01.
@@ -32,7 +38,7 @@ def trial(candidate: RankerCandidate, lead: float, rising: bool = False) -> Tria
 
 
 def next_sizes(leaders: list[Trial], trials: list[Trial], tried: set[str]) -> list[RankerCandidate]:
-    return climb.next_sizes(leaders, trials, tried, n_rows=100_000, more_rounds=True)
+    return auto_search.next_sizes(leaders, trials, tried, n_rows=100_000, more_rounds=True)
 
 
 def names(found: list[RankerCandidate]) -> list[str]:
@@ -100,10 +106,10 @@ def test_trees_whose_leaves_would_have_few_rows_are_not_tried():
     own = candidates("lambda")
     stumps, small = trial(own["lambda, stumps"], 0.0), trial(own["lambda, 4 leaves"], 0.05)
     for n_rows, tried in ((799, []), (800, ["lambda, 8 leaves"])):
-        found = climb.next_sizes([small], [stumps, small], set(), n_rows, True)
+        found = auto_search.next_sizes([small], [stumps, small], set(), n_rows, True)
         assert names(found) == tried
     late = trial(own["lambda, stumps"], 0.0, rising=True)
-    assert climb.next_sizes([late], [late], set(), 800, False) == []
+    assert auto_search.next_sizes([late], [late], set(), 800, False) == []
 
 
 def test_a_search_climbs_where_features_act_together(monkeypatch: pytest.MonkeyPatch):
@@ -115,9 +121,9 @@ def test_a_search_climbs_where_features_act_together(monkeypatch: pytest.MonkeyP
 
     few = [short(candidates("query_rmse")[f"query_rmse, {one}"]) for one in ("stumps", "4 leaves")]
     plan = Plan(3, (Stage(2, 1, 2, 10**9), Stage(2, 1, 3, 10**9)), 2)
-    monkeypatch.setattr("crucial.lab.auto.ranker.candidates_for", lambda *all: few)
-    monkeypatch.setattr("crucial.lab.auto.ranker.plan_for", lambda *all: plan)
-    monkeypatch.setattr(climb, "_ROWS", 10)
+    monkeypatch.setattr("crucial.lab.auto_ranker.candidates_for", lambda *all: few)
+    monkeypatch.setattr("crucial.lab.auto_ranker.plan_for", lambda *all: plan)
+    monkeypatch.setattr(auto_search, "_ROWS", 10)
     auto = AutoRanker(average=False).fit(made.X, made.y, qid=made.qid)
     tried = {one.name for one in auto.table_.trials}
     assert {"query_rmse, stumps", "query_rmse, 4 leaves", "query_rmse, 8 leaves"} < tried

@@ -1,4 +1,4 @@
-"""The ranker that chooses among the others, as a scikit-learn estimator."""
+"""The ranker that chooses among the others by validation, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import os
 from typing import Any, NoReturn, Self
 
 from crucial.errors import NotRankedError, ParameterError
-from crucial.lab.auto.candidates import Facts, candidates_for
-from crucial.lab.auto.cells import refitted
-from crucial.lab.auto.plan import BUDGETS, Budget, plan_for
-from crucial.lab.auto.rows import Rows
-from crucial.lab.auto.search import Search
-from crucial.lab.auto.trials import TriedRankers, summarise_trials
+from crucial.lab.auto_candidates import (
+    BUDGETS,
+    Budget,
+    Facts,
+    TriedRankers,
+    candidates_for,
+    plan_for,
+    summarise_trials,
+)
+from crucial.lab.auto_search import Rows, Search, refitted
 from crucial.measures.base import default_measure
 from crucial.measures.names import MeasureLike, get_measure
 from crucial.model.base import FrozenModel
@@ -31,7 +35,8 @@ from crucial.rankers.base import Ranker, Seeded, Verbose
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike, TableLike, VectorLike
 
-__all__ = ["AutoRanker"]
+# --- The ranker that chooses among the others, as a scikit-learn estimator
+
 
 _MEASURE = Rule(
     ("the name of a measure", "a Measure"),

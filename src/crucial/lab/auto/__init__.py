@@ -1,1 +1,0 @@
-"""Choose a ranker and its settings by validation."""

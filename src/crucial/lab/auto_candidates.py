@@ -1,0 +1,927 @@
+"""What `crucial.AutoRanker` chooses from and by: candidates, budget, trials, the final choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+
+from crucial.data.groups import Groups
+from crucial.kernels.elementary import dot
+from crucial.lab.comparison import Row, frame_of
+from crucial.lab.results import Cell
+from crucial.measures.base import Measure
+from crucial.notebook import HtmlTable, tables_html
+from crucial.rankers.gradient import GradientRanker
+from crucial.rankers.linear.estimators import ListMLE, RankRLS
+from crucial.rankers.rankboost import RankBoost
+from crucial.results import Frame, json_value
+from crucial.types import Floats
+from crucial.wording import counted
+
+# --- The rankers and settings that `crucial.AutoRanker` chooses from
+
+
+#: Kinds of rankers, the simplest first: a weighted sum of the features, a sum of functions of one
+#: feature each, of one and two features, and trees without limits.
+KINDS = ("linear", "stumps", "pairs", "trees")
+
+#: Labels above this are no exponents: 2^y - 1 would drown all other rows.
+_LARGEST_GRADE = 10.0
+#: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
+_LIST_CELLS = 400_000
+#: Without queries, logistic pairs of more rows take too long: all are compared.
+_ROWS_FOR_LOGISTIC = 2_000
+#: Times as many rounds, where a ranker still gains at its last one.
+_LONGER = 3
+#: Rankers of more rounds do not get them.
+_LONG = 400
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What decides which rankers may suit the data.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    n_queries : int or None
+        Queries with different labels; None where there are no queries.
+    n_labels : int
+        Different labels.
+    lowest, highest : float
+        Extreme labels.
+    """
+
+    n_rows: int
+    n_features: int
+    n_queries: int | None
+    n_labels: int
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, n_features: int, y: Floats, groups: Groups, has_qid: bool) -> Facts:
+        """Look at the labels of the rows."""
+        queries = int((~groups.one_valued(y)).sum()) if has_qid else None
+        values = np.unique(y)
+        return cls(len(y), n_features, queries, len(values), values[0], values[-1])
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether labels can be gains: none below 0."""
+        return self.lowest >= 0.0
+
+    @property
+    def has_large_gains(self) -> bool:
+        """Whether gains are large enough to be seen beside XE-NDCG's noise, which is up to 1."""
+        return self.has_gains and self.highest >= 1.0
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether 2^y - 1 is a gain that tells more than y."""
+        return self.has_gains and self.n_labels > 2 and 1.0 < self.highest <= _LARGEST_GRADE
+
+
+@dataclass(frozen=True, eq=False)
+class RankerCandidate:
+    """A ranker with its settings.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        One of `KINDS`.
+    family : str
+        Its loss, or algorithm. An average has one ranker of every family.
+    estimator : object
+        Unfitted.
+    cost : float
+        Time of a fit, relative to others: that of one round per row and feature.
+    members : tuple of str
+        What an average is made of; empty for a single ranker.
+    shares : tuple of float
+        Share of every member.
+    larger : tuple of Candidate
+        The same with larger trees, to try where this one gains by its size.
+    """
+
+    name: str
+    kind: str
+    family: str
+    estimator: Any
+    cost: float = 1.0
+    members: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+    larger: tuple[RankerCandidate, ...] = ()
+
+    @property
+    def longer(self) -> RankerCandidate | None:
+        """The same with more rounds; None for one that has many, or chooses them itself."""
+        if self.rounds is None or self.rounds > _LONG:
+            return None
+        rounds = _LONGER * self.rounds
+        estimator = clone(self.estimator).set_params(n_estimators=rounds)
+        return replace(self, name=f"{self.name}, {rounds} rounds", estimator=estimator, larger=())
+
+    @property
+    def rounds(self) -> int | None:
+        """Number of rounds; None for a ranker that has none, or bags that choose their own."""
+        if getattr(self.estimator, "n_bags", 1) > 1:
+            return None
+        found: int | None = getattr(self.estimator, "n_estimators", None)
+        return found
+
+
+#: Time of a round under each loss, beside that of the histograms.
+_LOSS_COST = {
+    "query_rmse": 1.0,
+    "xendcg": 2.0,
+    "softmax": 1.5,
+    "exponential": 2.0,
+    "logistic": 3.0,
+    "yeti": 4.0,
+    "lambda": 4.0,
+}
+#: Few tests, each by all rows, need no least weight of a leaf; samples of rows steady them.
+_SYMMETRIC: dict[str, Any] = {
+    "symmetric": True, "min_rows": 1.0, "l2": 3.0, "subsample_rows": 0.8,
+}  # fmt: skip
+_SHAPES: dict[str, tuple[str, str, int, dict[str, Any]]] = {
+    "stumps": ("stumps", "stumps", 400, {"weak": "stump"}),
+    "pairs": ("pairs, 4 leaves", "pairs", 300, {"max_leaves": 4, "interactions": 2}),
+    "small": ("4 leaves", "trees", 300, {"max_leaves": 4}),
+    "middle": ("8 leaves", "trees", 300, {"max_leaves": 8}),
+    "large": ("31 leaves", "trees", 300, {"max_leaves": 31}),
+    "huge": ("127 leaves", "trees", 300, {"max_leaves": 127}),
+    "large pairs": ("pairs, 16 leaves", "pairs", 300, {"max_leaves": 16, "interactions": 2}),
+    "symmetric": ("16 leaves, symmetric", "trees", 300, {"max_leaves": 16, **_SYMMETRIC}),
+    "large symmetric": ("64 leaves, symmetric", "trees", 300, {"max_leaves": 64, **_SYMMETRIC}),
+    "huge symmetric": ("256 leaves, symmetric", "trees", 300, {"max_leaves": 256, **_SYMMETRIC}),
+}
+_LARGER: dict[str, tuple[str, ...]] = {
+    "pairs": ("large pairs",),
+    "small": ("middle",),
+    "middle": ("symmetric", "large"),
+    "large": ("huge",),
+    "symmetric": ("large symmetric",),
+    "large symmetric": ("huge symmetric",),
+}
+
+
+def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> RankerCandidate:
+    """Return gradient boosting under a loss with trees of a shape; its family is the loss."""
+    text, kind, rounds, settings = _SHAPES[shape]
+    name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
+    if loss in ("lambda", "xendcg"):  # (their curvature is that of few rows: no more is added)
+        settings = {"l2": 0.0, **settings}
+    estimator = GradientRanker(rounds, loss=loss, **settings, **more)
+    larger = tuple(_boosted(loss, one, family, **more) for one in _LARGER.get(shape, ()))
+    return RankerCandidate(name, kind, family or loss, estimator, _LOSS_COST[loss], larger=larger)
+
+
+def _bagged(loss: str, shape: str) -> RankerCandidate:
+    """Return the average of ten runs, each on other queries, with rounds chosen by the others."""
+    text, kind, _, settings = _SHAPES[shape]
+    estimator = GradientRanker(200, loss=loss, n_bags=10, early_stopping_rounds=30, **settings)
+    cost = 1200 * _LOSS_COST[loss]  # (rounds of all bags, as it counts as a ranker without any)
+    return RankerCandidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
+
+
+def _noisy() -> RankerCandidate:
+    """Return larger trees, each grown on other rows and features: a family of its own."""
+    estimator = GradientRanker(
+        200, max_leaves=31, max_depth=6, l2=3.0, min_rows=1.0, subsample_rows=0.8, max_features=0.3
+    )
+    return RankerCandidate("query_rmse, 31 leaves, sampled", "trees", "sampled", estimator, 2.0)
+
+
+def _with_queries(facts: Facts) -> list[RankerCandidate]:
+    """Return candidates for labels in queries: trees and stumps of every loss, then the rest.
+
+    Those that win most often come first. An average gains more from another loss than from
+    another shape of trees under the same; larger trees are tried where smaller ones gain by their
+    size (`crucial.lab.auto_search`).
+    """
+    small = facts.n_rows * facts.n_features <= _LIST_CELLS
+    gains, large = facts.has_gains, facts.has_large_gains
+    gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
+    wanted = [
+        (True, _boosted("query_rmse", "stumps")),
+        (True, _boosted("query_rmse", "symmetric", "symmetric")),
+        (True, _boosted("logistic", "symmetric", **gain)),
+        (True, _boosted("query_rmse", "pairs")),
+        (True, _linear(RankRLS())),
+        (gains, _boosted("yeti", "symmetric")),
+        (True, _boosted("logistic", "stumps", **gain)),
+        (True, _bagged("query_rmse", "middle")),
+        (True, _boosted("query_rmse", "small")),
+        (True, _bagged("query_rmse", "stumps")),
+        (True, _noisy()),
+        (gains, _boosted("lambda", "symmetric")),
+        (large, _boosted("xendcg", "small")),
+        (small, _linear(ListMLE(), 30.0)),
+        (True, _boosted("exponential", "symmetric", **gain)),
+        (True, _boosted("query_rmse", "middle")),
+        (True, _boosted("logistic", "small", **gain)),
+        (large, _boosted("xendcg", "symmetric")),
+        (large, _boosted("xendcg", "stumps")),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
+        (gains, _boosted("yeti", "stumps")),
+        (gains, _boosted("lambda", "stumps")),
+        (True, _boosted("exponential", "stumps", **gain)),
+        (gains, _boosted("yeti", "small")),
+        (True, _boosted("logistic", "pairs", **gain)),
+        (gains, _boosted("yeti", "pairs")),
+        (gains, _boosted("lambda", "small")),
+        (large, _boosted("xendcg", "pairs")),
+        (True, _boosted("exponential", "small", **gain)),
+        (True, _boosted("exponential", "pairs", **gain)),
+        (gains, _boosted("softmax", "small")),
+        (gains, _boosted("lambda", "pairs")),
+    ]
+    return [one for suits, one in wanted if suits]
+
+
+def _without_queries(facts: Facts) -> list[RankerCandidate]:
+    """Return candidates for rows that are all compared, those that win most often first."""
+    few = facts.n_rows <= _ROWS_FOR_LOGISTIC
+    wanted = [
+        (few, _boosted("logistic", "stumps")),
+        (few, _boosted("logistic", "small")),
+        (True, _boosted("exponential", "middle")),
+        (True, _boosted("query_rmse", "middle")),
+        (True, _linear(RankRLS())),
+        (few, _bagged("logistic", "small")),
+        (few, _boosted("logistic", "pairs")),
+        (few, _boosted("logistic", "symmetric")),
+        (True, _boosted("query_rmse", "symmetric", "symmetric")),
+        (not few, _boosted("exponential", "pairs")),
+        (not few, _boosted("exponential", "stumps")),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
+        (True, _boosted("query_rmse", "stumps")),
+        (True, _boosted("query_rmse", "pairs")),
+        (few, _boosted("exponential", "stumps")),
+        (few, _boosted("exponential", "pairs")),
+        (True, _boosted("exponential", "small")),
+        (True, _boosted("query_rmse", "small")),
+    ]
+    return [one for suits, one in wanted if suits]
+
+
+def _linear(estimator: Any, cost: float = 1.0) -> RankerCandidate:
+    name = type(estimator).__name__
+    return RankerCandidate(name, "linear", name, estimator, cost)
+
+
+def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[RankerCandidate]:
+    """Return the first candidates that suit the data.
+
+    Parameters
+    ----------
+    facts : Facts
+    interactions : 1, 2 or None
+        Most features that may act together.
+    count : int
+        How many at most.
+
+    Examples
+    --------
+    >>> facts = Facts(1000, 10, None, 2, 0.0, 1.0)
+    >>> [one.name for one in candidates_for(facts, 1, 3)]
+    ['logistic, stumps', 'RankRLS', 'RankBoost']
+    """
+    source = _without_queries(facts) if facts.n_queries is None else _with_queries(facts)
+    allowed = {1: KINDS[:2], 2: KINDS[:3], None: KINDS}[interactions]
+    return [one for one in source if one.kind in allowed][:count]
+
+
+# --- How much work a budget allows: candidates, folds and rows, by the size of the data alone
+
+
+#: A name of `BUDGETS`, or seconds.
+Budget: TypeAlias = str | float
+
+BUDGETS = ("quick", "normal", "thorough")
+
+#: Less data say nothing about which ranker is better.
+_FEWEST_QUERIES = 10
+_FEWEST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of successive halving.
+
+    Attributes
+    ----------
+    candidates : int
+        How many of the best of the stage before take part.
+    repeats : int
+        How many times the data are dealt into folds.
+    folds : int
+        How many of the folds are held out, one after the other, in each repeat.
+    cells : int
+        Most cells of X (rows times features) that take part; queries are drawn beyond.
+    work : int
+        Most cells of all folds together, where there are many queries: of larger data more rows
+        take part, in fewer folds. How large trees may be, few rows do not tell.
+    per_kind : int
+        How many of the best of every kind take part in any case, of different families: the last
+        stage can then tell what interactions gain.
+    families : bool
+        Whether all that are within noise of the best of their family take part too, unless the
+        family is clearly behind: what few held-out queries say of losses is mostly noise.
+    """
+
+    candidates: int
+    repeats: int
+    folds: int
+    cells: int
+    work: int = 0
+    per_kind: int = 1
+    families: bool = False
+
+    def sized(self, n_cells: int) -> Stage:
+        """Return the stage for data of a size, with more rows and fewer folds of large data.
+
+        Examples
+        --------
+        >>> stage = Stage(4, repeats=1, folds=5, cells=100, work=2_000)
+        >>> [(one.cells, one.folds) for one in map(stage.sized, (90, 240, 1_000, 9_000))]
+        [(100, 5), (240, 2), (1000, 1), (2000, 1)]
+        """
+        least = self.cells * self.folds * self.repeats
+        if n_cells <= self.cells or self.work <= least:
+            return self
+        work = min(self.work, max(least, n_cells))
+        cells = min(n_cells, work)
+        fits = max(1, work // cells)
+        folds = min(self.folds, fits)
+        return replace(self, repeats=max(1, fits // self.folds), folds=folds, cells=cells)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a budget allows.
+
+    Attributes
+    ----------
+    n_folds : int
+        Folds that the queries, or the rows, are dealt into.
+    stages : tuple of Stage
+        Empty where the data are too few to choose by.
+    averaged : int
+        Most rankers of an average.
+    seconds : float or None
+        When to stop, whatever the plan; None leaves the clock alone.
+    """
+
+    n_folds: int
+    stages: tuple[Stage, ...]
+    averaged: int
+    seconds: float | None = None
+
+
+_MILLION = 1_000_000
+_PLANS = {
+    "quick": Plan(
+        4,
+        (
+            Stage(8, 1, 2, _MILLION // 2, 2 * _MILLION),
+            Stage(3, 1, 4, _MILLION, 8 * _MILLION, 2),
+        ),
+        5,
+    ),
+    "normal": Plan(
+        5,
+        (
+            Stage(23, 1, 2, _MILLION, 8 * _MILLION),
+            Stage(4, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
+        ),
+        12,
+    ),
+    "thorough": Plan(
+        5,
+        (
+            Stage(40, 1, 3, 4 * _MILLION, 24 * _MILLION),
+            Stage(10, 2, 5, 16 * _MILLION, 200 * _MILLION, 6, True),
+        ),
+        12,
+    ),
+}
+#: Seconds up to which the plan of a name is taken.
+_UP_TO = (("quick", 60.0), ("normal", 600.0), ("thorough", float("inf")))
+
+
+def plan_for(budget: Budget, facts: Facts) -> Plan:
+    """Return the work that a budget allows on data of this size.
+
+    A name always means the same work. Seconds take the plan of the name that is nearest and stop
+    it by the clock.
+
+    Examples
+    --------
+    >>> facts = Facts(1000, 10, 50, 3, 0.0, 2.0)
+    >>> plan_for("quick", facts).n_folds, plan_for(90.0, facts).seconds
+    (4, 90.0)
+    >>> plan_for("thorough", Facts(40, 10, 4, 3, 0.0, 2.0)).stages
+    ()
+    """
+    seconds = None
+    if not isinstance(budget, str):
+        seconds = float(budget)
+        budget = next(name for name, limit in _UP_TO if seconds <= limit)
+    plan = _PLANS[budget]
+    few = (
+        facts.n_rows < _FEWEST_ROWS
+        if facts.n_queries is None
+        else facts.n_queries < _FEWEST_QUERIES
+    )
+    if few:
+        return Plan(plan.n_folds, (), 0, seconds)
+    stages = plan.stages
+    if facts.n_queries is not None:  # (without queries, folds are what tells noise)
+        stages = tuple(one.sized(facts.n_rows * facts.n_features) for one in stages)
+    return Plan(plan.n_folds, stages, plan.averaged, seconds)
+
+
+# --- Which of the tried rankers to keep: the simplest within noise of the best
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A ranker to choose or not.
+
+    Attributes
+    ----------
+    level : int
+        How complicated it is; 0 is the simplest.
+    values : array of shape (n_units,)
+        One value per held-out query, or per fold where there are no queries; higher is better,
+        NaN where there is none.
+    weights : array of shape (n_units,) or None
+        Weight of every value; None where all weigh the same.
+    """
+
+    level: int
+    values: Floats
+    weights: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Mean of paired differences, and its standard error."""
+
+    mean: float
+    error: float
+
+
+def mean_of(values: Floats, weights: Floats | None = None) -> float:
+    """Return the weighted mean, without NaN."""
+    there = ~np.isnan(values)
+    if weights is None:
+        return float(values[there].mean()) if there.any() else math.nan
+    total = float(weights[there].sum())
+    return float((weights * values)[there].sum()) / total if total > 0 else math.nan
+
+
+def gap_of(
+    first: Floats, second: Floats, weights: Floats | None = None, overlap: float = 0.0
+) -> Gap:
+    """Compare two rankers on the same held-out units.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_units,)
+    weights : array of shape (n_units,), optional
+    overlap : float
+        Test rows per training row, where units are folds: training parts overlap, which makes the
+        values of folds alike, and their spread too small (Nadeau & Bengio 2003, equation 9).
+
+    Returns
+    -------
+    Gap
+        Mean of ``first - second`` and its standard error; infinite for a single unit.
+
+    Examples
+    --------
+    >>> gap_of(np.array([0.5, 0.7, 0.6]), np.array([0.4, 0.7, 0.5]))
+    Gap(mean=0.066..., error=0.033...)
+    """
+    change = first - second
+    there = ~np.isnan(change)
+    change = change[there]
+    n = len(change)
+    if n < 2:
+        return Gap(float(change.mean()) if n else math.nan, math.inf)
+    w = np.full(n, 1.0 / n) if weights is None else weights[there] / weights[there].sum()
+    mean = dot(w, change)
+    # (n / (n - 1) makes the plain standard error of it where all weigh the same)
+    variance = dot(w * w, (change - mean) ** 2) * n / (n - 1)
+    return Gap(mean, math.sqrt(variance * (1.0 + n * overlap)))
+
+
+def choose(entrants: Sequence[Entrant], noise: float, overlap: float = 0.0) -> tuple[int, int]:
+    """Return the numbers of the best entrant and of the one to keep.
+
+    The best has the highest mean. Of every level below its own, the one with the highest mean is
+    compared with it, the simplest level first: the first that is behind by at most ``noise``
+    standard errors of the paired difference is kept.
+
+    Parameters
+    ----------
+    entrants : sequence of Entrant
+        With values of the same units.
+    noise : float
+        Standard errors that a simpler ranker may be behind.
+    overlap : float
+        As in `gap_of`.
+
+    Examples
+    --------
+    >>> base = np.array([0.50, 0.60, 0.70, 0.40])
+    >>> stumps, trees = Entrant(1, base), Entrant(3, base + [0.02, -0.01, 0.01, 0.00])
+    >>> choose([stumps, trees], 1.0), choose([stumps, trees], 0.5)
+    ((1, 0), (1, 1))
+    """
+    means = [mean_of(one.values, one.weights) for one in entrants]
+    ranked = sorted(range(len(means)), key=lambda i: (-means[i], entrants[i].level, i))
+    best = ranked[0]
+    for level in sorted({one.level for one in entrants if one.level < entrants[best].level}):
+        own = next(i for i in ranked if entrants[i].level == level)
+        gap = gap_of(entrants[best].values, entrants[own].values, entrants[own].weights, overlap)
+        if gap.mean <= noise * gap.error and not math.isinf(gap.error):
+            return best, own
+    return best, best
+
+
+# --- What was tried, what it cost, what was kept and why
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A candidate, as far as it was validated.
+
+    Attributes
+    ----------
+    name, kind : str
+    candidate : Candidate
+    stage : int
+        The last stage that it took part in, from 0.
+    folds : int
+        Held-out folds of that stage.
+    rounds : int or None
+        Best number of rounds; None for a ranker without rounds.
+    values : array of shape (n_units,)
+        Value of the measure on every held-out query, or fold where there are no queries, after
+        these rounds; losses are negated.
+    weights : array of shape (n_units,) or None
+    overlap : float
+        As in `crucial.lab.auto_candidates.gap_of`.
+    seconds : float
+        Time of all its fits.
+    error : str or None
+        Why it failed.
+    enters : bool
+        Whether it is one of those that the last choice is between.
+    rising : bool
+        Whether the last third of its rounds gained more than one standard error.
+    """
+
+    candidate: RankerCandidate
+    stage: int
+    folds: int
+    rounds: int | None
+    values: Floats
+    weights: Floats | None
+    overlap: float
+    seconds: float
+    error: str | None = None
+    enters: bool = False
+    rising: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        candidate: RankerCandidate,
+        cells: Sequence[Cell],
+        measure: Measure,
+        stage: int,
+        seconds: float,
+        has_queries: bool,
+    ) -> Trial:
+        """Put the folds together and choose the number of rounds by the mean over all of them."""
+        failed = next((one for one in cells if one["status"] != "ok"), None)
+        if failed is not None:
+            nothing = np.empty(0)
+            return cls(
+                candidate, stage, len(cells), None, nothing, None, 0.0, seconds, failed["error"]
+            )
+        rounds = cells[0]["stages"]["rounds"]
+        sign = 1.0 if measure.higher_is_better else -1.0
+        tables = [sign * np.array(one["stages"]["values"], np.float64) for one in cells]
+        pooled = measure.aggregate == "pool" and has_queries
+        weights = [np.array(one["weights"][measure.name]) for one in cells] if pooled else None
+        units, weight = _units(cells, tables, weights)
+        curve = np.array([mean_of(row, weight) for row in units])
+        best = _best_stage(curve)
+        ratio = sum(one["rows"]["test"] / one["rows"]["train"] for one in cells) / len(cells)
+        overlap = 0.0 if has_queries else ratio
+        late = gap_of(units[best], units[_at_share(rounds, 2 / 3)], weight, overlap)
+        return cls(
+            candidate,
+            stage,
+            len(cells),
+            rounds[best] or None,
+            units[best],
+            weight,
+            overlap,
+            seconds,
+            rising=best >= len(rounds) - 2 and late.mean > late.error,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the candidate."""
+        return self.candidate.name
+
+    @property
+    def kind(self) -> str:
+        """Kind of the candidate."""
+        return self.candidate.kind
+
+    @property
+    def failed(self) -> bool:
+        """Whether a fit failed, or no held-out unit has a value."""
+        return self.error is not None or math.isnan(self.value)
+
+    @property
+    def value(self) -> float:
+        """Mean over units; higher is better."""
+        return mean_of(self.values, self.weights) if len(self.values) else math.nan
+
+    @property
+    def level(self) -> int:
+        """How complicated the ranker is. The average of sums is such a sum, and no less simple."""
+        return KINDS.index(self.kind)
+
+    def gap(self, other: Trial) -> Gap:
+        """Return how far this one is ahead of another on the same units."""
+        return gap_of(self.values, other.values, self.weights, self.overlap)
+
+
+def _units(
+    cells: Sequence[Cell], tables: Sequence[Floats], weights: Sequence[Floats] | None
+) -> tuple[Floats, Floats | None]:
+    """Return one column of values per query, averaged over repeats; one per fold without any."""
+    labels = [label for cell in cells for label in cell["per_query"]["qid"]]
+    table = np.concatenate(tables, axis=1)
+    weight = None if weights is None else np.concatenate(weights)
+    names: dict[Any, int] = {}
+    place = np.array([names.setdefault(label, len(names)) for label in labels])
+    if len(names) == len(labels):
+        return table, weight
+    counts = np.bincount(place)
+    mean = np.array([np.bincount(place, row) for row in table]) / counts
+    return mean, None if weight is None else np.bincount(place, weight) / counts
+
+
+def _at_share(rounds: Sequence[int], share: float) -> int:
+    """Return the first stage with this share of all rounds."""
+    return next(k for k, number in enumerate(rounds) if number >= share * rounds[-1])
+
+
+def _best_stage(curve: Floats) -> int:
+    """Return the stage with the best mean of itself and its neighbours; the first of equal ones."""
+    if len(curve) < 3:
+        return int(np.nanargmax(curve)) if not np.isnan(curve).all() else len(curve) - 1
+    padded = np.concatenate([curve[:1], curve, curve[-1:]])
+    smooth = (padded[:-2] + 2.0 * padded[1:-1] + padded[2:]) / 4.0
+    return int(np.nanargmax(smooth)) if not np.isnan(smooth).all() else len(curve) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class TriedRankers:
+    """Result of a search: what was tried, what it cost, what was kept and why.
+
+    Attributes
+    ----------
+    measure : str
+    higher_is_better : bool
+    budget : str
+        What the search was allowed.
+    trials : tuple of Trial
+        Every candidate that was tried, the best of the last stage first.
+    best, kept : Trial
+        The best of the last stage, and the one that was kept.
+    rounds : int or None
+        Rounds of the kept ranker on the rows it was validated on; None for an average, or a
+        ranker without rounds.
+    noise : float
+        Standard errors that a simpler ranker may be behind.
+    units : str
+        What values are means over, such as "120 held-out queries".
+    """
+
+    measure: str
+    higher_is_better: bool
+    budget: str
+    trials: tuple[Trial, ...]
+    best: Trial
+    kept: Trial
+    rounds: int | None
+    noise: float
+    units: str
+
+    @property
+    def choice(self) -> str:
+        """What was kept and why, in a few sentences."""
+        kept, best = self.kept, self.best
+        spread = _deviation(kept)
+        rounds = f" with {counted(self.rounds, 'round')}" if self.rounds else ""
+        lines = [
+            f"Kept {kept.name}{rounds} ({_WORDS[kept.kind]}): {self.measure} "
+            f"{self._shown(kept.value)} ± {spread:.4f} over {self.units}."
+        ]
+        if kept.candidate.members:
+            pairs = zip(kept.candidate.members, kept.candidate.shares, strict=True)
+            lines.append(f"It averages {'; '.join(f'{a}, {b:.0%}' for a, b in pairs)}.")
+        if kept is best:
+            lines.append(f"No simpler one is within {self.noise:g} standard errors of it.")
+        else:
+            gap = best.gap(kept)
+            lines.append(
+                f"The best, {best.name} ({_WORDS[best.kind]}), is ahead by {_plus_minus(gap)}: "
+                f"within {self.noise:g} standard errors, and less simple."
+            )
+        lines.append(self._interactions())
+        return " ".join(one for one in lines if one)
+
+    def _interactions(self) -> str:
+        """Compare the best ranker of interacting features with the best sum of single ones."""
+        finals = [one for one in self.trials if one.stage == self.best.stage and not one.failed]
+        entering = [one for one in finals if one.enters]
+        if not any(KINDS.index(one.kind) >= 2 for one in entering):
+            # (the best of every family is a sum of single features: compare single rankers)
+            entering = [one for one in finals if not one.candidate.members]
+        plain_ones = [one for one in entering if KINDS.index(one.kind) < 2]
+        others = [one for one in entering if KINDS.index(one.kind) >= 2]
+        if not plain_ones or not others:
+            return ""
+        alone = max(plain_ones, key=lambda one: one.value)
+        joint = self.kept if self.kept in others else max(others, key=lambda one: one.value)
+        gap = joint.gap(alone)
+        worth = "not worth it"
+        if self.kept is joint:
+            worth = "worth it" if gap.mean > gap.error else "kept, though within one error"
+        return f"Interactions ({joint.name} against {alone.name}) gain {_plus_minus(gap)}: {worth}."
+
+    def _shown(self, value: float) -> str:
+        return f"{value if self.higher_is_better else -value:.4f}"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The headings of the table."""
+        return (*_HEADS[:3], self.measure, *_HEADS[3:])
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows of the table as text."""
+        out: list[tuple[str, ...]] = []
+        for one in self.trials:
+            value, behind = "-", ""
+            if not one.failed:
+                value = f"{self._shown(one.value)} ± {_deviation(one):.4f}"
+                if one.stage == self.best.stage and one is not self.best:
+                    behind = _plus_minus(one.gap(self.best))
+            rounds = "-" if one.rounds is None else f"{one.rounds}"
+            out.append(
+                (one.name, one.kind, rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}",
+                 self._outcome(one))
+            )  # fmt: skip
+        return out
+
+    def _outcome(self, trial: Trial) -> str:
+        if trial is self.kept:
+            return "kept, best" if trial is self.best else "kept, simpler"
+        if trial is self.best:
+            return "best"
+        if trial.error is not None:
+            return f"failed: {trial.error.splitlines()[0]}"
+        return "" if trial.stage == self.best.stage else "dropped"
+
+    def __repr__(self) -> str:
+        return f"TriedRankers({len(self.trials)} tried, kept {self.kept.name!r})"
+
+    def __str__(self) -> str:
+        heads = self.heads
+        rows = [heads, *self.cells()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, "", self.choice])
+
+    def _repr_html_(self) -> str:
+        columns = dict(zip(self.heads, zip(*self.cells())))
+        values: list[object] = [
+            None if one.failed else one.value if self.higher_is_better else -one.value
+            for one in self.trials
+        ]
+        shown = {name: columns[name] for name in self.heads if name != self.measure}
+        table = {"ranker": columns["ranker"], self.measure: values, **shown}
+        return tables_html(repr(self), [HtmlTable(table, {self.measure: 1.0})], [self.choice])
+
+    def rows(self) -> list[Row]:
+        """Return one mapping per trial; values as the measure has them."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        return [
+            {
+                "ranker": one.name,
+                "kind": one.kind,
+                "members": list(one.candidate.members),
+                "shares": list(one.candidate.shares),
+                "rounds": one.rounds,
+                self.measure: None if one.failed else sign * one.value,
+                "standard_error": None if one.failed else _deviation(one),
+                "folds": one.folds,
+                "stage": one.stage + 1,
+                "seconds": one.seconds,
+                "kept": one is self.kept,
+                "best": one is self.best,
+                "error": one.error,
+            }
+            for one in self.trials
+        ]
+
+    def to_frame(self) -> Frame:
+        """Return one row per trial."""
+        return frame_of(self.rows())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as JSON can write it."""
+        found: dict[str, object] = json_value(
+            {
+                "measure": self.measure,
+                "budget": self.budget,
+                "kept": self.kept.name,
+                "best": self.best.name,
+                "rounds": self.rounds,
+                "noise": self.noise,
+                "choice": self.choice,
+                "trials": self.rows(),
+            }
+        )
+        return found
+
+
+_HEADS = ("ranker", "kind", "rounds", "to the best", "folds", "seconds", "outcome")
+_WORDS = {
+    "linear": "a weighted sum of the features",
+    "stumps": "a sum of functions of one feature each",
+    "pairs": "a sum of functions of one and two features",
+    "trees": "trees",
+}
+
+
+def _plus_minus(gap: Gap) -> str:
+    return f"{gap.mean:.4f} ± {gap.error:.4f}"
+
+
+def _deviation(trial: Trial) -> float:
+    """Return the standard error of a trial's mean."""
+    return gap_of(trial.values, np.zeros(len(trial.values)), trial.weights, trial.overlap).error
+
+
+def summarise_trials(
+    trials: Sequence[Trial], measure: Measure, budget: str, noise: float
+) -> TriedRankers:
+    """Choose among the trials of the last stage that any of them reached.
+
+    Where there are averages, they are what is chosen from, or single rankers in their place: one
+    per kind. The best of many single rankers owes part of its value to chance.
+    """
+    last = max(one.stage for one in trials if not one.failed)
+    finals = [one for one in trials if one.stage == last and not one.failed]
+    finals = [one for one in finals if one.enters] or finals
+    entrants = [Entrant(one.level, one.values, one.weights) for one in finals]
+    best, kept = choose(entrants, noise, finals[0].overlap)
+    n = int((~np.isnan(finals[best].values)).sum())
+    unit = "held-out fold" if finals[best].overlap else "held-out quer"
+    ending = ("" if n == 1 else "s") if finals[best].overlap else ("y" if n == 1 else "ies")
+    ordered = sorted(
+        trials, key=lambda one: (one.failed, -one.stage, not one.candidate.members, -one.value)
+    )
+    return TriedRankers(
+        measure.name,
+        measure.higher_is_better,
+        budget,
+        tuple(ordered),
+        finals[best],
+        finals[kept],
+        finals[kept].rounds,
+        noise,
+        f"{n:,} {unit}{ending}",
+    )
