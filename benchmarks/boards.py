@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import in_new_process, table
-from crucial.apps.preferences import Comparisons, leaderboard
+from crucial.preferences import Comparisons, leaderboard
 
 ITEMS, ROWS = 60, 9_000
 FITS = 1_000

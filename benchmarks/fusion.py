@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
+from crucial.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
 from crucial.io.runs import read_qrels, write_run
 
 MEASURES = ("map", "ndcg@10")

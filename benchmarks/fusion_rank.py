@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import table
-from crucial.apps.fusion import learn_fusion
+from crucial.fusion import learn_fusion
 
 RUNS, DEPTH, ROUNDS, CALLS = 3, 100, 15, 40
 

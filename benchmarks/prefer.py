@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import table
-from crucial.apps.preferences import PreferenceSession
-from crucial.apps.preferences.items import Item, Items
-from crucial.apps.preferences.page_state import PageOptions, page_state
-from crucial.apps.preferences.server import PreferenceServer
+from crucial.preferences import PreferenceSession
+from crucial.preferences.server import PageOptions, PreferenceServer, page_state
+from crucial.preferences.session import Item, Items
 
 TURNS = 20
 SLOWER = 4

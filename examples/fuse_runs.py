@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import crucial
-from crucial.apps.fusion import FusionRanker, compare_fusions, fuse
+from crucial.fusion import FusionRanker, compare_fusions, fuse
 
 problem = crucial.load_digits_search(n_queries=60, top=30)
 folder = Path(tempfile.mkdtemp())

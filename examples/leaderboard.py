@@ -10,7 +10,7 @@ somebody is asked instead, with as few questions as possible.
 
 import numpy as np
 
-from crucial.apps import preferences
+from crucial import preferences
 
 random = np.random.default_rng(11)
 models = ["alder", "birch", "cedar", "dogwood", "elm", "fir"]

@@ -12,7 +12,7 @@ the same at full size.
 import numpy as np
 
 import crucial
-from crucial.apps.fusion import fuse
+from crucial.fusion import fuse
 
 problem = crucial.load_digits_search(n_queries=400)
 train, test = problem.split(fold=0)

@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 
 import crucial
-from crucial.apps.fusion import FusionRanker, learn_fusion
+from crucial.fusion import FusionRanker, learn_fusion
 
 # -- Learn from judged queries, and keep the fusion in a file ------------------------
 problem = crucial.load_digits_search(n_queries=40, top=30)

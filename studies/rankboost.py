@@ -13,15 +13,12 @@ import click
 import numpy as np
 
 from common import list_option, new_figure, save_figure, studies, write
-from crucial.apps.fusion.blending import RRF
-from crucial.apps.fusion.inputs import Runs
-from crucial.apps.fusion.judging import Judging
-from crucial.apps.fusion.learning import learn_judged
-from crucial.apps.fusion.options import LearningOptions
-from crucial.apps.fusion.pool import Listing, Pool
 from crucial.data.dataset import Run
 from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
+from crucial.fusion.learning import RRF, LearningOptions, learn_judged
+from crucial.fusion.pool import Listing, Pool, Runs
+from crucial.fusion.rules import Judging
 from crucial.io.runs import as_qrels, as_run
 from crucial.lab.protocols import folds_by_number
 from crucial.measures.names import get_measure
@@ -92,7 +89,7 @@ def compare_engines(
     Parameters
     ----------
     runs : mapping from name to run, or list of runs
-        As in `crucial.apps.fusion.fuse`; at least two.
+        As in `crucial.fusion.fuse`; at least two.
     qrels : path, frame, or object with qid, doc and relevance
     depth : int
         Documents per query that an engine returns; further ones are not looked at.

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from agreement.ranx_values import RECORD, by_ranx, make_runs
-from crucial.apps.fusion import fuse
 from crucial.data.dataset import Run
+from crucial.fusion import fuse
 
 RECORDED = json.loads(RECORD.read_text())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import leaderboard
 from crucial.data.comparisons import Comparisons, Rankings
+from crucial.preferences import leaderboard
 
 choix = pytest.importorskip("choix")
 

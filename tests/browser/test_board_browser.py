@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import Comparisons, board_page, leaderboard, leaderboards
+from crucial.preferences import Comparisons, board_page, leaderboard, leaderboards
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crucial.apps.fusion import fusion_page, learn_fusion
+from crucial.fusion import fusion_page, learn_fusion
 
 pytestmark = pytest.mark.browser
 

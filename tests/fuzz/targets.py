@@ -123,13 +123,13 @@ def _titles(path: Path) -> Any:
 
 
 def _items(path: Path) -> Any:
-    from crucial.apps.preferences.items import read_items
+    from crucial.preferences.session import read_items
 
     return read_items(path)
 
 
 def _journal(path: Path) -> Any:
-    from crucial.apps.preferences.journal import Journal
+    from crucial.preferences.session import Journal
 
     journal = Journal(path)
     journal.close()

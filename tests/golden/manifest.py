@@ -28,7 +28,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
-from crucial.apps.fusion import fuse, learn_fusion
+from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
 from crucial.rankers.registry import RANKERS, ranker_class
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial.apps.fusion import Pool, fuse
-from crucial.apps.fusion.methods import METHODS, Fusion
 from crucial.data.dataset import Run
+from crucial.fusion import Pool, fuse
+from crucial.fusion.rules import METHODS, Fusion
 from crucial.kernels.predict import NOT_RETURNED, sort_by_majority
 from naive import fusions
 

@@ -108,12 +108,12 @@ RESULTS: dict[str, Make] = {
     "Consensus": lambda r, p: _preferences().consensus(p),
     "Circles": lambda r, p: _preferences().leaderboard(p).circles,
     "JudgeAgreement": lambda r, p: _preferences().leaderboard(p).agreement,
-    "PositionBias": lambda r, p: import_module("crucial.apps.preferences.position").PositionBias(
+    "PositionBias": lambda r, p: import_module("crucial.preferences.judges").PositionBias(
         ("all", "<i>"), (5, 5), (0.6, 0.6), (0.1, -0.2), (0.0, -0.3), (0.2, 0.1), (0.03, 0.5)
     ),
-    "PreferenceRanker": lambda r, p: import_module(
-        "crucial.apps.preferences.learning"
-    ).PreferenceRanker(r.model_, 12, 0.7, 30),
+    "PreferenceRanker": lambda r, p: import_module("crucial.preferences.learning").PreferenceRanker(
+        r.model_, 12, 0.7, 30
+    ),
     "PairShape": lambda r, p: import_module("crucial.inspection.shape_functions").PairShape(
         (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
     ),
@@ -150,12 +150,12 @@ def _experiment() -> Any:
 
 
 def _loners() -> Any:
-    fusion = import_module("crucial.apps.fusion.comparison_result")
+    fusion = import_module("crucial.fusion.comparison")
     return fusion.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
 
 
 def _fusions() -> Any:
-    fusion = import_module("crucial.apps.fusion.comparison_result")
+    fusion = import_module("crucial.fusion.comparison")
     systems = [
         fusion.SystemResult(name, "run", {"map": value}, {"map": (value - 0.2, -0.1, 0.2)}, 0.1)
         for name, value in (("<i>", 0.2), ("rrf", 0.3))
@@ -170,7 +170,7 @@ def _statistics() -> Any:
 
 
 def _preferences() -> Any:
-    return import_module("crucial.apps.preferences")
+    return import_module("crucial.preferences")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

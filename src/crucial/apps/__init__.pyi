@@ -1,2 +1,2 @@
-from crucial.apps import fusion as fusion
-from crucial.apps import preferences as preferences
+from crucial import fusion as fusion
+from crucial import preferences as preferences

@@ -174,7 +174,7 @@ _KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
 }
 
 #: Kinds of higher layers, and the module of each, which calls `register_kind` when imported.
-_ELSEWHERE = {"fusion": "crucial.apps.fusion.ranker"}
+_ELSEWHERE = {"fusion": "crucial.fusion.learning"}
 
 
 def register_kind(kind: str, model: type[Model], payload: type[Payload]) -> None:
@@ -323,7 +323,7 @@ def save_model(model: Model, path: PathLike) -> None:
 
     Parameters
     ----------
-    model : FrozenModel or crucial.apps.fusion.FusionRanker
+    model : FrozenModel or crucial.fusion.FusionRanker
         The model. All its parts must be of a kind the file knows.
     path : str or path
         The file to make or replace; by custom its name ends in ``.json``.
@@ -432,7 +432,7 @@ def load_model(path: PathLike) -> Model:
 
     Returns
     -------
-    FrozenModel or crucial.apps.fusion.FusionRanker
+    FrozenModel or crucial.fusion.FusionRanker
         The model, equal to the one that was saved. A model of rows has ``predict``, ``rank`` and
         ``score`` like the estimator that it comes from.
 

@@ -5,15 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from crucial.apps.fusion.export import export_fusion
-from crucial.apps.fusion.flat_targets import FLAT_TARGETS
-from crucial.apps.fusion.flatten import flatten_fusion
-from crucial.apps.fusion.judging import Judging
-from crucial.apps.fusion.normalise import normalised
-from crucial.apps.fusion.plan import FusionPlan
-from crucial.apps.fusion.pool import Pool
-from crucial.apps.fusion.ranker import FusionRanker
 from crucial.errors import NotRankedError, ParameterError
+from crucial.fusion.export import FLAT_TARGETS, export_fusion, flatten_fusion
+from crucial.fusion.learning import FusionPlan, FusionRanker
+from crucial.fusion.pool import Pool
+from crucial.fusion.rules import Judging, normalised
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
 

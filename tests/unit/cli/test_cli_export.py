@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import RankBoost
-from crucial.apps.fusion.plan import FusionPlan
-from crucial.apps.fusion.ranker import FusionRanker
 from crucial.export.targets import TARGETS
+from crucial.fusion.learning import FusionPlan, FusionRanker
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
 
@@ -113,7 +112,7 @@ def test_mistakes_are_answered_in_one_line(
 
 
 def test_fusions_are_weights_or_models_of_their_columns(crucial, model, tmp_path):
-    from crucial.apps.fusion import learn_fusion
+    from crucial.fusion import learn_fusion
 
     judged = {str(query): {"a": 1} for query in range(6)}
     orders = {"good": "abc", "bad": "cba"}

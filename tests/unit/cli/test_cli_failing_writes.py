@@ -19,7 +19,6 @@ import pytest
 
 import crucial.data.files
 from crucial import RankBoost
-from crucial.apps.preferences.journal import Journal
 from crucial.boosting.trace import write_trace
 from crucial.data.dataset import Dataset
 from crucial.distributed.fit import Checkpoint, read_checkpoint
@@ -27,6 +26,7 @@ from crucial.errors import FileError
 from crucial.io.writing import write_table
 from crucial.lab.results import ResultFolder
 from crucial.pages import SavedAsHtml
+from crucial.preferences.session import Journal
 
 #: What is asked of the system; the file is the first argument.
 CALLS = ("open", "write", "fsync", "fchmod", "ftruncate", "replace", "mkdir")

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from crucial.apps.fusion import FusionRanker, compare_fusions, fusion_page
 from crucial.data.dataset import Qrels, Run
 from crucial.data.problems import load_digits_search
+from crucial.fusion import FusionRanker, compare_fusions, fusion_page
 from crucial.io.runs import read_qrels, read_run, write_qrels, write_run
 from crucial.model.file import load_model
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import PreferenceSession
 from crucial.cli.shared.exit_codes import REFUSED
 from crucial.io.comparisons import read_comparisons
 from crucial.model.file import load_model
+from crucial.preferences import PreferenceSession
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def test_numbers_are_never_cut(judged: Path, width: int) -> None:
     """Long names give way to numbers, whatever the width."""
     from rich.console import Console
 
-    from crucial.apps.preferences import leaderboard
     from crucial.cli.tables.leaderboard import print_leaderboard
+    from crucial.preferences import leaderboard
 
     text = (judged / "judged.csv").read_text().replace("a1,", f"{'long name ' * 9},")
     (judged / "long.csv").write_text(text)

@@ -64,7 +64,7 @@ def test_every_function_takes_a_run_and_judgements_in_any_form(form: str) -> Non
     other = {"q1": {"b": 1.0}, "q2": {"c": 1.0}}
     found = compare_runs(judged, {"old": FORMS[form], "new": other}, "mrr")
     assert found["mrr", "new"].difference == 0.25
-    fused = crucial.apps.fusion.fuse([FORMS[form], other]).to_dict()
+    fused = crucial.fusion.fuse([FORMS[form], other]).to_dict()
     assert list(fused["q1"]) == ["b", "a"]
 
 
@@ -199,8 +199,8 @@ class TestFiles:
 
 
 def test_applications_need_no_import_of_their_own() -> None:
-    """`import crucial` and then `crucial.apps.fusion.fuse(...)`, as the guides write it."""
-    code = "import crucial; print(crucial.apps.fusion.fuse, crucial.recommend.__name__)"
+    """`import crucial` and then `crucial.fusion.fuse(...)`, as the guides write it."""
+    code = "import crucial; print(crucial.fusion.fuse, crucial.recommend.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "function fuse" in done.stdout
     assert "crucial.recommend" in done.stdout

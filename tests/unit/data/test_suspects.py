@@ -83,10 +83,10 @@ class TestReversedRuns:
 
     @pytest.mark.kernels
     def test_large_files_too(self, tmp_path, monkeypatch):
-        from crucial.apps.fusion import inputs
-        from crucial.apps.fusion.pool import Pool
+        from crucial.fusion import pool
+        from crucial.fusion.pool import Pool
 
-        monkeypatch.setattr(inputs, "_LARGE", 0)
+        monkeypatch.setattr(pool, "_LARGE", 0)
         path = self.write(tmp_path / "dense.run", [0.1, 0.2, 0.3, 0.7])
         with pytest.warns(DataWarning, match="scores rise"):
             Pool.of([path])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.apps.fusion import fuse
 from crucial.data.dataset import Qrels, Run
 from crucial.data.problems import SearchProblem
+from crucial.fusion import fuse
 from crucial.measures.evaluation import Evaluation, evaluate_run
 from crucial.measures.intervals import bootstrap_interval
 from crucial.model.additive import AdditiveRanker

@@ -9,8 +9,8 @@ from crucial.cli.shared.terminal import note
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.dataset import Dataset, Qrels, Run
+    from crucial.fusion.learning import FusionRanker
 
 __all__ = ["LEARNED_TAG", "note_learned_queries", "note_learned_run", "note_overlap"]
 

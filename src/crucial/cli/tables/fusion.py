@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from crucial.apps.fusion.choice import FusionChoice, Setting
-from crucial.apps.fusion.comparison_result import FusionComparison
-from crucial.apps.fusion.judging import MEASURED
-from crucial.apps.fusion.ranker import FusionRanker
 from crucial.cli.shared.terminal import label_column, number_column, one_line, picture_column, table
 from crucial.cli.tables.measures import print_heading, print_meanings
+from crucial.fusion.comparison import FusionComparison
+from crucial.fusion.learning import FusionChoice, FusionRanker, Setting
+from crucial.fusion.rules import MEASURED
 from crucial.model.additive import sparkline
 from crucial.wording import counted
 

@@ -10,15 +10,15 @@ from dataclasses import fields
 from rich.console import Console
 from rich.table import Table
 
-from crucial.apps.preferences.board import Leaderboard, Standing
-from crucial.apps.preferences.learning import PreferenceRanker
-from crucial.apps.preferences.mallows import Consensus
-from crucial.apps.preferences.position import p_text
 from crucial.cli.shared.terminal import label_column, number_column, one_line, picture_column, table
 from crucial.cli.tables.features import feature_table
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.io.text import sheet_cell
 from crucial.model.describe import describe
+from crucial.preferences.judges import p_text
+from crucial.preferences.learning import PreferenceRanker
+from crucial.preferences.orders import Consensus
+from crucial.preferences.standings import Leaderboard, Standing
 from crucial.wording import counted
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crucial.apps.preferences.session import PreferenceSession
 from crucial.cli.shared.terminal import console, label_column, number_column, one_line, table
+from crucial.preferences.session import PreferenceSession
 from crucial.wording import counted
 
 __all__ = ["print_session"]

@@ -118,7 +118,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
     screen = console(sys.stderr if options.by_query and output == "-" else None)
     size = counted(n_rows, "row")
     if options.qrels is not None and options.data:
-        from crucial.apps.fusion.methods import DEPTH
+        from crucial.fusion.rules import DEPTH
 
         size += f", up to {DEPTH:,} per query"
     print_evaluation(screen, f"{model} on {data}: {size}", found, options.worst)
@@ -163,8 +163,8 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
-    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.files import first_bytes
+    from crucial.fusion.learning import FusionRanker
     from crucial.model.file import load_model
 
     fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
@@ -212,9 +212,9 @@ def _evaluate_run(
 
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
-    from crucial.apps.fusion.pool import Pool
-    from crucial.apps.fusion.ranker import FusionRanker
     from crucial.data.files import first_bytes
+    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.pool import Pool
     from crucial.io.runs import read_run
 
     start = first_bytes(options.model, 512).lstrip()

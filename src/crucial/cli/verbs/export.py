@@ -133,8 +133,8 @@ _FUSIONS_ONLY = (
 
 
 def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: str) -> None:
-    from crucial.apps.fusion.export import export_fusion
-    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.fusion.export import export_fusion
+    from crucial.fusion.learning import FusionRanker
 
     if not isinstance(loaded, FusionRanker):
         raise ParameterError(

@@ -24,7 +24,7 @@ from crucial.progress import status_line
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.judging import Judging
+    from crucial.fusion.rules import Judging
 
 __all__ = ["FuseOptions", "fuse_command"]
 
@@ -152,8 +152,8 @@ def fuse_command(options: FuseOptions) -> None:
 
 def _fuse(options: FuseOptions, method: str) -> None:
     """Fuse by a rule."""
-    from crucial.apps.fusion.methods import Fusion
-    from crucial.apps.fusion.pool import Pool
+    from crucial.fusion.pool import Pool
+    from crucial.fusion.rules import Fusion
 
     tag = method if options.tag is None else options.tag
     check_tag(tag)
@@ -168,12 +168,11 @@ def _fuse(options: FuseOptions, method: str) -> None:
 
 def _learn(options: FuseOptions, qrels_path: str) -> None:
     """Learn a fusion, print how good it is on held-out queries, and write it."""
-    from crucial.apps.fusion.comparison import compare_judged
-    from crucial.apps.fusion.judging import Judging
-    from crucial.apps.fusion.learning import learn_judged, relearn
-    from crucial.apps.fusion.options import LearningOptions
-    from crucial.apps.fusion.pool import Pool
     from crucial.cli.tables.fusion import print_comparison, print_fusion
+    from crucial.fusion.comparison import compare_judged
+    from crucial.fusion.learning import LearningOptions, learn_judged, relearn
+    from crucial.fusion.pool import Pool
+    from crucial.fusion.rules import Judging
     from crucial.io.runs import read_qrels
 
     measures = measure_names(options.metrics or ("map", "ndcg@10"))

@@ -15,8 +15,8 @@ from crucial.cli.shared.terminal import console, note
 from crucial.errors import FileError, in_file
 
 if TYPE_CHECKING:
-    from crucial.apps.preferences.learning import PreferenceRanker
     from crucial.data.comparisons import Comparisons, Rankings
+    from crucial.preferences.learning import PreferenceRanker
 
 __all__ = ["PairsOptions", "pairs_command"]
 
@@ -106,8 +106,6 @@ def pairs_command(options: PairsOptions) -> None:
     interval of a rank accounts for all other items at once; items are tied where the comparisons
     leave their order open.
     """
-    from crucial.apps.preferences.categories import leaderboards
-    from crucial.apps.preferences.standings import leaderboard
     from crucial.cli.tables.leaderboard import (
         leaderboard_csv,
         print_categories,
@@ -116,6 +114,7 @@ def pairs_command(options: PairsOptions) -> None:
         print_learned,
     )
     from crucial.data.comparisons import Comparisons
+    from crucial.preferences.standings import leaderboard, leaderboards
 
     if options.model is not None and options.features is None:
         raise click.UsageError("--model needs --features.")
@@ -158,7 +157,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.model is not None and learned is not None:
         learned.save(options.model)
     if options.report is not None:
-        from crucial.apps.preferences.board_report import board_page
+        from crucial.preferences.leaderboard_page import board_page
 
         name = os.path.basename(options.comparisons)
         page = board_page(board, data, boards, title=options.title or f"Leaderboard of {name}")
@@ -170,7 +169,7 @@ def pairs_command(options: PairsOptions) -> None:
     if boards:
         print_categories(screen, board, boards, options.top)
     if options.consensus:
-        from crucial.apps.preferences.mallows import consensus
+        from crucial.preferences.orders import consensus
 
         with in_file(options.comparisons):
             found = consensus(data, options.consensus_method or "kemeny")
@@ -204,8 +203,8 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
 
 def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRanker:
     """Learn which features make items win; the model stores how the table was read."""
-    from crucial.apps.preferences.learning import learn_preferences
     from crucial.io.tables import read_table
+    from crucial.preferences.learning import learn_preferences
 
     rows = read_table(path, label=None, qid=None, item=options.item, ignore=options.ignore)
     if rows.n_features == 0:

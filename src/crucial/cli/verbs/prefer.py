@@ -17,7 +17,7 @@ from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.apps.preferences.session import PreferenceSession
+    from crucial.preferences.session import PreferenceSession
 
 __all__ = ["PreferOptions", "prefer_command"]
 
@@ -100,9 +100,8 @@ def prefer_command(options: PreferOptions) -> None:
     so keep it to yourself. It says when the first places are settled, and shows a card with the
     result.
     """
-    from crucial.apps.preferences.items import read_items
-    from crucial.apps.preferences.page_state import check_blind
-    from crucial.apps.preferences.session import PreferenceSession
+    from crucial.preferences.server import check_blind
+    from crucial.preferences.session import PreferenceSession, read_items
 
     answers = options.answers or answers_path(options.items)
     refuse_overwriting(answers, options.items)
@@ -151,9 +150,8 @@ def _export(session: PreferenceSession, answers: str, target: str) -> None:
 
 def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> None:
     """Serve the page until the command is interrupted, then print the ranking."""
-    from crucial.apps.preferences.page_state import PageOptions
-    from crucial.apps.preferences.server import PreferenceServer
     from crucial.cli.tables.session import print_session
+    from crucial.preferences.server import PageOptions, PreferenceServer
 
     page = PageOptions(
         title=options.title or os.path.basename(options.items),

@@ -17,7 +17,7 @@ from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.fusion.learning import FusionRanker
     from crucial.model.file import Model
 
 __all__ = ["RankOptions", "rank_command"]
@@ -66,7 +66,7 @@ def rank_command(options: RankOptions) -> None:
     no run is known, they are taken in the order given; if only some are, the others are refused. A
     run that is not given abstains.
     """
-    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.fusion.learning import FusionRanker
     from crucial.model.file import load_model
 
     check_target(options.output, options.model, *options.data, options.group_sizes)
@@ -84,8 +84,8 @@ def rank_command(options: RankOptions) -> None:
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     """Fuse runs with a learned fusion."""
-    from crucial.apps.fusion.methods import DEPTH
-    from crucial.apps.fusion.pool import Pool
+    from crucial.fusion.pool import Pool
+    from crucial.fusion.rules import DEPTH
 
     refuse_row_options(options)
     if options.format not in (None, "trec"):

@@ -18,8 +18,8 @@ from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.apps.fusion.ranker import FusionRanker
-    from crucial.apps.fusion.report_page import FusionPage
+    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.page import FusionPage
     from crucial.inspection.report_page import Report
     from crucial.model.base import FrozenModel
 
@@ -62,7 +62,7 @@ def report_command(options: ReportOptions) -> None:
     their weights and shapes, who contributed the documents at the top, and the queries that are
     better and worse than with reciprocal rank fusion.
     """
-    from crucial.apps.fusion.ranker import FusionRanker
+    from crucial.fusion.learning import FusionRanker
     from crucial.model.file import load_model, row_model
 
     output = options.output
@@ -98,8 +98,8 @@ def _summary(page: FusionPage | Report) -> list[str]:
 
 def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> FusionPage:
     """Return the page of a fusion on judged queries."""
-    from crucial.apps.fusion.pool import Pool
-    from crucial.apps.fusion.report_page import fusion_page
+    from crucial.fusion.page import fusion_page
+    from crucial.fusion.pool import Pool
     from crucial.io.runs import read_qrels
 
     refuse_row_options(options)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from crucial import load_model
-from crucial.apps.fusion import FusionRanker, Pool, learn_fusion
-from crucial.apps.fusion.plan import FusionPlan
 from crucial.data.dataset import Run
 from crucial.errors import ModelFileError, ParameterError
+from crucial.fusion import FusionRanker, Pool, learn_fusion
+from crucial.fusion.learning import FusionPlan
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import row_model, save_model
 from crucial.model.weak import Stump

@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 from crucial import evaluate_run
-from crucial.apps.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
-from crucial.apps.fusion.blending import RRF, blended, spread
-from crucial.apps.fusion.choice import Setting
-from crucial.apps.fusion.judging import Judging
-from crucial.apps.fusion.learning import tuned_rrf
-from crucial.apps.fusion.methods import METHODS, Fusion
-from crucial.apps.fusion.options import FEATURES, LearningOptions
 from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataWarning, ParameterError
+from crucial.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
+from crucial.fusion.learning import (
+    FEATURES,
+    RRF,
+    LearningOptions,
+    Setting,
+    blended,
+    spread,
+    tuned_rrf,
+)
+from crucial.fusion.rules import METHODS, Fusion, Judging
 
 QUICK = {"features": ["reciprocal", "positions"], "folds": 3, "rounds": 30}
 
@@ -55,7 +59,7 @@ class TestLearning:
 
     @pytest.mark.parametrize("rows", [1_000_000, 500], ids=["all", "a sample"])
     def test_the_order_of_lines_changes_nothing(self, search, rows, monkeypatch, tmp_path):
-        from crucial.apps.fusion import learning
+        from crucial.fusion import learning
 
         monkeypatch.setattr(learning, "_CHOOSING_ROWS", rows)
         runs, qrels = search
@@ -150,7 +154,7 @@ class TestLearning:
         )
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
-        from crucial.apps.fusion import inputs
+        from crucial.fusion import pool as inputs
         from crucial.io.runs import write_run
 
         runs, qrels = search
@@ -322,7 +326,7 @@ class TestNewQueries:
             learned.fuse([tagged, *list(runs.values())[1:]])
 
     def test_blocks_of_queries_change_nothing(self, search, learned, monkeypatch):
-        from crucial.apps.fusion import pool as module
+        from crucial.fusion import pool as module
 
         runs, _ = search
         pool = Pool.of(runs)

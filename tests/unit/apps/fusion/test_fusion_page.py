@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import evaluate_run
-from crucial.apps.fusion import fuse, fusion_page, learn_fusion
 from crucial.errors import DataError
+from crucial.fusion import fuse, fusion_page, learn_fusion
 
 MEASURES = ("map", "ndcg@10")
 

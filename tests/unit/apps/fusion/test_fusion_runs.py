@@ -11,11 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from crucial.apps.fusion import Pool, fuse, inputs
-from crucial.apps.fusion.methods import METHODS
-from crucial.apps.fusion.row_sums import sum_exactly
 from crucial.data.dataset import Run
 from crucial.errors import DataError, DataTypeError, FileError, ParameterError
+from crucial.fusion import Pool, fuse
+from crucial.fusion import pool as inputs
+from crucial.fusion.pool import sum_exactly
+from crucial.fusion.rules import METHODS
 
 BM25 = "1 Q0 a 1 9 bm25\n1 Q0 b 2 5 bm25\n1 Q0 c 3 1 bm25\n2 Q0 a 1 4 bm25\n"
 DENSE = "1 Q0 c 1 .9 dense\n1 Q0 a 2 .2 dense\n3 Q0 z 1 .5 dense\n"

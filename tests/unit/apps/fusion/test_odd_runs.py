@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from crucial import compare_rankings, compare_runs, evaluate, evaluate_run
-from crucial.apps.fusion import fuse, learn_fusion
 from crucial.data.dataset import Run
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
+from crucial.fusion import fuse, learn_fusion
 from crucial.io.runs import as_qrels, as_run
 
 

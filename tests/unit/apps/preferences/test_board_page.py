@@ -5,13 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from crucial.apps.preferences import (
-    Comparisons,
-    Rankings,
-    board_page,
-    leaderboard,
-    leaderboards,
-)
+from crucial.preferences import Comparisons, Rankings, board_page, leaderboard, leaderboards
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
 

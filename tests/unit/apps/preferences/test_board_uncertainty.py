@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from crucial.apps.preferences import judge_agreement, leaderboard, leaderboards
-from crucial.apps.preferences.newton import maximise
-from crucial.apps.preferences.paired import PairedLikelihood, cells_of
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
+from crucial.preferences import judge_agreement, leaderboard, leaderboards
+from crucial.preferences.likelihood import PairedLikelihood, cells_of, maximise
 
 
 def battles(rows=400, n=6, seed=0, *, tied=0.2, bias=0.0, length=0.0, judges=0):
@@ -81,14 +80,14 @@ def test_many_items_are_fitted_like_few(monkeypatch):
     cells = cells_of(made, made.covariates)
     model = PairedLikelihood(cells, cells.counts(), 0.5, np.zeros(6, int))
     dense = maximise(model)
-    monkeypatch.setattr("crucial.apps.preferences.paired._DENSE", 0)
+    monkeypatch.setattr("crucial.preferences.likelihood._DENSE", 0)
     assert maximise(model) == pytest.approx(dense, abs=1e-7)
 
 
 def test_wald_intervals_are_near_the_profile(monkeypatch):
     made = battles(rows=600)
     near = leaderboard(made)
-    monkeypatch.setattr("crucial.apps.preferences.standings._PROFILED", 0)
+    monkeypatch.setattr("crucial.preferences.standings._PROFILED", 0)
     board = leaderboard(made)
     assert (near.intervals, board.intervals) == ("profile", "wald")
     for one, other in zip(board.standings, near.standings):
@@ -135,7 +134,7 @@ def test_an_item_that_never_lost_is_surely_first(monkeypatch):
     """Its standard error is large, but the likelihood ratio is not in doubt."""
     sure = Comparisons.from_columns(["a"] * 60 + ["b", "c"] * 10, ["b", "c"] * 30 + ["c", "b"] * 10)
     for most in (64, 0):  # (the profile, and Wald's)
-        monkeypatch.setattr("crucial.apps.preferences.standings._PROFILED", most)
+        monkeypatch.setattr("crucial.preferences.standings._PROFILED", most)
         board = leaderboard(sure, prior=0.01)
         assert "surely first: a" in board.notes
         assert board["a"].provisional

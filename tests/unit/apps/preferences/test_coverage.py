@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import leaderboard
 from crucial.data.comparisons import Comparisons
+from crucial.preferences import leaderboard
 
 
 def made_board(rng, *, n=20, rows=200, sd=1.0, nu=0.0):
@@ -55,7 +55,7 @@ def test_default_intervals_cover_what_they_say(sd, nu):
 
 @pytest.mark.slow
 def test_intervals_of_many_items_cover_slightly_more(monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.standings._PROFILED", 0)
+    monkeypatch.setattr("crucial.preferences.standings._PROFILED", 0)
     assert 0.93 <= covered(60, 2, sd=2.0, nu=0.0)[0] <= 0.98
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.apps.preferences import Comparisons, Rankings, consensus, greedy_order
 from crucial.errors import DataError, ParameterError
 from crucial.measures.median_order import kemeny_order
+from crucial.preferences import Comparisons, Rankings, consensus, greedy_order
 from naive.preferences import greedy, kemeny, kemeny_cost, reaches
 
 matrices = st.integers(1, 6).flatmap(

@@ -7,11 +7,11 @@ import pandas
 import pytest
 from scipy.stats import norm
 
-from crucial.apps.preferences import judge_agreement, leaderboard, learn_preferences
-from crucial.apps.preferences.standings import _runs_of_ties
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
+from crucial.preferences import judge_agreement, leaderboard, learn_preferences
+from crucial.preferences.standings import _runs_of_ties
 
 
 def judged(n=8, rows=300, seed=0, noise=(1.0, 1.0, 1.0)):
@@ -223,7 +223,7 @@ def test_results_draw_themselves():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from crucial.apps.preferences import consensus
+    from crucial.preferences import consensus
 
     made = judged(rows=60)
     board = leaderboard(made)
@@ -258,8 +258,8 @@ def test_names_may_look_like_formulas():
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib import pyplot
 
-    from crucial.apps.preferences import consensus
-    from crucial.apps.preferences.position import PositionBias
+    from crucial.preferences import consensus
+    from crucial.preferences.judges import PositionBias
 
     items, judges = ["$_$", "$^$", "c"], ["$_j$", "$^k$"] * 3
     high, low = ([items[k] for k in side] for side in ((0, 0, 1, 0, 1, 2), (1, 2, 2, 1, 2, 0)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import leaderboard
-from crucial.apps.preferences.nested import RankingLikelihood
 from crucial.data.comparisons import Rankings
 from crucial.errors import DataError
+from crucial.preferences import leaderboard
+from crucial.preferences.likelihood import RankingLikelihood
 from naive.preferences import listed_choices
 
 
@@ -26,7 +26,7 @@ def votes(seed: int, n: int = 6, count: int = 9) -> Rankings:
 @pytest.mark.parametrize("small", [120, 0])
 @pytest.mark.parametrize("seed", range(6))
 def test_running_sums_are_the_sums_over_choices(monkeypatch, small, seed):
-    monkeypatch.setattr("crucial.apps.preferences.nested._SMALL", small)
+    monkeypatch.setattr("crucial.preferences.likelihood._SMALL", small)
     made = votes(seed)
     quick = RankingLikelihood(made, 0.3, np.zeros(len(made.items), int))
     s = np.random.default_rng(seed).normal(size=len(made.items))

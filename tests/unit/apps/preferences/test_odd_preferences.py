@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crucial.apps.preferences import (
+from crucial.errors import DataError, DataTypeError, ParameterError
+from crucial.preferences import (
     Comparisons,
     Rankings,
     board_page,
@@ -14,7 +15,6 @@ from crucial.apps.preferences import (
     leaderboards,
     learn_preferences,
 )
-from crucial.errors import DataError, DataTypeError, ParameterError
 
 compared = Comparisons.from_columns
 

@@ -10,11 +10,9 @@ import time
 
 import pytest
 
-from crucial.apps.preferences.items import read_items
-from crucial.apps.preferences.page_state import PageOptions
-from crucial.apps.preferences.server import LARGEST_BODY, PreferenceServer
-from crucial.apps.preferences.session import PreferenceSession
 from crucial.errors import DataError
+from crucial.preferences.server import LARGEST_BODY, PageOptions, PreferenceServer
+from crucial.preferences.session import PreferenceSession, read_items
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 SCRIPTS = ["dom.js", "markdown.js", "ranking.js", "result.js", "page.js"]
@@ -36,8 +34,8 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 0.05)
-    monkeypatch.setattr("crucial.apps.preferences.server._GRACE", 0.0)
+    monkeypatch.setattr("crucial.preferences.server._PATIENCE", 0.05)
+    monkeypatch.setattr("crucial.preferences.server._GRACE", 0.0)
     (tmp_path / "a.png").write_bytes(PNG)
     (tmp_path / "b.svg").write_text(SVG)
     (tmp_path / "secret.txt").write_text("secret")
@@ -469,7 +467,7 @@ def test_many_at_once_are_taken_one_by_one(server):
 
 
 def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.server._PATIENCE", 300.0)
+    monkeypatch.setattr("crucial.preferences.server._PATIENCE", 300.0)
 
     def wait(replies, known):
         replies.append(json.loads(ask(server, "GET", own(server, f"wait/{known}"))[2]))
@@ -504,8 +502,8 @@ def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
 
 
 def test_a_page_between_two_requests_hears_of_the_end(server, monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.server._RETURN", 60.0)
-    monkeypatch.setattr("crucial.apps.preferences.server._GRACE", 0.0)
+    monkeypatch.setattr("crucial.preferences.server._RETURN", 60.0)
+    monkeypatch.setattr("crucial.preferences.server._GRACE", 0.0)
     server.session.answer("left")
     ask(server, "GET", own(server, "wait/0"))  # answered at once, and about to ask again
     ending = threading.Thread(target=server.end)

@@ -14,13 +14,19 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from crucial.apps.preferences import PreferenceSession
-from crucial.apps.preferences.asking import information, next_pair
-from crucial.apps.preferences.items import Items, read_items
-from crucial.apps.preferences.journal import Journal
-from crucial.apps.preferences.posterior import learn_posterior, prior_precision, spread_of
-from crucial.apps.preferences.session import StaleQuestionError
 from crucial.errors import DataError, FileError, ParameterError
+from crucial.preferences import PreferenceSession
+from crucial.preferences.session import (
+    Items,
+    Journal,
+    StaleQuestionError,
+    information,
+    learn_posterior,
+    next_pair,
+    prior_precision,
+    read_items,
+    spread_of,
+)
 
 NAMES = ["tea", "milk", "wine", "water"]
 
@@ -119,7 +125,7 @@ def test_the_pair_that_tells_most_is_asked():
 
 
 def test_many_items_are_looked_at_roughly(monkeypatch):
-    monkeypatch.setattr("crucial.apps.preferences.asking._MAX_PAIRS", 5)
+    monkeypatch.setattr("crucial.preferences.session._MAX_PAIRS", 5)
     found = learn_posterior(
         np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 9.0), prior_precision(5)
     )
@@ -306,7 +312,7 @@ def test_times_are_the_same_on_disk_and_in_memory(tmp_path, monkeypatch):
         def now(cls, zone):
             return datetime(2024, 5, 1, 10, 0, next(cls.ticks), tzinfo=zone)
 
-    monkeypatch.setattr("crucial.apps.preferences.journal.datetime", Clock)
+    monkeypatch.setattr("crucial.preferences.session.datetime", Clock)
     with PreferenceSession(NAMES, tmp_path / "a.jsonl") as session:
         for _ in range(3):
             session.answer("left")

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from crucial.apps.preferences import consensus, leaderboard
-from crucial.apps.preferences.graph import circles, parts_of
-from crucial.apps.preferences.mallows import kendall_distance, mallows_theta
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import _by_moves, kemeny_order
+from crucial.preferences import consensus, leaderboard
+from crucial.preferences.likelihood import circles, parts_of
+from crucial.preferences.orders import kendall_distance, mallows_theta
 from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood
 from naive.preferences import mm_strengths as naive_strengths
 
@@ -93,7 +93,7 @@ def test_large_graphs_take_the_other_solver(monkeypatch):
     made = Comparisons.from_columns(named(a), named(b))
     for prior in (0.0, 0.1):
         dense = strengths_of(made, prior)
-        monkeypatch.setattr("crucial.apps.preferences.paired._DENSE", 0)
+        monkeypatch.setattr("crucial.preferences.likelihood._DENSE", 0)
         assert strengths_of(made, prior) == pytest.approx(dense, abs=1e-8)
         monkeypatch.undo()
 

@@ -9,13 +9,17 @@ import sys
 import numpy as np
 import pytest
 
-from crucial.apps.preferences import PreferenceSession
-from crucial.apps.preferences.asking import next_pair
-from crucial.apps.preferences.items import Item, Items
-from crucial.apps.preferences.page_state import PageOptions, check_blind, page_state
-from crucial.apps.preferences.posterior import learn_posterior, prior_precision
-from crucial.apps.preferences.top import settled_by
 from crucial.errors import DataError, ParameterError
+from crucial.preferences import PreferenceSession
+from crucial.preferences.server import PageOptions, check_blind, page_state
+from crucial.preferences.session import (
+    Item,
+    Items,
+    learn_posterior,
+    next_pair,
+    prior_precision,
+    settled_by,
+)
 
 NAMES = [f"{k:02}" for k in range(8)]
 OPEN = np.array([[1, 2, 3, 4], [4, 3, 2, 1]])  # draws that settle nothing
@@ -149,7 +153,7 @@ def test_a_turn_uses_one_thread():
     program = """
 import numpy as np
 from threadpoolctl import threadpool_info
-from crucial.apps.preferences import PreferenceSession, session
+from crucial.preferences import PreferenceSession, session
 learn = session.learn_posterior
 def watched(*arguments):
     found = learn(*arguments)

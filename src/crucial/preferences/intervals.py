@@ -18,11 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.apps.preferences.newton import Likelihood, held, maximise_at
-from crucial.apps.preferences.paired import PairedLikelihood
+from crucial.preferences.likelihood import Likelihood, PairedLikelihood, held, maximise_at
 from crucial.types import Bools, Floats, Ints
-
-__all__ = ["Uncertainty", "profile_intervals", "sandwich", "sure_differences", "wald"]
 
 _CLOSE = 2e-3  # how near the ends of a profile interval are found, in standard errors
 _MOST_PAIRS = 3000  # pairs whose likelihood ratio is computed, at most

@@ -1,24 +1,152 @@
-"""The pool: every document that at least one run returned, query by query."""
+"""The pool: every document that at least one run returned, query by query, in a fixed order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import gt
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.apps.fusion.inputs import CodedRuns, Runs, coded_runs
 from crucial.data.dataset import Run
 from crucial.data.words import as_objects, name_places, shown
-from crucial.errors import DataError
-from crucial.io.runs import CodedRun, Words, read_run, result_list
-from crucial.types import Bools, Floats, Ints, Objects, Singles
+from crucial.errors import DataError, DataTypeError, DataWarning
+from crucial.io.runs import (
+    CodedRun,
+    Words,
+    as_run,
+    file_stem,
+    read_coded_runs,
+    read_run,
+    result_list,
+)
+from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
 
-__all__ = ["Listing", "Pool"]
+# --- Read the runs to fuse, name them, and number their queries and documents
+
+
+#: Runs by name, or in a list; each in a form that `crucial.as_run` accepts.
+Runs: TypeAlias = Mapping[str, object] | Sequence[object]
+
+#: Total size in bytes from which run files are read by compiled code.
+_LARGE = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRuns:
+    """Runs whose queries and documents are numbers.
+
+    Attributes
+    ----------
+    names : tuple of str
+    runs : list of CodedRun
+    queries : object array of str
+        Query ids by number, in the order in which the runs first name them.
+    words : object array of str, or Words
+        Names of documents by number.
+    paths : list of paths
+        The files, if they were not checked for documents that occur twice.
+    """
+
+    names: tuple[str, ...]
+    runs: list[CodedRun]
+    queries: Objects
+    words: Objects | Words
+    paths: Sequence[PathLike] = ()
+
+
+def coded_runs(runs: Runs) -> CodedRuns:
+    """Number the queries and documents of runs, and name the runs.
+
+    The keys of a mapping are the names. In a list, runs go by their tags; where tags are missing
+    or not distinct, files go by their file names and other tables by their numbers.
+    """
+    is_table = hasattr(runs, "qid") or hasattr(runs, "columns")
+    if is_table or isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
+        raise DataTypeError(
+            "runs must be a list of runs, or a mapping from names to them. "
+            f"Got {type(runs).__name__}."
+        )
+    keys = [str(key) for key in runs] if isinstance(runs, Mapping) else None
+    sources = list(runs.values() if isinstance(runs, Mapping) else runs)
+    if not sources:
+        raise DataError("there is no run to fuse.")
+    paths = [one for one in sources if isinstance(one, str | os.PathLike)]
+    if len(paths) == len(sources) and sum(map(_size, paths)) >= _LARGE:
+        qids, words = Words(), Words()
+        fast = read_coded_runs(paths, qids, words)
+        if fast is not None:  # (the reader below explains what is irregular)
+            names = keys or _distinct_names(paths, fast)
+            return CodedRuns(tuple(names), fast, qids[np.arange(len(qids))], words, paths)
+    queries: dict[str, int] = {}
+    docs: dict[str, int] = {}
+    coded = []
+    for source, name in zip(sources, keys or _numbered_names(len(sources))):
+        run = as_run(source, name)
+        query, doc = _numbers(run.qid, queries), _numbers(run.doc, docs)
+        coded.append(CodedRun(query, doc, run.score, tag_of(run)))
+    if not queries:
+        raise DataError("every run is empty: there is nothing to fuse.")
+    names = keys or _distinct_names(sources, coded)
+    empty = [repr(name) for name, run in zip(names, coded) if not len(run.qid)]
+    if empty:
+        warnings.warn(
+            f"a run without documents abstains: {', '.join(empty)}.", DataWarning, stacklevel=4
+        )
+    return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
+
+
+def _numbers(words: Ids, known: dict[str, int]) -> Ints:
+    """Return the numbers of words; new words are added to the known ones."""
+    numbers = (known.setdefault(word, len(known)) for word in words.tolist())
+    return np.fromiter(numbers, np.int64, len(words))
+
+
+def _size(path: PathLike) -> int:
+    """Estimate the unpacked size of a file in bytes; 0 if it cannot be read."""
+    try:
+        return os.stat(path).st_size * (4 if os.fspath(path).endswith(".gz") else 1)
+    except (OSError, ValueError):
+        return 0
+
+
+def tag_of(run: Run) -> str:
+    """Return the tag of a run; the empty string if it has several or none."""
+    if isinstance(run.tag, str):
+        return run.tag
+    tags = set(np.asarray(run.tag).tolist())
+    return str(tags.pop()) if len(tags) == 1 else ""
+
+
+def _numbered_names(count: int) -> list[str]:
+    return [f"run {number}" for number in range(1, count + 1)]
+
+
+def _distinct_names(sources: Sequence[object], runs: Sequence[CodedRun]) -> list[str]:
+    """Name the runs of a list as `coded_runs` documents it; repeated names get a number."""
+    tags = [run.tag for run in runs]
+    if all(tags) and len(set(tags)) == len(tags):
+        return tags
+    names = [
+        file_stem(one) if isinstance(one, str | os.PathLike) else number
+        for one, number in zip(sources, _numbered_names(len(sources)))
+    ]
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names):
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            names[at] = f"{name} ({seen[name]})"
+    return names
+
+
+# --- The pool: every document that at least one run returned, query by query
+
 
 _Number = TypeVar("_Number", np.float32, np.float64, np.int64)
 
@@ -336,3 +464,59 @@ def _best_first(
         by_name = name_places(names(among).tolist())
         order[tied] = among[np.lexsort((-by_name, -scores[among], query[among]))]
     return order
+
+
+# --- Add the values that runs give to the rows of a pool
+
+
+#: Returns the sum of every row, from the number of rows and, per run, rows and their values.
+Adder: TypeAlias = Callable[[int, Sequence[tuple[Ints, Floats]]], Floats]
+
+
+def sum_in_order(n_rows: int, parts: Sequence[tuple[Ints, Floats]]) -> Floats:
+    """Add one run after the other."""
+    out = np.zeros(n_rows)
+    for rows, values in parts:
+        out[rows] += values
+    return out
+
+
+def sum_exactly(n_rows: int, parts: Sequence[tuple[Ints, Floats]]) -> Floats:
+    """Round the sum of every row once, so that the order of the runs changes nothing.
+
+    Parameters
+    ----------
+    n_rows : int
+    parts : sequence of (rows, values)
+        One per run; no row occurs twice in a part.
+
+    Examples
+    --------
+    >>> row = np.array([0])
+    >>> sum_exactly(1, [(row, np.array([value])) for value in (1e16, 1.0, -1e16)]).tolist()
+    [1.0]
+    """
+    if len(parts) < 3:  # (the sum of two is rounded once anyway)
+        return sum_in_order(n_rows, parts)
+    total, rest, lossy = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows, bool)
+    for rows, values in parts:
+        total[rows], error = _two_sum(total[rows], values)
+        rest[rows], lost = _two_sum(rest[rows], error)
+        lossy[rows] |= lost != 0.0
+    out: Floats = total + rest
+    if lossy.any():  # (terms of very different sizes)
+        terms: dict[int, list[float]] = {row: [] for row in np.flatnonzero(lossy).tolist()}
+        for rows, values in parts:
+            mine = lossy[rows]
+            for row, value in zip(rows[mine].tolist(), values[mine].tolist()):
+                terms[row].append(value)
+        out[list(terms)] = [math.fsum(one) for one in terms.values()]
+    return out
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded sum and its rounding error, which is exact (Knuth)."""
+    total = a + b
+    part = total - a
+    error = (a - (total - part)) + (b - part)
+    return total, error

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from crucial.apps.preferences.accepted import COMPARISONS
 from crucial.data.groups import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
 from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
+from crucial.preferences.likelihood import COMPARISONS
 from crucial.results import Axes, Frame, as_frame, feature_name, new_axes, padded
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 from crucial.wording import counted
@@ -22,8 +22,6 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from crucial.data.comparisons import Comparisons
     from crucial.model.additive import AdditiveRanker
-
-__all__ = ["PreferenceRanker", "learn_preferences"]
 
 
 _STOPS = (1, 3, 10, 30, 100, 300, 1000, 3000)

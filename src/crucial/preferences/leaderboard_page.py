@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from crucial.apps.preferences.accepted import COMPARISONS_OR_RANKINGS
-from crucial.apps.preferences.board import SCALES, Leaderboard
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.pages import Page, page_asset, page_html
 from crucial.parameters import check, instance_of
+from crucial.preferences.likelihood import COMPARISONS_OR_RANKINGS
+from crucial.preferences.standings import SCALES, Leaderboard
 from crucial.wording import counted
-
-__all__ = ["BoardPage", "board_page"]
 
 _SCRIPTS = ("table.js", "heat.js", "judges.js", "picture.js", "board.js")
 _HEAT = 40  # items of a table of wins
@@ -68,7 +66,7 @@ def board_page(
 
     Examples
     --------
-    >>> from crucial.apps.preferences import Comparisons, leaderboard
+    >>> from crucial.preferences import Comparisons, leaderboard
     >>> made = Comparisons.from_columns(["tea", "tea", "milk"], ["milk", "wine", "wine"])
     >>> page = board_page(leaderboard(made), made, title="Drinks")
     >>> [one["name"] for one in page.data["boards"]], page.to_html()[:15]
