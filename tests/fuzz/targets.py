@@ -166,7 +166,7 @@ def _group_sizes(path: Path) -> Any:
 
 def _export_names(path: Path) -> Any:
     from crucial import AdditiveRanker
-    from crucial.cli.verbs.export import read_names
+    from crucial.cli.export import read_names
     from crucial.export.export import export_model
     from crucial.model.weak import Stump
 
@@ -178,7 +178,7 @@ def _export_names(path: Path) -> Any:
 def _exports(path: Path) -> Any:
     """Write a model with the names of a file for one of the engines, and read it back."""
     from crucial import AdditiveRanker
-    from crucial.cli.verbs.export import read_names
+    from crucial.cli.export import read_names
     from crucial.errors import NotRankedError
     from crucial.export import export
     from crucial.export.targets import TARGETS as ENGINES

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from crucial import __version__
-from crucial.cli.shared.exit_codes import guarded
-from crucial.cli.shared.options import split_help
+from crucial.cli.options import split_help
+from crucial.cli.terminal import guarded
 
 __all__ = ["VERBS", "app"]
 
@@ -38,7 +38,7 @@ VERBS = {
 }
 
 #: The modules of verbs that do not have one of their own name in ``verbs``.
-_MODULES = {"demo": "demo.command", "list": "verbs.listings"}
+_MODULES = {"list": "listings", "why": "show"}
 
 
 class Verbs(click.Group):
@@ -57,7 +57,7 @@ class Verbs(click.Group):
         """Import and return a verb."""
         if cmd_name not in VERBS:
             return None
-        module = import_module(f"crucial.cli.{_MODULES.get(cmd_name, f'verbs.{cmd_name}')}")
+        module = import_module(f"crucial.cli.{_MODULES.get(cmd_name, cmd_name)}")
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import crucial as package
 from crucial.cli.app import VERBS, Verbs, app
-from crucial.cli.shared.exit_codes import FAILED, INTERRUPTED, REFUSED
+from crucial.cli.terminal import FAILED, INTERRUPTED, REFUSED
 from crucial.errors import DataError, DataWarning
 
 
@@ -149,7 +149,7 @@ def test_warnings_become_notes() -> None:
 def test_defaults_that_help_states_are_the_estimators() -> None:
     """Options are None unless given, so their help must say what then happens."""
     from crucial import RankBoost
-    from crucial.cli.verbs.train import train_command
+    from crucial.cli.train import train_command
 
     stated = {
         option.name: match.group(1)

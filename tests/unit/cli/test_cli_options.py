@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from crucial.cli.app import VERBS, app
-from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
+from crucial.cli.options import File, JobsOptions, argument, option, verb
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crucial.cli.shared.exit_codes import REFUSED
+from crucial.cli.terminal import REFUSED
 from crucial.io.comparisons import read_comparisons
 from crucial.model.file import load_model
 from crucial.preferences import PreferenceSession
@@ -76,7 +76,7 @@ def test_numbers_are_never_cut(judged: Path, width: int) -> None:
     """Long names give way to numbers, whatever the width."""
     from rich.console import Console
 
-    from crucial.cli.tables.leaderboard import print_leaderboard
+    from crucial.cli.pairs import print_leaderboard
     from crucial.preferences import leaderboard
 
     text = (judged / "judged.csv").read_text().replace("a1,", f"{'long name ' * 9},")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import crucial as package
-from crucial.cli.shared.estimator import PARAMETER_OF_OPTION, EstimatorOptions, parse_setting
+from crucial.cli.train import PARAMETER_OF_OPTION, EstimatorOptions, parse_setting
 from crucial.parameters import parameters_of
 from crucial.rankers.registry import RANKERS, ranker_class
 

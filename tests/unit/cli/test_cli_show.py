@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import crucial as package
-from crucial.cli.tables.blocks import bar, half_blocks
+from crucial.cli.terminal import bar, half_blocks
 from crucial.model.weak import Presence, ScaledFeature, Stump
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import crucial as package
-from crucial.cli.shared.terminal import PLAIN_WIDTH, label_column, number_column, table
+from crucial.cli.terminal import PLAIN_WIDTH, label_column, number_column, table
 from crucial.data.problems import make_film_club
 
 WIDTHS = (40, 60, 80, PLAIN_WIDTH)

@@ -41,20 +41,6 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_or
 import click
 from click.core import ParameterSource
 
-__all__ = [
-    "ClusterOptions",
-    "File",
-    "JobsOptions",
-    "MeasuringOptions",
-    "RowOptions",
-    "argument",
-    "measures_option",
-    "option",
-    "refuse_given",
-    "split_help",
-    "verb",
-]
-
 Options = TypeVar("Options")
 
 

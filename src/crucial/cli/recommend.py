@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target, check_targets, write_text
-from crucial.cli.shared.options import File, JobsOptions, argument, option, verb
-from crucial.cli.shared.terminal import note
+from crucial.cli.options import File, JobsOptions, argument, option, verb
+from crucial.cli.terminal import (
+    check_target,
+    check_targets,
+    console,
+    note,
+    number_column,
+    table,
+    write_text,
+)
+from crucial.data.words import to_number
+from crucial.io.text import sheet_cell
 from crucial.progress import progress_bar
-from crucial.wording import counted
+from crucial.recommend import Pick, Recommendations, Recommender, listed
+from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
     from crucial.data.ratings import Ratings
-    from crucial.recommend import Recommender
 
-__all__ = ["RecommendOptions", "recommend_command"]
+
+# --- ``crucial recommend``: choose films, or anything else with ratings, for a user
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,6 @@ def recommend_command(options: RecommendOptions) -> None:
         check_target(options.mine, options.ratings, options.titles)
     ratings, titles, own = _read(options)
     # (scikit-learn and the kernels are imported only now: a bad file is refused at once)
-    from crucial.cli.tables.recommendations import HEADER, print_recommendations, tsv_lines
-    from crucial.recommend import Recommender
 
     recommender = Recommender(
         ratings,
@@ -110,8 +119,6 @@ def recommend_command(options: RecommendOptions) -> None:
         titles=titles,
     )
     if options.rate:
-        from crucial.cli.shared.rating_prompt import ask_ratings
-
         own = ask_ratings(recommender, own, options.mine, options.questions)
     if recommender.choice is not None:
         note(str(recommender.choice))
@@ -174,7 +181,6 @@ def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str,
 
 def _recommend_all(recommender: Recommender, output: str, options: RecommendOptions) -> None:
     """Write the lists of all users, and report those without one."""
-    from crucial.cli.tables.recommendations import HEADER, tsv_lines
 
     lines, problems, n_users = [HEADER], [], len(recommender.ratings.users)
     with progress_bar("recommending", n_users) as show:
@@ -190,3 +196,110 @@ def _recommend_all(recommender: Recommender, output: str, options: RecommendOpti
         note(f"nothing for {counted(len(problems), 'user')}; the first: {problems[0]}")
     if output != "-":
         note(f"wrote {output}: lists for {counted(n_users - len(problems), 'user')}")
+
+
+# --- Recommended items as a table with reasons, and as TSV
+
+
+#: The first line of the TSV.
+HEADER = "user\tposition\titem\tscore\ttitle\n"
+
+
+def tsv_lines(found: Recommendations) -> Iterator[str]:
+    """Yield one line per recommended item."""
+    user = "" if found.user is None else _cell(found.user)
+    for one in found.picks:
+        yield f"{user}\t{one.position}\t{_cell(one.item)}\t{one.score!r}\t{_cell(one.title)}\n"
+
+
+def _cell(value: object) -> str:
+    return str(sheet_cell(" ".join(str(value).split())))
+
+
+def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:
+    """Print the recommended items, each with up to so many reasons."""
+    shown = table(number_column(""))
+    shown.add_column("recommended", overflow="fold")
+    shown.add_column("rated by", justify="right")
+    if reasons:
+        shown.add_column("because", overflow="fold")
+    for one in found.picks:
+        cells = [str(one.position), printable(one.title), str(one.raters)]
+        if reasons:
+            lines = [
+                printable(reason.words(recommender.title), limit=300)
+                for reason in found.why(one, reasons)
+            ]
+            cells.append("\n".join(lines) or _without_viewers(recommender, found, one))
+        shown.add_row(*cells)
+    console().print(shown)
+
+
+def _without_viewers(recommender: Recommender, found: Recommendations, pick: Pick) -> str:
+    """Return why an item is there where no viewer both liked it and agrees with the user."""
+    films = [recommender.title(film) for film in found.related(pick)]
+    if not films:
+        return "popular; nobody who agrees with you liked it especially"
+    return printable(f"goes with {listed(films)}, which you rated", limit=300)
+
+
+# --- Ask for ratings of films in the terminal, one after the other
+
+
+def ask_ratings(
+    recommender: Recommender, own: dict[str, float], path: str | None, questions: int
+) -> dict[str, float]:
+    """Ask for ratings beyond one's own, add them to the file, and return all.
+
+    Questions end with the number of answers wanted, with ``q``, with the end of the input, or
+    when there is nothing left to ask. The file is written after every answer.
+    """
+    from crucial.io.ratings import write_own_ratings
+
+    own = dict(own)
+    ratings = recommender.ratings
+    low, high = float(ratings.rating.min()), float(ratings.rating.max())
+    click.echo(
+        f"Rate {counted(questions, 'film')}, {low:g} to {high:g}; "
+        "Enter: do not know it, q: enough.",
+        err=True,
+    )
+    answered = 0
+    for item in recommender.to_rate(len(ratings.items)):
+        title = recommender.title(item)
+        if str(item) in own or title in own:
+            continue
+        answer = _ask(title, low, high)
+        if answer == "q":
+            break
+        if answer is None:
+            continue
+        own[str(item)] = float(answer)
+        answered += 1
+        if path is not None:
+            write_own_ratings(path, own)
+        if answered == questions:
+            break
+    kept = f", kept in {path}" if path is not None and answered else ""
+    note(f"{counted(len(own), 'rating')} of yours{kept}")
+    return own
+
+
+def _ask(title: str, low: float, high: float) -> float | str | None:
+    """Return a rating; None for a film that is not known, "q" for the end."""
+    while True:
+        try:
+            text = click.prompt(printable(title), default="", show_default=False, err=True).strip()
+        except click.Abort as end:
+            if not isinstance(end.__context__, EOFError):  # (an interrupt ends the command)
+                raise
+            click.echo("", err=True)
+            return "q"
+        if not text:
+            return None
+        if text.lower() == "q":
+            return "q"
+        value = to_number(text)
+        if value is not None and low <= value <= high:
+            return value
+        click.echo(f"Type a number from {low:g} to {high:g}, Enter or q.", err=True)

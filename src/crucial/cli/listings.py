@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import click
 
-from crucial.cli.shared.options import argument, verb
-from crucial.cli.shared.terminal import console, label_column, table
+from crucial.cli.options import argument, verb
+from crucial.cli.terminal import console, label_column, table
 from crucial.parameters import parameters_of
 from crucial.rankers.registry import RANKERS, ranker_class
-
-__all__ = ["list_command"]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
+from rich.console import Console
+from rich.table import Table
 
-from crucial.cli.shared.files import check_target, write_text
-from crucial.cli.shared.measures import measure_names
-from crucial.cli.shared.options import (
+from crucial.cli.evaluate import number
+from crucial.cli.options import (
     File,
     MeasuringOptions,
     RowOptions,
@@ -19,17 +21,28 @@ from crucial.cli.shared.options import (
     option,
     verb,
 )
-from crucial.cli.shared.overlap_notes import note_learned_run
-from crucial.cli.shared.row_files import is_model_file, read_for_model
-from crucial.cli.shared.terminal import console
+from crucial.cli.rows import is_model_file, note_learned_run, read_for_model
+from crucial.cli.terminal import (
+    check_target,
+    console,
+    label_column,
+    measure_names,
+    number_column,
+    one_line,
+    table,
+    write_text,
+)
 from crucial.errors import in_file
+from crucial.lab.comparison import Comparison
+from crucial.results import json_value
+from crucial.wording import p_text
 
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset
-    from crucial.lab.comparison import Comparison
     from crucial.model.file import Model
 
-__all__ = ["CompareOptions", "compare_command"]
+
+# --- ``crucial compare``: runs or models against a baseline
 
 
 @dataclass(frozen=True)
@@ -86,8 +99,7 @@ def compare_command(options: CompareOptions) -> None:
       trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
       trec changes that).
     """
-    from crucial.cli.tables.comparison import comparison_json, print_comparison
-    from crucial.cli.tables.measures import print_heading, print_meanings
+    from crucial.cli.terminal import print_heading, print_meanings
     from crucial.wording import counted
 
     if options.output is not None:
@@ -208,3 +220,73 @@ def _baseline(paths: dict[str, str], wanted: str | None) -> str | None:
         if wanted in (name, path):
             return name
     raise click.UsageError(f"--baseline '{wanted}' is not one of the runs: {', '.join(paths)}.")
+
+
+# --- The tables of systems against a baseline, and the same numbers as JSON
+
+
+def print_comparison(screen: Console, found: Comparison, *, values: bool = True) -> None:
+    """Print one table per measure, and the biggest movers of the first measure.
+
+    Parameters
+    ----------
+    screen : Console
+    found : Comparison
+    values : bool
+        Also print the systems' own values, and not only the differences.
+    """
+    for measure in dict.fromkeys(one.measure for one in found.differences):
+        screen.print(_table_of(found, measure, values))
+    first = found.differences[0].measure
+    movers = [one for one in found.movers if one.measure == first]
+    if movers:
+        screen.print(f"biggest movers, {first}", style="bold")
+        shown = table(
+            *(label_column(head, 36) for head in ("system", found.unit)),
+            *(number_column(head) for head in ("baseline", "system's", "change")),
+        )
+        for one in movers:
+            numbers = number(one.baseline_value), number(one.value), number(one.change, "+")
+            shown.add_row(one_line(one.system), one_line(one.block), *numbers)
+        screen.print(shown)
+    for text in (*found.methods, *found.notes):
+        screen.print(one_line(text), style="dim")
+
+
+def _table_of(found: Comparison, measure: str, values: bool) -> Table:
+    """Return the table of one measure."""
+    span = f"{found.level:.0%} interval"
+    heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
+    counts = found.unit != "row"  # (a row alone is neither won nor lost)
+    heads += ["won/tied/lost"] if counts else []
+    shown = table(label_column(measure, 30), *(number_column(head) for head in heads))
+    for one in found.differences:
+        if one.measure != measure:
+            continue
+        cells = [one_line(one.system)]
+        if values:
+            cells += [number(one.value), one.interval_text]
+        if one.system == found.baseline:
+            cells += ["baseline", "", "", "", *([""] if counts else [])]
+        else:
+            cells += [number(one.difference, "+"), one.difference_text]
+            cells += [p_text(one.p), p_text(one.p_holm)]
+            cells += [f"{one.wins}/{one.ties}/{one.losses}"] if counts else []
+        shown.add_row(*cells)
+    return shown
+
+
+def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
+    """Return the differences and movers as JSON, after what they were judged by."""
+    result = {
+        **judged_by,
+        "baseline": found.baseline,
+        "unit": found.unit,
+        "test": found.test,
+        "level": found.level,
+        "differences": found.to_rows(),
+        "movers": [asdict(one) for one in found.movers],
+        "notes": found.notes,
+        "methods": found.methods,
+    }
+    return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crucial.cli.shared.files import check_target
-from crucial.cli.shared.options import File, RowOptions, argument, option, verb
-from crucial.cli.shared.terminal import console, label_column, table
+from crucial.cli.options import File, RowOptions, argument, option, verb
+from crucial.cli.terminal import check_target, console, label_column, table
 from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from crucial.model.file import Model
     from crucial.types import PathLike
 
-__all__ = ["ExportOptions", "export_command", "read_names"]
 
 _DIALECTS = Literal["ansi", "postgres", "sqlite", "duckdb", "bigquery", "snowflake"]
 
@@ -180,7 +178,7 @@ def _refuse_unused(options: ExportOptions, names: tuple[str, ...]) -> None:
 
 
 def _rows(options: ExportOptions, model: FrozenModel) -> Any:
-    from crucial.cli.shared.row_files import read_for_model
+    from crucial.cli.rows import read_for_model
 
     if options.data is None:
         return None

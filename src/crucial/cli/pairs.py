@@ -1,18 +1,34 @@
-"""The tables of ``crucial pairs``: leaderboard, judges, consensus, features."""
+"""``crucial pairs``: a leaderboard from comparisons, or from many rankings."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
+import click
 from rich.console import Console
 from rich.table import Table
 
-from crucial.cli.shared.terminal import label_column, number_column, one_line, picture_column, table
-from crucial.cli.tables.features import feature_table
+from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
+from crucial.cli.rows import RowFormat
+from crucial.cli.terminal import (
+    check_targets,
+    console,
+    label_column,
+    note,
+    number_column,
+    one_line,
+    picture_column,
+    table,
+    write_text,
+)
+from crucial.cli.train import feature_table
 from crucial.data.comparisons import Comparisons, Rankings
+from crucial.errors import FileError, in_file
 from crucial.io.text import sheet_cell
 from crucial.model.describe import describe
 from crucial.preferences.judges import p_text
@@ -21,13 +37,206 @@ from crucial.preferences.orders import Consensus
 from crucial.preferences.standings import Leaderboard, Standing
 from crucial.wording import counted
 
-__all__ = [
-    "leaderboard_csv",
-    "print_categories",
-    "print_consensus",
-    "print_leaderboard",
-    "print_learned",
-]
+# --- ``crucial pairs``: a leaderboard from comparisons, or from many rankings
+
+
+_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
+_PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd")  # (the last two are refused)
+
+
+@dataclass(frozen=True)
+class PairsOptions(JobsOptions):
+    """The options of ``crucial pairs``."""
+
+    comparisons: File = argument()
+    output: File | None = option(
+        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
+    )
+    features: File | None = option(
+        "Table of items and their features, to learn which features make items win."
+    )
+    item: str = option("--features: the column of item names.", default="item")
+    ignore: tuple[str, ...] = option("--features: a column that is not a feature; may be repeated.")
+    model: File | None = option(
+        "--features: file to write a ranker to, for items that nobody has compared."
+    )
+    rounds: int = option("--features: maximum number of rounds.", low=1, default=300)
+    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
+    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
+        "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
+    )
+    top: int = option("Number of items to print.", low=1, default=50)
+    report: File | None = option("Also write the leaderboard as a page, usually .html.")
+    title: str | None = option("--report: heading of the page.", metavar="TEXT")
+    by: str | None = option("Column of categories: also print a leaderboard for each.")
+    covariate: tuple[str, ...] = option(
+        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
+        "out; 'position' is being shown first. May be repeated."
+    )
+    scale: Literal["logit", "elo"] = option(
+        "Strengths in log-odds, or Elo-like: 400 points are odds of 10 to 1.", default="logit"
+    )
+    ties: Literal["davidson", "split"] = option(
+        "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
+    )
+    prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
+    no_intervals: bool = option("Compute no intervals, which take minutes for 10,000 items.")
+    level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
+    independent: Literal["observation", "judge", "context"] = option(
+        "What is independent: single comparisons, or only different judges or contexts.",
+        default="observation",
+    )
+    seed: int = option("--features: seed for the folds.", low=0, default=0)
+    winner: str = option("Column of winners.", default="winner")
+    loser: str = option("Column of losers.", default="loser")
+    tie: str = option("Column of ties.", default="tie")
+    weight: str = option("Column of weights.", default="weight")
+    judge: str = option("Column of judges.", default="judge")
+    context: str = option("Column of contexts.", default="context")
+    left: str | None = option("Column of the items of the first side, with --right.")
+    right: str | None = option("Column of the items of the second side, with --left.")
+
+
+@verb("pairs", PairsOptions)
+def pairs_command(options: PairsOptions) -> None:
+    """Rank items from pairwise COMPARISONS, or from many rankings.
+
+    The leaderboard has intervals and ties, and reports what the comparisons cannot settle.
+
+    \b
+    Examples:
+      crucial pairs judged.csv
+      crucial pairs battles.jsonl --scale elo --by language --report board.html
+      crucial pairs judged.csv --independent judge -o leaderboard.csv
+      crucial pairs judged.csv --features answers.csv --model judge.json
+      crucial pairs election.soc --consensus
+      crucial prefer items.csv          (collects comparisons, on a page in the browser)
+
+    \b
+    COMPARISONS is a CSV or TSV whose first line names its columns, or JSON lines:
+      winner, loser   the items; or, as in arena files,
+      model_a, model_b, winner   (also left, right): the items of both sides, and who won: the
+                      side, its item, tie or tie (bothbad)
+      tie             1 or true where neither won
+      weight          the weight of the comparison; 1 by default
+      judge, context  who compared, and on what (a prompt, a day)
+    or lines 'winner TAB loser [TAB weight]', or rankings in PrefLib's format (.soc .soi .toc .toi).
+
+    Strengths are log-odds: an item that is stronger by 1 wins 73% of decided comparisons. The
+    interval of a rank accounts for all other items at once; items are tied where the comparisons
+    leave their order open.
+    """
+    from crucial.preferences.standings import leaderboard, leaderboards
+
+    if options.model is not None and options.features is None:
+        raise click.UsageError("--model needs --features.")
+    if options.features is None:
+        refuse_given(["item", "rounds", "seed"], "needs --features.")
+    if options.consensus_method is not None and not options.consensus:
+        raise click.UsageError("--consensus-method needs --consensus.")
+    if (options.left is None) != (options.right is None):
+        raise click.UsageError("--left and --right go together.")
+    if options.model == "-":
+        raise click.UsageError("a model is written to a file; name it with --model.")
+    if options.title is not None and options.report is None:
+        raise click.UsageError("--title needs --report.")
+    if options.report == "-":
+        raise click.UsageError("a page is written to a file; name it with --report.")
+    targets = [one for one in (options.output, options.model, options.report) if one is not None]
+    check_targets(targets, options.comparisons, options.features)
+    data = _read(options)
+    for text in getattr(data, "notes", ()):
+        note(text)
+    asked: dict[str, Any] = {
+        "prior": options.prior,
+        "intervals": not options.no_intervals,
+        "level": options.level,
+        "independent": options.independent,
+        "ties": options.ties,
+        "covariates": options.covariate,
+        "scale": options.scale,
+    }
+    with in_file(options.comparisons):
+        board = leaderboard(data, **asked)
+        boards = {}
+        if options.by is not None and isinstance(data, Comparisons):
+            boards = leaderboards(data, **asked)
+    learned = None
+    if options.features is not None and isinstance(data, Comparisons):
+        learned = _learn(options.features, data, options)
+    if options.output is not None:
+        write_text(options.output, leaderboard_csv(board))
+    if options.model is not None and learned is not None:
+        learned.save(options.model)
+    if options.report is not None:
+        from crucial.preferences.leaderboard_page import board_page
+
+        name = os.path.basename(options.comparisons)
+        page = board_page(board, data, boards, title=options.title or f"Leaderboard of {name}")
+        page.save(options.report)
+    if options.output == "-":
+        return
+    screen = console()
+    print_leaderboard(screen, board, data, options.top)
+    if boards:
+        print_categories(screen, board, boards, options.top)
+    if options.consensus:
+        from crucial.preferences.orders import consensus
+
+        with in_file(options.comparisons):
+            found = consensus(data, options.consensus_method or "kemeny")
+        print_consensus(screen, found, options.top)
+    if learned is not None:
+        print_learned(screen, learned)
+    for target in targets:
+        note(f"wrote {target}")
+
+
+def _read(options: PairsOptions) -> Comparisons | Rankings:
+    """Read comparisons, or rankings in PrefLib's format."""
+    from crucial.io.comparisons import read_comparisons, read_preflib
+
+    if not options.comparisons.lower().removesuffix(".gz").endswith(_PREFLIB):
+        columns = {name: getattr(options, name) for name in _COLUMNS}
+        numbers = [name for name in options.covariate if name.lower() != "position"]
+        return read_comparisons(
+            options.comparisons,
+            **columns,
+            left=options.left,
+            right=options.right,
+            category=options.by,
+            covariates=numbers,
+        )
+    for name in ("features", "by", "covariate"):
+        if getattr(options, name):
+            raise click.UsageError(f"--{name} is of comparisons; these are rankings.")
+    return read_preflib(options.comparisons)
+
+
+def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRanker:
+    """Learn which features make items win; the model stores how the table was read."""
+    from crucial.io.tables import read_table
+    from crucial.preferences.learning import learn_preferences
+
+    rows = read_table(path, label=None, qid=None, item=options.item, ignore=options.ignore)
+    if rows.n_features == 0:
+        raise FileError(path, "there is no column of features.")
+    with in_file(path):
+        learned = learn_preferences(
+            data,
+            rows.instances(),
+            [] if rows.item is None else rows.item.tolist(),
+            n_estimators=options.rounds,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+        )
+    stored = RowFormat("table", item=options.item).to_store()
+    model = replace(learned.model, training={**learned.model.training, "data": stored})
+    return replace(learned, model=model)
+
+
+# --- The tables of ``crucial pairs``: leaderboard, judges, consensus, features
+
 
 _INTERVAL_WIDTH = 30
 _MOST_JUDGES = 20

@@ -6,20 +6,26 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
-from crucial.cli.shared.files import check_target, refuse_overwriting, write_text
-from crucial.cli.shared.options import File, argument, option, verb
-from crucial.cli.shared.terminal import note
+from crucial.cli.options import File, argument, option, verb
+from crucial.cli.terminal import (
+    check_target,
+    console,
+    label_column,
+    note,
+    number_column,
+    one_line,
+    refuse_overwriting,
+    table,
+    write_text,
+)
 from crucial.errors import FileError, in_file
+from crucial.preferences.session import PreferenceSession
 from crucial.wording import counted
 
-if TYPE_CHECKING:
-    from crucial.preferences.session import PreferenceSession
-
-__all__ = ["PreferOptions", "prefer_command"]
+# --- ``crucial prefer``: a page on this machine where a person compares items
 
 
 def answers_path(items: str) -> str:
@@ -101,7 +107,7 @@ def prefer_command(options: PreferOptions) -> None:
     result.
     """
     from crucial.preferences.server import check_blind
-    from crucial.preferences.session import PreferenceSession, read_items
+    from crucial.preferences.session import read_items
 
     answers = options.answers or answers_path(options.items)
     refuse_overwriting(answers, options.items)
@@ -150,7 +156,6 @@ def _export(session: PreferenceSession, answers: str, target: str) -> None:
 
 def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> None:
     """Serve the page until the command is interrupted, then print the ranking."""
-    from crucial.cli.tables.session import print_session
     from crucial.preferences.server import PageOptions, PreferenceServer
 
     page = PageOptions(
@@ -182,3 +187,38 @@ def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> 
             signal.signal(one, handler)
         with session.lock:
             print_session(session)
+
+
+# --- The ranking that ``crucial prefer`` prints at its end
+
+
+_MOST_ITEMS = 20
+
+
+def print_session(session: PreferenceSession) -> None:
+    """Print a person's ranking after a session, as far as it is settled."""
+    screen = console()
+    screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
+    if not session.n_answers:
+        return
+    places = session.ranking()
+    if not places:
+        return
+    shown = table(number_column("rank"), label_column("item", 40), number_column("strength"))
+    for one in places[:_MOST_ITEMS]:
+        known = one.settled or one.rank_low == one.rank_high
+        still = "" if known else f" ({one.rank_low}-{one.rank_high})"
+        shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
+    screen.print(shown)
+    new = len(session.names) - len(places)
+    if new:
+        screen.print(f"{counted(new, 'item')} not compared yet")
+    share = session.settled()
+    screen.print(
+        f"{2 * share - 1:.0%} of the order is known: about {share:.0%} of all pairs are expected "
+        "in their right order"
+    )
+    if session.top_settled() in ("answers", "model"):
+        screen.print(
+            f"the first {'place is' if session.top == 1 else f'{session.top} places are'} settled"
+        )

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from crucial.cli.shared.cluster_rows import score_files
-from crucial.cli.shared.files import check_tag, check_target, write_run_to, write_text
-from crucial.cli.shared.options import ClusterOptions, File, RowOptions, argument, option, verb
-from crucial.cli.shared.overlap_notes import LEARNED_TAG, note_learned_queries
-from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
-from crucial.cli.shared.terminal import note
+from crucial.cli.options import ClusterOptions, File, RowOptions, argument, option, verb
+from crucial.cli.rows import (
+    LEARNED_TAG,
+    note_learned_queries,
+    only_file,
+    read_for_model,
+    refuse_row_options,
+    score_files,
+)
+from crucial.cli.terminal import check_tag, check_target, note, write_run_to, write_text
 from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.fusion.learning import FusionRanker
     from crucial.model.file import Model
-
-__all__ = ["RankOptions", "rank_command"]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crucial.cli.shared.files import check_target
-from crucial.cli.shared.measures import DEFAULT_MEASURE, measure_names
-from crucial.cli.shared.options import File, RowOptions, argument, measures_option, option, verb
-from crucial.cli.shared.overlap_notes import note_learned_queries
-from crucial.cli.shared.row_files import only_file, read_for_model, refuse_row_options
-from crucial.cli.shared.terminal import console, one_line
+from crucial.cli.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.rows import note_learned_queries, only_file, read_for_model, refuse_row_options
+from crucial.cli.terminal import DEFAULT_MEASURE, check_target, console, measure_names, one_line
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from crucial.fusion.page import FusionPage
     from crucial.inspection.report_page import Report
     from crucial.model.base import FrozenModel
-
-__all__ = ["ReportOptions", "report_command"]
 
 
 @dataclass(frozen=True)

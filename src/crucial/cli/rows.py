@@ -1,36 +1,92 @@
-"""Read files of rows, the same way at training and afterwards."""
+"""Read files of rows, the same way at training and afterwards, here or on a cluster."""
 
 from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crucial.cli.shared.options import RowOptions
-from crucial.cli.shared.overlap_notes import note_overlap
-from crucial.cli.shared.terminal import note
+from crucial.cli.options import RowOptions
+from crucial.cli.terminal import note
 from crucial.errors import Argument, DataError, FileError, Message
+from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.data.dataset import Dataset
-    from crucial.model.file import Model
+    from collections.abc import Sequence
 
-__all__ = [
-    "RowFormat",
-    "check_for_model",
-    "is_model_file",
-    "note_assumptions",
-    "only_file",
-    "read_for_model",
-    "read_training",
-    "reader_for_model",
-    "refuse_row_options",
-]
+    from crucial.data.dataset import Dataset, Qrels, Run
+    from crucial.distributed.input import ColumnRoles, Source
+    from crucial.fusion.learning import FusionRanker
+    from crucial.model.file import Model
+    from crucial.types import Floats
+
+
+# --- Notes on queries and rows that are measured though they were learned from
+
+
+#: Share of rows that two files may have in common by chance, such as rows of few categories.
+_BY_CHANCE = 0.05
+
+
+def note_overlap(path: str, valid_path: str, train: Dataset, valid: Dataset) -> None:
+    """Report queries and rows of the validation file that are also in the training file."""
+    from crucial.data.dataset import find_overlap
+
+    found = find_overlap(valid, train)
+    rows = f"{found.n_rows:,} of the {counted(found.rows_of, 'row')} of {valid_path}"
+    queries = f"{found.n_queries:,} of the {counted(found.queries_of, 'query')} of {valid_path}"
+    if found.n_rows > _BY_CHANCE * found.rows_of:
+        note(
+            f"{rows} are also in {path}: a round is then chosen by rows that were learned from, "
+            "and measures look better than they are. Split by whole queries"
+        )
+    elif found.n_queries:
+        note(
+            f"{queries} have an id that {path} has too, with other rows: all rows of a query must "
+            "be in one file. This is harmless if each file numbers its queries for itself"
+        )
+
+
+#: Tag of a run that a fusion wrote for queries it learned from, unless --tag names another.
+LEARNED_TAG = "crucial-learned"
+
+
+def note_learned_queries(
+    fusion: FusionRanker, queries: Iterable[object], qrels: Qrels | None = None
+) -> int:
+    """Report queries to fuse that the fusion learned from; return how many there are.
+
+    With judgements, only the queries that are judged count: nothing else is measured.
+    """
+    judged = None if qrels is None else set(map(str, qrels.qid))
+    ids = [one for one in queries if judged is None or str(one) in judged]
+    known = fusion.n_learned_from(ids)
+    if known:
+        note(
+            f"the fusion learned from {known:,} of these {counted(len(ids), 'query')}: measures "
+            "over them look better than they are for new queries ('crucial fuse' prints a table "
+            "over held-out ones)"
+        )
+    return known
+
+
+def note_learned_run(path: str, run: Run) -> None:
+    """Report that a run is of a fusion that learned from its queries, as its tag says."""
+    tags = {run.tag} if isinstance(run.tag, str) else set(run.tag[:1].tolist())
+    if LEARNED_TAG in tags:
+        note(
+            f"{path} was fused by a model that learned from some of its queries, as its tag says: "
+            "measures over them look better than they are for new queries"
+        )
+
+
+# --- Read files of rows, the same way at training and afterwards
+
 
 #: The options that each format has, and what the format is called in messages.
 _OPTIONS = {
@@ -457,3 +513,130 @@ def check_for_model(
     if how.form == "svmlight":
         _check_numbered(path, data, model)
         _check_features(path, data, model, how)
+
+
+# --- Files in parts that the workers of a Dask cluster read
+
+
+def part_files(paths: Sequence[str]) -> list[str]:
+    """Return the files that a folder, a pattern or several paths name."""
+    from crucial.io.parts import list_parts
+
+    if not paths:
+        raise click.UsageError("Missing argument 'DATA'.")
+    return [str(file) for path in paths for file in list_parts(path, once=False)]
+
+
+def named(paths: Sequence[str]) -> str:
+    """Return what messages call the files."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def file_sources(
+    files: Sequence[str], how: RowFormat, columns: ColumnRoles, **reader: Any
+) -> list[Source]:
+    """Return the files as parts for workers to read.
+
+    Parameters
+    ----------
+    files : sequence of str
+    how : RowFormat
+    columns : Columns
+    **reader
+        Further options of the reader.
+    """
+    from crucial.distributed.input import list_sources
+
+    if how.group_sizes is not None:
+        raise click.UsageError("--group-sizes is for one file: write qid:Q into parts.")
+    options = {"format": how.form, **how.reader_options(), **reader}
+    if how.form == "svmlight":
+        del options["group_sizes"]
+    return list_sources(list(files), {}, columns, options)
+
+
+def score_files(
+    client: Any,
+    paths: Sequence[str],
+    model: Model,
+    options: RowOptions,
+    *,
+    labels: bool,
+    ordered: bool = False,
+) -> tuple[Dataset, Floats]:
+    """Score files on a cluster; return the rows without their features, and the scores.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    paths : sequence of str
+        A folder, a pattern, or files.
+    labels : bool
+        Whether the rows are to be measured, so that they need labels.
+    ordered : bool
+        Whether the rows are to be put in order.
+    """
+    from crucial.distributed.input import ColumnRoles
+    from crucial.distributed.scoring import joined, scored_parts
+    from crucial.progress import progress_bar
+
+    files = part_files(paths)
+    how, reader = reader_for_model(files[0], model, options, labels=labels, weights=labels)
+    # (what a part lacks is reported as for a single file, once all are read)
+    columns = ColumnRoles(qid=None, labelled=False)
+    parts = scored_parts(model, file_sources(files, how, columns, **reader))
+    futures = client.compute(parts)
+    found = []
+    with how.stated(options), progress_bar("scoring parts", len(futures)) as show:
+        for number, one in enumerate(futures, 1):
+            found.append(one.result())
+            if show is not None:
+                show(number, "")
+    rows = joined(found)
+    data = rows.dataset(model.n_features)
+    note_assumptions(named(paths), data)
+    check_for_model(named(paths), data, model, how, labels=labels, ordered=ordered)
+    return data, rows.scores
+
+
+# --- Rows of a file by the names of their items
+
+
+def row_of(data: Dataset, name: str, query: str | None) -> int:
+    """Return the row of an item.
+
+    Parameters
+    ----------
+    data : Dataset
+    name : str
+        The item's name; for an item without one the number of its row, from 1.
+    query : str or None
+        The id of its query; needed where an item is in several.
+    """
+    rows = list(range(data.n_rows))
+    if query is not None:
+        if data.qid is None:
+            raise DataError("the rows have no query ids, so that --query selects none.")
+        rows = [row for row in rows if str(data.qid[row]) == query]
+        if not rows:
+            raise DataError(f"there is no query {query!r}.")
+    found = [row for row in rows if data.item is not None and data.item[row] == name]
+    if not found and name.isdigit() and int(name) - 1 in rows:
+        row = int(name) - 1
+        found = [row] if data.item is None or not data.item[row] else []
+    where = "" if query is None else f" in query {query!r}"
+    if not found:
+        names = "items" if data.item is not None and any(data.item) else "rows, counted from 1,"
+        raise DataError(f"there is no item {name!r}{where}; name two of the {names} of the file.")
+    if len(found) > 1:
+        raise DataError(
+            f"item {name!r} is in {len(found)} rows{where}."
+            + (" Name its query with --query." if query is None and data.qid is not None else "")
+        )
+    return found[0]
+
+
+def title_of(data: Dataset, row: int) -> str:
+    """Return the name of an item, or the number of its row."""
+    name = "" if data.item is None else str(data.item[row])
+    return name or f"row {row + 1}"

@@ -1,1 +1,0 @@
-"""The demo: meta-search over handwritten digits."""
