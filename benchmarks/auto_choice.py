@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import crucial.lab.auto.search as search
 import numpy as np
 
+import crucial.lab.auto_search as search
 from benchmarks.contestants import Part
 from benchmarks.datasets import Case, from_folder
 from benchmarks.quality_cells import RANKING, part_of

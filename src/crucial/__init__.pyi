@@ -1,6 +1,8 @@
-from crucial import apps as apps
 from crucial import distributed as distributed
+from crucial import fusion as fusion
 from crucial import inspection as inspection
+from crucial import preferences as preferences
+from crucial import rankers as rankers
 from crucial import recommend as recommend
 from crucial.data.bins import Bins as Bins
 from crucial.data.comparisons import PairTable as PairTable
@@ -37,7 +39,6 @@ from crucial.io.svmlight import write_svmlight as write_svmlight
 from crucial.io.tables import read_data as read_data
 from crucial.io.tables import read_table as read_table
 from crucial.io.writing import write_table as write_table
-from crucial.lab.auto_candidates import TriedRankers as TriedRankers
 from crucial.lab.auto_ranker import AutoRanker as AutoRanker
 from crucial.lab.comparison import Comparison as Comparison
 from crucial.lab.comparison import compare_rankings as compare_rankings
@@ -50,8 +51,6 @@ from crucial.lab.protocols import Task as Task
 from crucial.lab.protocols import read_folds as read_folds
 from crucial.lab.results import ExperimentResult as ExperimentResult
 from crucial.lab.results import load_experiment as load_experiment
-from crucial.lab.selection import FeatureElimination as FeatureElimination
-from crucial.lab.selection import StabilitySelection as StabilitySelection
 from crucial.lab.selection import eliminate_features as eliminate_features
 from crucial.lab.selection import stability_selection as stability_selection
 from crucial.measures.base import Measure as Measure

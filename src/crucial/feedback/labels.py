@@ -33,8 +33,7 @@ from crucial.feedback.layout import (
     margin_range,
 )
 from crucial.kernels.elementary import exp, exp2, log
-from crucial.kernels.pairs import PairSums, advance_binary
-from crucial.kernels.plain.pairs import log_shift, sums_below
+from crucial.kernels.pairs import PairSums, advance_binary, log_shift, sums_below
 from crucial.kernels.sums import ExactSum, unit_for
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike

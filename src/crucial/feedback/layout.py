@@ -10,8 +10,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.pairs import count_margins, count_pairs
-from crucial.kernels.plain.pairs import sums_below
+from crucial.kernels.pairs import count_margins, count_pairs, sums_below
 from crucial.kernels.predict import order_rows
 from crucial.kernels.runtime import Levels
 from crucial.kernels.sums import exact_dot

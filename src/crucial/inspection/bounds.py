@@ -18,7 +18,7 @@ from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, above, at_least, between, check, either, one_of, refuse
 from crucial.wording import counted
 
-# --- Covering numbers, and the margin bounds of Rudin & Schapire (2009, section 3) solved for epsilon
+# --- Covering numbers, and the bounds of Rudin & Schapire (2009, section 3) solved for epsilon
 #
 # A set G is a *theta-sloppy epsilon-cover* of a class F of rankers if for every ranker of F and
 # every distribution over instances some member of G is within theta of it, except on a share

@@ -10,8 +10,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.kernels.pairs import count_pairs, sum_higher
-from crucial.kernels.plain.pairs import running
+from crucial.kernels.pairs import count_pairs, running, sum_higher
 from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance

@@ -16,8 +16,7 @@ import numpy as np
 from crucial.data.groups import Groups
 from crucial.data.instances import CodedTable, Instances
 from crucial.errors import NotRankedError
-from crucial.kernels.plain.predict import look_up, searchable
-from crucial.kernels.predict import BLOCK_ROWS, StepTables
+from crucial.kernels.predict import BLOCK_ROWS, StepTables, look_up, searchable
 from crucial.kernels.runtime import count_threads, run_all
 from crucial.model.base import RoundsModel, plain_weights
 from crucial.model.tree_sums import PairTerm, TreeSums

@@ -18,7 +18,7 @@ from crucial.data.arrays import number_text, time_number, too_large_error
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError, DataTypeError, NotRankedError
-from crucial.kernels.plain.predict import look_up, searchable
+from crucial.kernels.predict import look_up, searchable
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.form import (

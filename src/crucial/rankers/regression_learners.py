@@ -294,7 +294,7 @@ _FLOOR = 1e-5
 
 
 class _FittedPairs(Protocol):
-    """What the learner asks a state beyond potentials; see `crucial.rankers.regression_boosting`."""
+    """A state whose values can be fitted; see `crucial.rankers.regression_boosting`."""
 
     @property
     def means(self) -> QueryMeans: ...

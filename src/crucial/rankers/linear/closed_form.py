@@ -729,7 +729,7 @@ def regularisation_path(
     return RegularisationPath(l2, objective, errors, norms, shares, kind)
 
 
-# --- The normal equations of RankRLS over dense features, in two or three passes over blocks of rows
+# --- The normal equations of RankRLS over dense features, in passes over blocks of rows
 #
 # No centred copy of the table is made.
 

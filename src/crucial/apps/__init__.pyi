@@ -1,2 +1,0 @@
-from crucial import fusion as fusion
-from crucial import preferences as preferences

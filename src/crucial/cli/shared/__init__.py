@@ -1,1 +1,0 @@
-"""Options, readers and writers shared by several verbs."""

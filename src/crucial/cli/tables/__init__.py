@@ -1,1 +1,0 @@
-"""Tables and text that the verbs print."""

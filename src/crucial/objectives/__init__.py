@@ -1,1 +1,0 @@
-"""Objectives: the losses that boosting minimises."""

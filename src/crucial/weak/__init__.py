@@ -1,1 +1,0 @@
-"""Weak learners, which choose the next weak ranker."""
