@@ -47,7 +47,8 @@ def test_every_forbidden_contract_covers_every_other_folder():
     everything = {
         f"crucial.{path.stem}"
         for path in PACKAGE.iterdir()
-        if path.name[0] != "_" and (path.is_dir() or path.suffix == ".py")
+        if path.name[0] != "_" and path.name != "assets"
+        if path.is_dir() or path.suffix == ".py"
     }
     for contract in settings["tool"]["importlinter"]["contracts"]:
         if contract["type"] == "forbidden":
@@ -87,7 +88,7 @@ def test_every_slow_test_is_in_one_part():
 
 
 def test_unit_tests_mirror_the_source():
-    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir()} - {"__pycache__", "assets"}
     mirrored = {p.name for p in (ROOT / "tests" / "unit").iterdir() if p.is_dir()}
     assert mirrored - {"__pycache__"} == folders
 
