@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crucial.cli.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.options import (
+    DEFAULT_MEASURE,
+    File,
+    RowOptions,
+    argument,
+    measure_names,
+    measures_option,
+    option,
+    verb,
+)
 from crucial.cli.rows import note_learned_queries, only_file, read_for_model, refuse_row_options
-from crucial.cli.terminal import DEFAULT_MEASURE, check_target, console, measure_names, one_line
+from crucial.cli.terminal import check_target, console, one_line
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
 

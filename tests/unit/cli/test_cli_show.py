@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import crucial as package
-from crucial.cli.terminal import bar, half_blocks
+from crucial.cli.tables import bar, half_blocks
 from crucial.model.weak import Presence, ScaledFeature, Stump
 
 
@@ -81,7 +81,7 @@ def test_odd_summaries(model: Path, crucial, training: dict[str, object]) -> Non
 
 def test_lists_of_names(crucial) -> None:
     from crucial.measures.names import MEASURES
-    from crucial.rankers.rankboost import PRESETS
+    from crucial.rankers.registry import PRESETS
 
     presets, measures = (crucial("list", one).stdout for one in ("presets", "measures"))
     assert all(f"\n{name} " in presets for name in PRESETS)
