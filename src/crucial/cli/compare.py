@@ -172,7 +172,7 @@ def _compare_models(
     paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
 ) -> Comparison:
     """Compare models on labelled rows: by query, or without queries by row."""
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.lab.comparison import compare_models
     from crucial.model.file import load_model
 

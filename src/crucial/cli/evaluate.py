@@ -184,7 +184,7 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
@@ -233,8 +233,8 @@ def _evaluate_run(
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.learning import FusionRanker
     from crucial.fusion.pool import Pool
+    from crucial.fusion.ranker import FusionRanker
     from crucial.io.runs import read_run
 
     start = first_bytes(options.model, 512).lstrip()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from crucial.fusion.comparison import FusionComparison
-    from crucial.fusion.learning import FusionChoice, FusionRanker, Setting
+    from crucial.fusion.ranker import FusionChoice, FusionRanker, Setting
     from crucial.fusion.rules import Judging
 
 

@@ -24,8 +24,8 @@ from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.fusion.learning import FusionRanker
     from crucial.fusion.page import FusionPage
+    from crucial.fusion.ranker import FusionRanker
     from crucial.inspection.report_page import Report
     from crucial.model.base import FrozenModel
 
@@ -66,7 +66,7 @@ def report_command(options: ReportOptions) -> None:
     their weights and shapes, who contributed the documents at the top, and the queries that are
     better and worse than with reciprocal rank fusion.
     """
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import load_model, row_model
 
     output = options.output
