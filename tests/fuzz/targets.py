@@ -207,7 +207,7 @@ def _exports(path: Path) -> Any:
 
 
 def _trace(path: Path) -> Any:
-    from crucial.boosting.trace import read_trace
+    from crucial.boosting.loop import read_trace
 
     return read_trace(path)
 

@@ -28,7 +28,7 @@ from crucial.wording import digits_that_stand
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.boosting.trace import Trace
+    from crucial.boosting.loop import Trace
     from crucial.data.dataset import Qrels
     from crucial.data.problems import SearchProblem
     from crucial.model.additive import AdditiveRanker

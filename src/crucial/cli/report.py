@@ -129,7 +129,7 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
 
 def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions) -> Report:
     """Return the page of a model of features on labelled rows."""
-    from crucial.boosting.trace import read_trace
+    from crucial.boosting.loop import read_trace
     from crucial.inspection.report_page import report
 
     path = only_file(options.data)

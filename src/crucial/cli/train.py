@@ -500,7 +500,7 @@ def train_command(options: TrainOptions) -> None:
 
     The model is one JSON file, written completely at the end or not at all.
     """
-    from crucial.boosting.trace import write_trace
+    from crucial.boosting.loop import write_trace
     from crucial.cli.evaluate import evaluate_model
 
     began = time.perf_counter()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import Ensemble, Trace
 from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
 from crucial.boosting.parts import StepRule
 from crucial.boosting.push import PNormLoss
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import STEPS, BoundStep, LineStep, ShortBoundStep
-from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.feedback.base import Feedback
