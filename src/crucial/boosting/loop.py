@@ -1,4 +1,4 @@
-"""The one loop: potentials, weak ranker, weight, scores; its trace, and the pairs of features of trees."""
+"""The one loop: potentials, weak ranker, weight, scores; its trace; pairs of features for trees."""
 
 from __future__ import annotations
 
