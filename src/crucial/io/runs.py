@@ -218,7 +218,7 @@ def file_stem(path: PathLike) -> str:
 def form_of(path: PathLike) -> Literal["trec", "json", "beir"]:
     """Return the form of a file of runs or judgements, as its first line shows."""
     start = first_bytes(path, 4096).removeprefix(BOM).lstrip()
-    if start.startswith(b"{"):
+    if re.match(rb'\{\s*(["\']|\}?\s*$)', start):  # (a query of TREC's may be called "{" or "{}")
         return "json"
     names = start.split(b"\n", 1)[0].lower().split()
     is_beir = len(names) == 3 and all(name in known for name, known in zip(names, _BEIR))
