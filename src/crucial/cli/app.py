@@ -84,6 +84,7 @@ class Verbs(click.Group):
     "crucial",
     cls=Verbs,
     invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="crucial %(version)s")

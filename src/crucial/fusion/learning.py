@@ -216,7 +216,9 @@ class LearningOptions:
         if len(change) < MIN_QUERIES:
             return mean, -math.inf
         error = float(change.std(ddof=1)) / math.sqrt(len(change))
-        return mean, mean - float(stdtrit(len(change) - 1, _CONFIDENCE)) * error
+        # (the last digits of the quantile are SciPy's own, and differ between its versions)
+        quantile = float(f"{stdtrit(len(change) - 1, _CONFIDENCE):.12g}")
+        return mean, mean - quantile * error
 
     def plan(self, pool: Pool, features: str, k: float = 60.0) -> FusionPlan:
         """Return the columns of a name in `FEATURES`."""
