@@ -184,10 +184,7 @@ def test_what_is_no_address_gets_no_client(monkeypatch, address, reason):
     # (Dask would keep the process alive for a minute, and print a traceback)
     made = []
     monkeypatch.setattr(distributed.Client, "__init__", lambda *given, **named: made.append(given))
-    with (
-        pytest.raises(ClusterError, match=f"answers at {address}: .*{reason}"),
-        connected(address),
-    ):
+    with pytest.raises(ClusterError, match=f"answers at {address}: .*{reason}"), connected(address):
         pass
     assert made == []
 

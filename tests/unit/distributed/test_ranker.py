@@ -70,10 +70,7 @@ def test_workers_and_parts_do_not_matter(workers, n_parts):
     ):
         fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
         found = fit(
-            cut(frame, n_parts, seed=n_parts),
-            **COLUMNS,
-            weight="w",
-            query_weight="importance",
+            cut(frame, n_parts, seed=n_parts), **COLUMNS, weight="w", query_weight="importance"
         )
         weights = {"sample_weight": frame["w"], "query_weight": frame["importance"]}
         assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
