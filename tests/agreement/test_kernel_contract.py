@@ -1,7 +1,5 @@
 """scikit-learn's own checks over kernel rankers, whose defaults are linear."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Losses minimised by boosting end where general solvers end."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -4,8 +4,6 @@ One is excused, for rankers whose score is a rank inside the query: scored one b
 have nobody to be ranked against.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SparseRankingSVM against scikit-learn's LinearSVC on all listed pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC

@@ -1,7 +1,5 @@
 """The same arrays as scikit-learn's reader, where it can read the file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file

@@ -1,7 +1,5 @@
 """The same runs and judgements as ir-measures reads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

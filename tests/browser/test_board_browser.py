@@ -1,7 +1,5 @@
 """The page of a leaderboard in a real browser: tabs, search, cells, picture, phone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page of a fusion in a real browser: it draws, fits, and its lists open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

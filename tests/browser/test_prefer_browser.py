@@ -1,7 +1,5 @@
 """The page where a person compares, in a real browser: clicks, keys, undo, kill and go on."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

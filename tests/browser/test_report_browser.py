@@ -1,7 +1,5 @@
 """The report in a real browser: it draws, its controls do what they say, text stays text."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

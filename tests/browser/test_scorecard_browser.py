@@ -1,7 +1,5 @@
 """The page of a scorecard, and the report without queries, in a real browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

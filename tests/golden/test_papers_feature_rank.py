@@ -1,7 +1,5 @@
 """Numbers of Wang et al., and of the readings of it that are settled in the docs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

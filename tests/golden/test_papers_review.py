@@ -1,7 +1,5 @@
 """Numbers of Werner (2019), and its losses against their definitions."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise, permutations
 
 import numpy as np

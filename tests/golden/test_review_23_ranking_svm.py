@@ -1,7 +1,5 @@
 """Section 23 of the review's systems: numbers of the ranking SVM on set B."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Section 25 of the review's systems: numbers of TreeRank, pruning, forests and RankOver."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Section 27 of the review's systems: numbers of RankRLS on set B."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of section 30 of the review's systems: selection of features (set B)."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

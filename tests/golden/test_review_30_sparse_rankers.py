@@ -1,7 +1,5 @@
 """Numbers of section 30 of the review's systems: sparse linear rankers (set B)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

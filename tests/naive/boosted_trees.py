@@ -1,7 +1,5 @@
 """RankBoost with trees over listed pairs: every pair and every split, one after the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

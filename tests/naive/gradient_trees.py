@@ -1,7 +1,5 @@
 """A tree grown by trying every split of every leaf, one after the other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +22,9 @@ class Node:
     threshold: float | None = None
     missing: int = 0
     gain: float = 0.0
-    children: list[Node] = field(default_factory=list)
+    children: list["Node"] = field(default_factory=list)
 
-    def leaves(self) -> list[Node]:
+    def leaves(self) -> list["Node"]:
         if not self.children:
             return [self]
         return [leaf for child in self.children for leaf in child.leaves()]

@@ -1,7 +1,5 @@
 """Hinge losses by listing every pair."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RankRLS by listing every pair, and cross-validation by fitting again."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The kernels of ``compiled.splits`` in NumPy: the best split of every cell of a tree."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The kernels of ``compiled.gradient_trees`` in NumPy, as their meaning reads."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The studies of films: rankers held to their words in plain loops, figures, top-N tables."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

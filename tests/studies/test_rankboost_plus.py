@@ -1,7 +1,5 @@
 """The studies of Connamacher et al. (2019): films, figures 2 and 4, LETOR 4.0."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The studies of losses, of ranking trees, and of all rankers on one data set."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

@@ -1,7 +1,5 @@
 """Errors carry what their messages are made of."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Results in notebooks: every class of results has HTML, which is whole, escaped and colourless."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re

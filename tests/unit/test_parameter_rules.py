@@ -1,7 +1,5 @@
 """Rules: what they allow, with NumPy's scalars, and how they word it."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Declarations: constructors, inheritance, order, documentation."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import subprocess

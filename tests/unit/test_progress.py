@@ -1,7 +1,5 @@
 """Progress: bars on terminals, lines elsewhere, also while a file is read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys

@@ -11,6 +11,7 @@ from crucial.distributed.fit import FitInput
 from crucial.distributed.input import ColumnRoles, column_names
 from crucial.errors import CrucialError, DataTypeError
 from crucial.io.parts import bins_without_rows
+from refusals import refused
 
 dask_frame = pytest.importorskip("dask.dataframe")
 
@@ -37,23 +38,20 @@ def frame():
     ],
 )
 def test_what_is_refused_before_anything_is_read(frame, words, match):
-    with pytest.raises(CrucialError, match=match):
-        DaskRanker(RankBoost(3), verbose=0).fit(frame, **words)
+    refused(CrucialError, match, DaskRanker(RankBoost(3), verbose=0).fit, frame, **words)
 
 
 def test_nothing_is_fitted_yet(frame):
     ranker = DaskRanker(RankBoost(3))
     for call in (lambda: ranker.predict(frame), ranker.to_local):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            call()
+        refused(NotFittedError, "not fitted yet", call)
     assert not hasattr(ranker, "ranker_")
 
 
 @pytest.mark.parametrize("model", ["x", 5, None])
 def test_scoring_needs_a_model(frame, model):
     for score in (predict_parts, rank_parts, evaluate_parts):
-        with pytest.raises(DataTypeError, match="a fitted ranker or a model is needed"):
-            score(model, frame)
+        refused(DataTypeError, "a fitted ranker or a model is needed", score, model, frame)
     with pytest.raises(NotFittedError):
         predict_parts(RankBoost(3), frame)
 
@@ -66,8 +64,7 @@ def test_the_label_and_the_query_are_no_features():
 
 
 def test_bins_are_bins():
-    with pytest.raises(CrucialError, match=r"'bins' parameter .* must be Bins or a Dataset"):
-        bins_without_rows(5)
+    refused(CrucialError, r"'bins' parameter .* must be Bins or a Dataset", bins_without_rows, 5)
 
 
 def test_names_of_columns_in_any_form(frame):
@@ -81,8 +78,7 @@ def test_scores_take_a_list_of_names(frame):
     ranker = RankBoost(2).fit(table[list("abc")], table["label"], qid=table["qid"])
     for score in (predict_parts, rank_parts, evaluate_parts):
         words = f"'features' parameter of {score.__name__} must be a list of column names"
-        with pytest.raises(CrucialError, match=words):
-            score(ranker, frame, features="abc")
+        refused(CrucialError, words, score, ranker, frame, features="abc")
 
 
 def test_labels_beside_rows_with_a_feature_of_that_name(frame):

@@ -16,6 +16,7 @@ from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime
 from naive.cuts import Forgetful, Problem, assert_same
+from refusals import refused
 
 STUMPS = [
     RankBoost(12),
@@ -332,10 +333,8 @@ def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(esti
         def call(self, method, *args, changes=False):
             pytest.fail("a part was asked")
 
-    with pytest.raises(ParameterError, match=words):
-        fit_parted(estimator, Untouched([]), Problem().head)
-    with pytest.raises(ParameterError, match=words):
-        check_ranker(estimator)
+    refused(ParameterError, words, fit_parted, estimator, Untouched([]), Problem().head)
+    refused(ParameterError, words, check_ranker, estimator)
 
 
 def test_parts_without_a_pair_are_refused():
@@ -347,11 +346,9 @@ def test_parts_without_a_pair_are_refused():
         fit_parted(RankBoost(3), LocalParts([]), problem.head)
     problem = Problem(weighted=True)
     problem.weight[3] = -1.0
-    with pytest.raises(DataError, match="weight must be finite and not negative"):
-        problem.fit_cut(RankBoost(3), 2)
+    refused(DataError, "weight must be finite and not negative", problem.fit_cut, RankBoost(3), 2)
     problem.weight, problem.query_weight = np.full(len(problem.y), 1e-150), None
     problem.weight[
         LabelFeedback(problem.y, Groups.from_qid(problem.qid, len(problem.y))).rows[0]
     ] = 1.0
-    with pytest.raises(DataError, match="weights of rows are too far apart"):
-        problem.fit_cut(RankBoost(3), 2)
+    refused(DataError, "weights of rows are too far apart", problem.fit_cut, RankBoost(3), 2)

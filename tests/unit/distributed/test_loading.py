@@ -1,7 +1,5 @@
 """Parts on workers, and what they need there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From Dask collections, delayed tables and files to coded parts of whole queries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,6 +17,7 @@ from crucial.distributed.input import (
 from crucial.errors import DataError
 from crucial.io import parquet
 from crucial.io.parts import QuantileSketch
+from refusals import refused
 
 dask = pytest.importorskip("dask")
 
@@ -81,8 +80,7 @@ def test_delayed_frames_of_every_kind(client, n_parts):
     kinds = [pd.DataFrame, pd.DataFrame, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()]
     made = [dask.delayed(kind(one)) for kind, one in zip([*kinds, as_dataset], cuts)]
     # (a data set has no names, which the others have)
-    with pytest.raises(DataError, match=r"part 4 \(from 0\) has 3 features without names, and"):
-        coded(client, made)
+    refused(DataError, r"part 4 \(from 0\) has 3 features without names, and", coded, client, made)
     surveyed, homes, parts = coded(client, [*made[:4], dask.delayed(cuts[4])], n_parts)
     assert len(surveyed.sources) == 4  # (one is empty)
     assert homes.n_parts == min(n_parts, 4)
@@ -158,8 +156,7 @@ def test_queries_in_one_part_stay_there(client):
     surveyed = survey(client, list_sources(through, {}, ColumnRoles(), {}))
     split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
     message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
-    with pytest.raises(DataError, match=message):
-        find_homes(surveyed, 3, False)
+    refused(DataError, message, find_homes, surveyed, 3, False)
     homes = find_homes(surveyed, 3, True)
     assert 0 < homes.moved <= 2 * sizes.max()
 
@@ -240,8 +237,7 @@ def unreadable():
 def test_a_bad_part_is_named(client, change, message):
     cuts = cut(rows(), [200, 100, 100])
     made = [dask.delayed(cuts[0]), dask.delayed(change)(cuts[1]), dask.delayed(cuts[2])]
-    with pytest.raises(DataError, match=message):
-        coded(client, made)
+    refused(DataError, message, coded, client, made)
 
 
 def test_a_bad_weight_is_named(client):
@@ -259,8 +255,7 @@ def test_query_weights_that_differ_inside_a_query_are_refused(client):
     cuts = cut(frame, [300, 100])
     within = frame.assign(c=np.arange(400.0))
     match = r"part 0 \(from 0\): query_weight must be constant inside a query. It is not in 'ant'"
-    with pytest.raises(DataError, match=match):
-        coded(client, [dask.delayed(within)], columns=columns)
+    refused(DataError, match, coded, client, [dask.delayed(within)], columns=columns)
     match = r"It is not in 'ant': 1 in part 0 \(from 0\), 1.5 in part 1 \(from 0\)"
     other = cuts[1].assign(c=cuts[1]["c"].replace(1.0, 1.5))
     with pytest.raises(DataError, match=match):
@@ -272,16 +267,13 @@ def test_a_bad_file_is_named(client, tmp_path):
         one.to_parquet(tmp_path / f"{number}.parquet")
     bad = tmp_path / "2.parquet"
     bad.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(DataError, match=r"2\.parquet: .*parquet"):
-        coded(client, tmp_path)
+    refused(DataError, r"2\.parquet: .*parquet", coded, client, tmp_path)
     bad.unlink()
     with pytest.raises(DataError, match=r"2\.parquet: .*[Nn]o such file"):
         coded(client, [tmp_path / "0.parquet", bad])
-    with pytest.raises(DataError, match=r"[*]\.csv: no file has such a name"):
-        coded(client, str(tmp_path / "*.csv"))
+    refused(DataError, r"[*]\.csv: no file has such a name", coded, client, str(tmp_path / "*.csv"))
     (tmp_path / "3.txt").write_text("1 qid:4 1:0.5\n0 qid:4 1:zero\n")
-    with pytest.raises(DataError, match=r"3\.txt, line 2, column"):
-        coded(client, str(tmp_path / "*.txt"))
+    refused(DataError, r"3\.txt, line 2, column", coded, client, str(tmp_path / "*.txt"))
 
 
 @pytest.mark.parametrize(
@@ -294,8 +286,7 @@ def test_a_bad_file_is_named(client, tmp_path):
     ],
 )
 def test_bad_input(client, data, roles, message):
-    with pytest.raises(DataError, match=message):
-        coded(client, data, roles=roles)
+    refused(DataError, message, coded, client, data, roles=roles)
 
 
 def test_bad_arrays(client):

@@ -1,7 +1,5 @@
 """Fits on a cluster of threads: the model of one machine, to the byte."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Scores, positions and measures of Dask collections are those of one table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

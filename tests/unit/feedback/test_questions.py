@@ -1,7 +1,5 @@
 """Every kind of feedback answers for itself what objectives, estimators and reports ask."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A small problem with a missing value here and there, and rankers that learned it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Centres of intervals and paths of trainings: figures 5, 6 and 7 of Wang et al."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas
 import pytest
@@ -10,6 +8,7 @@ from crucial import BLFeatureRank, DiffRank, FeatureRank, LabelRanker, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
+from refusals import refused
 
 
 def rows(seed: int = 0):
@@ -50,8 +49,7 @@ def test_centres_refuse():
         inspection.centres(X, y, qid=qid, kinds=["median"])
     with pytest.raises(ParameterError, match=r"'features' parameter of centres .* \[0, 2\]"):
         inspection.centres(X, y, qid=qid, features=[3])
-    with pytest.raises(DataError, match="needs a feature"):
-        inspection.centres(X, y, qid=qid, features=[])
+    refused(DataError, "needs a feature", inspection.centres, X, y, qid=qid, features=[])
 
 
 def test_paths_report_how_steadily_rankers_learned():
@@ -77,8 +75,7 @@ def test_paths_report_how_steadily_rankers_learned():
 
 def test_paths_refuse_what_has_none():
     X, y, qid = rows()
-    with pytest.raises(NotRankedError, match="fit it first"):
-        inspection.training_paths({"a": FeatureRank()})
+    refused(NotRankedError, "fit it first", inspection.training_paths, {"a": FeatureRank()})
     with pytest.raises(NotRankedError, match="record_risks=True"):
         inspection.training_paths({"a": RankBoost(3).fit(X, y, qid=qid)})
 
@@ -91,8 +88,7 @@ def test_rounds_of_label_rankers_are_in_their_trace():
         lambda: inspection.learning_curve(fitted, X, y),
         lambda: inspection.training_paths({"LabelRanker": fitted}),
     ):
-        with pytest.raises(NotRankedError, match=r"LabelRanker ranks the labels.*one.loss for one"):
-            follow()
+        refused(NotRankedError, r"LabelRanker ranks the labels.*one.loss for one", follow)
     assert len([one.loss for one in fitted.trace_]) == 3
 
 

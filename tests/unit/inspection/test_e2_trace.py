@@ -9,6 +9,7 @@ from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Stump
 from naive.plus import ExactSpan, f2
+from refusals import refused
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.integers(0, 4, (14, 3)).astype(float)
@@ -60,12 +61,9 @@ def test_a_sample_of_the_pairs_is_near():
 
 def test_bad_input():
     model = RankBoost.preset("rb_c", n_estimators=3).fit(X, Y)
-    with pytest.raises(DataError, match=r"labels \(y\) or pairs, and not both"):
-        e2_trace(model, X)
-    with pytest.raises(NotRankedError, match="fitted boosting estimator"):
-        e2_trace(RankBoost(), X, Y)
-    with pytest.raises(ParameterError, match=r"'max_pairs' .* at least 1"):
-        e2_trace(model, X, Y, max_pairs=0)
+    refused(DataError, r"labels \(y\) or pairs, and not both", e2_trace, model, X)
+    refused(NotRankedError, "fitted boosting estimator", e2_trace, RankBoost(), X, Y)
+    refused(ParameterError, r"'max_pairs' .* at least 1", e2_trace, model, X, Y, max_pairs=0)
     scaled = RankBoost(2, weak="feature").fit(X, Y)
     with pytest.raises(NotRankedError, match=r"rankers of 0 and 1, and ScaledFeature.* of round 1"):
         e2_trace(scaled, X, Y)

@@ -1,7 +1,5 @@
 """Every ranker can be looked into, or the way out is named; and every one can be reported."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

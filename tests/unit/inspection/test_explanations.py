@@ -1,7 +1,5 @@
 """Why: the parts are the margin."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

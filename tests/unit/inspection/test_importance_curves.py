@@ -1,7 +1,5 @@
 """Importances of three kinds, and learning curves."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shapes: what a feature adds is what the model adds."""
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -10,6 +10,7 @@ import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
 from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
 from crucial.model.weak import Constant, Stump, Vote
+from refusals import refused
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
@@ -158,8 +159,7 @@ def test_no_picture_without_matplotlib(ranker, monkeypatch):
         return inner(name, *given, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install crucial\[plots\]"):
-        margins(ranker, X, Y).plot()
+    refused(MissingExtraError, r"pip install crucial\[plots\]", margins(ranker, X, Y).plot)
 
 
 @pytest.mark.parametrize(
@@ -181,15 +181,13 @@ def test_no_picture_without_matplotlib(ranker, monkeypatch):
     ],
 )
 def test_bad_arguments_are_refused(ranker, call, error, message):
-    with pytest.raises(error, match=message):
-        call(ranker)
+    refused(error, message, call, ranker)
 
 
 def test_an_unfitted_ranker_is_no_ranker():
     from sklearn.exceptions import NotFittedError
 
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        margins(SmoothMarginRanker(), X, Y)
+    refused(NotFittedError, "not fitted yet", margins, SmoothMarginRanker(), X, Y)
 
 
 # -- the largest margin -------------------------------------------------------------------
@@ -231,5 +229,4 @@ def test_no_margin_above_0_where_pairs_go_in_a_circle():
     ],
 )
 def test_max_margin_refuses_what_is_no_matrix_of_weak_rankers(H, pairs, message):
-    with pytest.raises(DataError, match=message):
-        max_margin(H, pairs)
+    refused(DataError, message, max_margin, H, pairs)

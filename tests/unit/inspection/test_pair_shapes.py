@@ -1,7 +1,5 @@
 """Functions of one and of two features of a ranker with trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rankers inside pipelines and searches, and rows named by the labels of a frame."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report: its numbers are those of the library, and its page is closed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The ROC curve of a tree: rows, labels and weights come together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

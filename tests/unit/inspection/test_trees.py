@@ -1,7 +1,5 @@
 """Rankers with trees of one, two and many features under every way of looking into them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

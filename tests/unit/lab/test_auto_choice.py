@@ -1,7 +1,5 @@
 """The simplest within noise of the best, on tables made up for it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The ranker that chooses among the others."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

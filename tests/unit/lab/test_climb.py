@@ -1,7 +1,5 @@
 """When larger trees and more rounds are tried."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

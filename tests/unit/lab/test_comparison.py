@@ -1,7 +1,5 @@
 """Runs against a baseline."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """cross_validate: any estimator, whole queries, numbers that can be found again by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,6 +20,7 @@ from crucial import CrossValidation, Instances, RankBoost, cross_validate, evalu
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.lab.protocols import make_folds
+from refusals import refused
 
 NAMES = ["bm25", "clicks", "age"]
 
@@ -288,8 +287,7 @@ def test_result_as_rows_and_text(data):
     assert "mean over queries; without a value and left out: 1" in text
     assert f"{found['map']:.4f}" in text
     assert repr(found).startswith("CrossValidation(3 folds: ndcg@10=0.")
-    with pytest.raises(ParameterError, match="'by' parameter of to_rows must be one of"):
-        found.to_rows("row")
+    refused(ParameterError, "'by' parameter of to_rows must be one of", found.to_rows, "row")
 
 
 def test_many_folds_are_shown_as_a_range(data):
@@ -352,8 +350,7 @@ def test_warnings_of_all_folds_are_said_once(data):
 @pytest.mark.filterwarnings("error::crucial.errors.DataWarning")
 def test_warnings_that_are_errors_stay_errors(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
-    with pytest.raises(DataWarning, match="1 feature is constant"):
-        cross_validate(RANKER, X, data.y, qid=data.qid)
+    refused(DataWarning, "1 feature is constant", cross_validate, RANKER, X, data.y, qid=data.qid)
 
 
 # -- refusals ---------------------------------------------------------------------------
@@ -385,8 +382,7 @@ def test_what_cannot_be_is_refused_before_any_fit(data, changes, said):
             raise AssertionError("nothing should be predicted")
 
     given = {"estimator": Unfittable(), "X": data.X, "y": data.y, "qid": data.qid} | changes
-    with pytest.raises(ValueError, match=said):
-        cross_validate(**given)
+    refused(ValueError, said, cross_validate, **given)
 
 
 def test_labels_a_measure_cannot_read_are_refused_before_any_fit(data):

@@ -1,7 +1,5 @@
 """Experiments: what is chosen by validation alone, failures, repeatability, going on."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -19,6 +17,7 @@ from crucial.lab.protocols import HalfOfItems, PlainFolds, Task, TaskRows, Three
 from crucial.lab.rankers import as_contenders
 from crucial.lab.results import load_experiment
 from crucial.measures.names import get_measure
+from refusals import refused
 
 
 class Columns(BaseEstimator):
@@ -303,8 +302,7 @@ def test_other_settings_are_not_mixed(tmp_path, change, said):
     settings = {"tasks": {"a": problem(8)}, "rankers": {"c": Columns()}, "measures": ["ndcg@3"]}
     Experiment(**settings).run(tmp_path / "r")
     before = (tmp_path / "r" / "cells.jsonl").read_bytes()
-    with pytest.raises(DataError, match=said):
-        Experiment(**(settings | change)).run(tmp_path / "r")
+    refused(DataError, said, Experiment(**(settings | change)).run, tmp_path / "r")
     assert (tmp_path / "r" / "cells.jsonl").read_bytes() == before
 
 
@@ -325,16 +323,14 @@ def test_torn_lines_are_computed_again(tmp_path):
     assert load_experiment(tmp_path / "r").n_missing == 0
     assert values(trial.run(tmp_path / "r")) == whole
     path.write_bytes(b"{}\n" + data)
-    with pytest.raises(FileError, match=r"cells\.jsonl, line 1: this line is damaged"):
-        trial.run(tmp_path / "r")
+    refused(FileError, r"cells\.jsonl, line 1: this line is damaged", trial.run, tmp_path / "r")
 
 
 def test_two_runs_do_not_write_the_same_folder(tmp_path, monkeypatch):
     trial = Experiment({"a": problem(8)}, {"c": Columns()}, ["ndcg@3"])
 
     def meddle(job):
-        with pytest.raises(FileError, match="another process is at work in this folder"):
-            trial.run(tmp_path / "r")
+        refused(FileError, "another process is at work in this folder", trial.run, tmp_path / "r")
         return run_job(job)
 
     monkeypatch.setattr("crucial.lab.experiment.run_job", meddle)
@@ -352,8 +348,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         real(number)
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(FileError, match=r"cells\.jsonl: cannot be written: no space left"):
-        trial.run(tmp_path / "r")
+    refused(FileError, r"cells\.jsonl: cannot be written: no space left", trial.run, tmp_path / "r")
     monkeypatch.undo()
     kept = load_experiment(tmp_path / "r")
     assert 0 < len(kept.cells) < 5
@@ -370,11 +365,9 @@ def test_what_a_killed_run_left_is_swept(tmp_path):
 
 
 def test_no_experiment_here(tmp_path):
-    with pytest.raises(FileError, match="there is no experiment in this folder"):
-        load_experiment(tmp_path)
+    refused(FileError, "there is no experiment in this folder", load_experiment, tmp_path)
     (tmp_path / "experiment.json").write_text('{"format": 99}')
-    with pytest.raises(FileError, match="is not an experiment of format 1"):
-        load_experiment(tmp_path)
+    refused(FileError, "is not an experiment of format 1", load_experiment, tmp_path)
 
 
 # -- tables -------------------------------------------------------------------------
@@ -403,8 +396,7 @@ def test_tables_in_files(tmp_path, ending):
 
 def test_unknown_ending(tmp_path):
     found = Experiment({"a": problem(8)}, {"c": Columns()}).run()
-    with pytest.raises(FileError, match=r"must end in \.csv"):
-        found.save(tmp_path / "cells.xls")
+    refused(FileError, r"must end in \.csv", found.save, tmp_path / "cells.xls")
 
 
 # -- bad input ------------------------------------------------------------------------
@@ -439,8 +431,7 @@ def test_unknown_ending(tmp_path):
 )
 def test_bad_settings(settings, said):
     base = {"tasks": {"a": problem(8)}, "rankers": {"c": Columns()}, "measures": ["ndcg@3"]}
-    with pytest.raises(ParameterError, match=said):
-        Experiment(**(base | settings))
+    refused(ParameterError, said, Experiment, **base | settings)
 
 
 def test_labels_a_measure_cannot_read_are_refused_first():
@@ -451,12 +442,9 @@ def test_labels_a_measure_cannot_read_are_refused_first():
 
 def test_unknown_names_in_results():
     found = Experiment({"a": problem(8)}, {"c": Columns()}, ["ndcg@3"]).run()
-    with pytest.raises(ParameterError, match="unknown measure of this experiment 'map'"):
-        found.blocks("map")
-    with pytest.raises(ParameterError, match="unknown ranker of this experiment 'x'"):
-        found.value("ndcg@3", "x")
-    with pytest.raises(DataError, match="two systems or more"):
-        found.compare()
+    refused(ParameterError, "unknown measure of this experiment 'map'", found.blocks, "map")
+    refused(ParameterError, "unknown ranker of this experiment 'x'", found.value, "ndcg@3", "x")
+    refused(DataError, "two systems or more", found.compare)
 
 
 def test_changes_reach_who_has_them_and_leave_the_given_alone():

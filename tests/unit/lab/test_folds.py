@@ -1,7 +1,5 @@
 """Folds: whole queries, dealt evenly, never on both sides."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, Stratif
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.lab.protocols import make_folds
+from refusals import refused
 
 
 def folds_of(cv, y, qid=None, seed=0):
@@ -156,14 +155,11 @@ def test_a_splitter_that_divides_a_query_is_refused():
     ],
 )
 def test_folds_that_cannot_be(cv, error, said):
-    with pytest.raises(error, match=said):
-        folds_of(cv, [0, 1, 0, 1], ["a", "b", "a", "b"])
+    refused(error, said, folds_of, cv, [0, 1, 0, 1], ["a", "b", "a", "b"])
 
 
 def test_one_query_or_too_few_rows():
-    with pytest.raises(DataError, match=r"Got 1\. Leave qid out"):
-        folds_of(2, [0, 1], ["a", "a"])
-    with pytest.raises(DataError, match="cv=5 folds need as many rows"):
-        folds_of(5, [0, 1, 0])
+    refused(DataError, r"Got 1\. Leave qid out", folds_of, 2, [0, 1], ["a", "a"])
+    refused(DataError, "cv=5 folds need as many rows", folds_of, 5, [0, 1, 0])
     with pytest.raises(DataError, match="row 1 is both a train row and a test row in fold 0"):
         folds_of([([0, 1], [1, 2])], [0, 1, 0])

@@ -1,7 +1,5 @@
 """The page of an experiment: complete, well formed, inert."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Average ranks, Friedman's test, Nemenyi's critical difference and its diagram."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np

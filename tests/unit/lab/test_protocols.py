@@ -1,7 +1,5 @@
 """How the protocols divide tasks, and folds that come in files."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from crucial.lab.protocols import (
     as_tasks,
     read_folds,
 )
+from refusals import refused
 
 
 def make_task(n_queries: int = 10, rows: int = 4, name: str = "toy", queries: bool = True) -> Task:
@@ -137,8 +136,7 @@ def test_texts_say_what_is_done():
     ],
 )
 def test_refusals(call, kind, said):
-    with pytest.raises(kind, match=said):
-        call()
+    refused(kind, said, call)
 
 
 # -- tasks ------------------------------------------------------------------------
@@ -164,8 +162,7 @@ def test_tasks_in_any_form():
     ],
 )
 def test_bad_tasks_are_named(tasks, said):
-    with pytest.raises((ParameterError, DataError), match=said):
-        as_tasks(tasks)
+    refused((ParameterError, DataError), said, as_tasks, tasks)
 
 
 def test_digest_tells_data_apart():
@@ -240,17 +237,13 @@ def test_folds_come_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_unusable_folds_say_which(tmp_path):
-    with pytest.raises(FileError, match="is not a folder"):
-        read_folds(tmp_path / "none")
-    with pytest.raises(FileError, match="there are no folds in this folder; expected Fold1"):
-        read_folds(tmp_path)
+    refused(FileError, "is not a folder", read_folds, tmp_path / "none")
+    refused(FileError, "there are no folds in this folder; expected Fold1", read_folds, tmp_path)
     letor(tmp_path)
     (tmp_path / "Fold2" / "vali.txt").rename(tmp_path / "Fold2" / "other.txt")
-    with pytest.raises(FileError, match=r"Fold2: this fold has no file vali"):
-        read_folds(tmp_path)
+    refused(FileError, r"Fold2: this fold has no file vali", read_folds, tmp_path)
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:22 1:x\n")
-    with pytest.raises(FileError, match=r"Fold2/vali\.txt, line 1"):
-        read_folds(tmp_path).parts(TaskSplit("Fold2"))
+    refused(FileError, r"Fold2/vali\.txt, line 1", read_folds(tmp_path).parts, TaskSplit("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:20 1:1\n")
     with pytest.raises(FileError, match=r"vali\.txt: query 20 is also in train\.txt"):
         read_folds(tmp_path).parts(TaskSplit("Fold2"))
@@ -269,5 +262,4 @@ def test_tables_with_other_columns_are_refused(tmp_path):
         (inside / f"{part}.csv").write_text(f"qid,label,bm25\n{number},1,0.5\n{number},0,0.1\n")
     assert read_folds(tmp_path).parts(TaskSplit("Fold1")).test.X.tolist() == [[0.5], [0.1]]
     (inside / "test.csv").write_text("qid,label,clicks\n2,1,0.5\n")
-    with pytest.raises(FileError, match=r"test\.csv.*bm25"):
-        read_folds(tmp_path).parts(TaskSplit("Fold1"))
+    refused(FileError, r"test\.csv.*bm25", read_folds(tmp_path).parts, TaskSplit("Fold1"))

@@ -1,7 +1,5 @@
 """Scorers by the names of measures, in scikit-learn's searches."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from typing import Any

@@ -11,6 +11,7 @@ from crucial.errors import DataError, ParameterError
 from crucial.inspection import roc_curve
 from crucial.measures.evaluation import evaluate, evaluate_run
 from crucial.measures.names import get_measure
+from refusals import refused
 
 Y = [2, 0, 1, 0, 1, 0, 0, 0]
 SCORES = [0.3, 0.2, 0.2, 0.1, 0.0, 1.0, 0.5, 0.7]
@@ -71,8 +72,7 @@ def test_prepared_measures_read_labels_once() -> None:
     for scores in (SCORES, np.negative(SCORES), np.zeros(8)):
         assert prepared(scores) == evaluate(Y, scores, QID, "ndcg@3", empty=1)["ndcg@3"]
         assert len(prepared.per_query(scores)) == 3
-    with pytest.raises(DataError, match="scores must have one value for each of the 8 rows"):
-        prepared([1.0])
+    refused(DataError, "scores must have one value for each of the 8 rows", prepared, [1.0])
 
 
 def test_inputs_of_other_kinds() -> None:
@@ -108,8 +108,7 @@ def test_inputs_of_other_kinds() -> None:
 )
 def test_bad_data_is_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
-    with pytest.raises(DataError, match=message):
-        evaluate(**given)
+    refused(DataError, message, evaluate, **given)
 
 
 @pytest.mark.parametrize(
@@ -124,15 +123,12 @@ def test_bad_data_is_named(change: dict, message: str) -> None:
 )
 def test_bad_parameters_are_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
-    with pytest.raises(ParameterError, match=message):
-        evaluate(**given)
+    refused(ParameterError, message, evaluate, **given)
 
 
 def test_prepare_checks_its_parameters() -> None:
-    with pytest.raises(ParameterError, match="'ties' parameter"):
-        get_measure("map").prepare([1, 0], ties="none")
-    with pytest.raises(ParameterError, match="'empty' parameter"):
-        get_measure("map").prepare([1, 0], empty="zero")
+    refused(ParameterError, "'ties' parameter", get_measure("map").prepare, [1, 0], ties="none")
+    refused(ParameterError, "'empty' parameter", get_measure("map").prepare, [1, 0], empty="zero")
 
 
 def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

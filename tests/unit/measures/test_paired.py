@@ -1,7 +1,5 @@
 """Paired tests, Holm's correction, wins and losses."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dates and times of day as text: as many digits as the value needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

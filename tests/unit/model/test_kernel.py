@@ -1,7 +1,5 @@
 """The kernel ranker: scores, importances, files and what is refused."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

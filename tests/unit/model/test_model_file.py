@@ -15,6 +15,7 @@ from crucial.model import file as model_file
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.weak import Presence, ScaledFeature, Stump
+from refusals import refused
 
 
 def small_model():
@@ -91,27 +92,23 @@ def test_a_users_ranker_cannot_be_saved(path):
             return np.zeros(len(X))
 
     model = AdditiveRanker(1, [Stump(0, 0.0, 0), Mine()], [1.0, 1.0])
-    with pytest.raises(NotRankedError, match="round 2 is a weak ranker of class Mine"):
-        model.save(path)
+    refused(NotRankedError, "round 2 is a weak ranker of class Mine", model.save, path)
     assert not path.exists()
 
 
 def test_save_refuses(path, tmp_path):
-    with pytest.raises(ParameterError, match="'model' parameter of save_model"):
-        save_model({"weights": []}, path)
+    refused(ParameterError, "'model' parameter of save_model", save_model, {"weights": []}, path)
     with pytest.raises(FileError, match=r"plain JSON; choose a name without \.gz"):
         small_model().save(tmp_path / "model.json.gz")
     with pytest.raises(FileError, match="folder does not exist"):
         small_model().save(tmp_path / "nowhere" / "model.json")
-    with pytest.raises(FileError, match="directory"):
-        small_model().save(tmp_path)
+    refused(FileError, "directory", small_model().save, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_too_large_to_be_read_is_not_written(path, monkeypatch):
     monkeypatch.setattr(model_file, "MAX_BYTES", 200)
-    with pytest.raises(FileError, match=r"takes \d+ bytes, more than the 200"):
-        small_model().save(path)
+    refused(FileError, r"takes \d+ bytes, more than the 200", small_model().save, path)
     assert not path.exists()
     assert "more than the 200 bytes" in refusal(path, sealed(FINE))
 
@@ -124,22 +121,17 @@ def test_a_full_disk_leaves_the_old_file_alone(path, monkeypatch, step):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(FileError, match="no space left"):
-        small_model().save(path)
+    refused(FileError, "no space left", small_model().save, path)
     assert path.read_bytes() == b"old"
     assert [one.name for one in path.parent.iterdir()] == ["model.json"]
 
 
 def test_what_is_not_there_or_no_file(path, tmp_path):
-    with pytest.raises(ModelFileError, match=r"model\.json: there is no such file"):
-        load_model(path)
-    with pytest.raises(ModelFileError, match="this is a directory; name the model file in it"):
-        load_model(tmp_path)
-    with pytest.raises(ModelFileError, match=r"cannot be read: .*null"):
-        load_model("a\0b")
+    refused(ModelFileError, r"model\.json: there is no such file", load_model, path)
+    refused(ModelFileError, "this is a directory; name the model file in it", load_model, tmp_path)
+    refused(ModelFileError, r"cannot be read: .*null", load_model, "a\0b")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="not a regular file"):
-        load_model(tmp_path / "pipe")
+    refused(ModelFileError, "not a regular file", load_model, tmp_path / "pipe")
 
 
 class _Trap:
@@ -346,10 +338,9 @@ def test_a_summary_of_a_crowd_of_lists_is_refused(path, monkeypatch):
     said = "has 42 lists and mappings, more than the 30 a summary of the training of its size"
     assert said in refusal(path, sealed(crowd))
     model = AdditiveRanker(1, [], [], training={"a": [[1]] * 40})
-    with pytest.raises(
-        FileError, match="the model has 42 lists and mappings, more than the 25 a s"
-    ):
-        model.save(path)
+    refused(
+        FileError, "the model has 42 lists and mappings, more than the 25 a", model.save, path
+    )
     empty = '{"kind":"additive","n_features":1,"feature_names":null,"rounds":[]}'
     assert "missing required field `training`" in refusal(path, sealed(empty))
 
@@ -375,15 +366,12 @@ def test_how_large_a_file_may_be_to_the_byte(path, monkeypatch):
     small_model().save(path)
     assert load_model(path) == small_model()
     path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(ModelFileError, match=f"more than the {size} bytes"):
-        load_model(path)
+    refused(ModelFileError, f"more than the {size} bytes", load_model, path)
     monkeypatch.setattr(model_file, "MAX_BYTES", size - 1)
-    with pytest.raises(FileError, match=f"takes {size} bytes, more than the {size - 1}"):
-        small_model().save(path)
+    refused(FileError, f"takes {size} bytes, more than the {size - 1}", small_model().save, path)
     commas = path.read_bytes().count(b",")
     monkeypatch.setattr(model_file, "MAX_BYTES", size + 1)
     monkeypatch.setattr(model_file, "_MAX_VALUES", commas)
     assert load_model(path) == small_model()
     monkeypatch.setattr(model_file, "_MAX_VALUES", commas - 1)
-    with pytest.raises(ModelFileError, match=f"has {commas} values, more than the {commas - 1}"):
-        load_model(path)
+    refused(ModelFileError, f"has {commas} values, more than the {commas - 1}", load_model, path)

@@ -1,7 +1,5 @@
 """The model that adds up rankings: what it scores, what it refuses, its file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle
@@ -17,6 +15,7 @@ from crucial.errors import DataError, ModelFileError, NotRankedError, ParameterE
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.weak import QuasiKNN
+from refusals import refused
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -82,15 +81,12 @@ def test_neither_blocks_threads_nor_the_form_of_input_matter(monkeypatch):
 
 def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
     X, groups = rows()
-    with pytest.raises(NotRankedError, match="pass the query of every row"):
-        small_model().predict(X)
-    with pytest.raises(DataError, match="groups must be made for the 39 rows"):
-        small_model().predict(X[:39], groups)
+    refused(NotRankedError, "pass the query of every row", small_model().predict, X)
+    refused(DataError, "groups must be made for the 39 rows", small_model().predict, X[:39], groups)
     with pytest.raises(DataError, match="X has 2 features, but RankAdditionRanker is expecting 3"):
         small_model().predict(X[:, :2], groups)
     X[3, 1] = np.inf
-    with pytest.raises(DataError, match="row 3, column 'age' is inf"):
-        small_model().predict(X, groups)
+    refused(DataError, "row 3, column 'age' is inf", small_model().predict, X, groups)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +103,7 @@ def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
     ],
 )
 def test_a_model_that_cannot_be_is_refused(change, words):
-    with pytest.raises(ParameterError, match=words):
-        replace(small_model(), **change)
+    refused(ParameterError, words, replace, small_model(), **change)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +117,7 @@ def test_a_model_that_cannot_be_is_refused(change, words):
     ],
 )
 def test_centres_that_cannot_be_are_refused(centres, words):
-    with pytest.raises(ParameterError, match=words):
-        QuasiKNN(0, centres)
+    refused(ParameterError, words, QuasiKNN, 0, centres)
 
 
 def test_what_is_loaded_equals_what_was_saved(tmp_path):
@@ -186,11 +180,9 @@ def test_every_byte_changed_is_refused(tmp_path):
     original = path.read_bytes()
     for place in range(len(original)):
         path.write_bytes(original[:place] + bytes([original[place] ^ 4]) + original[place + 1 :])
-        with pytest.raises(ModelFileError, match=r"model\.json: "):
-            load_model(path)
+        refused(ModelFileError, r"model\.json: ", load_model, path)
         path.write_bytes(original[:place])
-        with pytest.raises(ModelFileError, match=r"model\.json: "):
-            load_model(path)
+        refused(ModelFileError, r"model\.json: ", load_model, path)
 
 
 def test_a_file_of_version_1_ranks_as_it_did():

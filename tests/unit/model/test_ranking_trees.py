@@ -1,7 +1,5 @@
 """Frozen trees: routes, files, checks and text."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

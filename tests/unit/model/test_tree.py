@@ -1,7 +1,5 @@
 """Trees as weak rankers of a model and of its file."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path
@@ -16,6 +14,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
 from crucial.model.file import load_model
 from crucial.model.weak import Stump, Tree
+from refusals import refused
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -52,8 +51,7 @@ def test_scores() -> None:
     ],
 )
 def test_a_tree_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        changed(**fields)
+    refused(ParameterError, words, changed, **fields)
 
 
 def test_a_model_of_stumps_and_trees() -> None:
@@ -65,8 +63,7 @@ def test_a_model_of_stumps_and_trees() -> None:
     assert model.weight_by_feature() == {0: 2.0, 1: 1.0, 2: 2.0}
     assert describe(model).kinds == {"tree": 1, "stump": 1}
     assert pickle.loads(pickle.dumps(model)) == model
-    with pytest.raises(ParameterError, match="about features 0 to 0"):
-        AdditiveRanker(1, [TREE], [1.0])
+    refused(ParameterError, "about features 0 to 0", AdditiveRanker, 1, [TREE], [1.0])
 
 
 def test_the_golden_file_has_the_scores_that_it_had(tmp_path: Path) -> None:
@@ -81,8 +78,7 @@ def test_the_golden_file_has_the_scores_that_it_had(tmp_path: Path) -> None:
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     text = (GOLDEN / "trees-1.json").read_text()
     (tmp_path / "m.json").write_text(text.replace('"missing":[1,0,0]', '"missing":[1,0,1]', 1))
-    with pytest.raises(ModelFileError, match="checksum"):
-        load_model(tmp_path / "m.json")
+    refused(ModelFileError, "checksum", load_model, tmp_path / "m.json")
 
 
 def test_what_a_model_of_trees_says_of_itself() -> None:
