@@ -12,23 +12,19 @@ import pytest
 from crucial import AdaBoostRanker, RankBoost, max_margin
 from crucial.errors import DataError, NotRankedError, NotSeparableWarning, ParameterError
 from crucial.inspection import class_margins
+from naive.papers import SIGNS
 
-ROWS = "-++++--+ -++--+++ +-+++-++ +-++-+++ +-+-+++- ++-++++- ++-+++-+ ++++--+-"
-M = np.array([[1.0 if sign == "+" else -1.0 for sign in row] for row in ROWS.split()])
 # With these classes neither the constant nor an opposite helps: 3/8 stays the largest margin.
 Y = np.array([-1, -1, -1, -1, -1, 1, 1, -1])
-X = M * Y[:, None]
-
-
-def largest_margin():
-    """All votes, their opposites and the constant, against a row of score 0."""
-    votes = np.column_stack((X, -X, np.ones(8), -np.ones(8)))
-    h = np.vstack((votes, np.zeros(votes.shape[1])))
-    return max_margin(h, [(i, 8) if y > 0 else (8, i) for i, y in enumerate(Y)]).rho
+X = SIGNS * Y[:, None]
 
 
 def test_theorem_6_the_largest_margin():
-    assert largest_margin() == pytest.approx(3 / 8, abs=1e-12)
+    """All votes, their opposites and the constant, against a row of score 0."""
+    votes = np.column_stack((X, -X, np.ones(8), -np.ones(8)))
+    h = np.vstack((votes, np.zeros(votes.shape[1])))
+    pairs = [(i, 8) if y > 0 else (8, i) for i, y in enumerate(Y)]
+    assert max_margin(h, pairs).rho == pytest.approx(3 / 8, abs=1e-12)
 
 
 def test_theorem_6_adaboost_ends_at_a_third():

@@ -7,42 +7,17 @@ import pytest
 
 from crucial import RankBoost, SmoothMarginRanker
 from naive.margins import naive_smooth_margin
+from naive.papers import COLUMNS, PAIRS8, PAIRS13, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
 
 # -- theorem 6: a matrix on which RankBoost misses the largest margin ---------------------
 
-MATRIX = [
-    "-++++--+",
-    "-++--+++",
-    "+-+++-++",
-    "+-++-+++",
-    "+-+-+++-",
-    "++-++++-",
-    "++-+++-+",
-    "++++--+-",
-]
-SIGNS = np.array([[1.0 if c == "+" else -1.0 for c in row] for row in MATRIX])
-# Row i: winner i gets 1 where the sign is +, loser i where it is -.
-X8 = np.concatenate((SIGNS > 0, SIGNS < 0)).astype(float)
-PAIRS8 = [(i, i + 8) for i in range(8)]
-
-
-def margin_of(ranker):
-    totals = np.bincount(
-        [one.feature for one in ranker.model_.rankers], ranker.model_.weights, minlength=8
-    )
-    assert (totals >= 0).all()
-    return float((SIGNS @ totals).min() / totals.sum())
-
-
-def test_rudin_schapire_2009_theorem_6_coordinate_descent_ends_at_a_third():
-    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=20_000)
-    assert margin_of(ranker.fit_pairs(X8, PAIRS8)) == pytest.approx(0.33329, abs=5e-6)
-
 
 def test_rudin_schapire_2009_theorem_6_smooth_margin_reaches_three_eighths():
     ranker = SmoothMarginRanker(20_000, weak="column").fit_pairs(X8, PAIRS8)
-    margin = margin_of(ranker)
+    weights = totals(ranker)
+    assert (weights >= 0).all()
+    margin = float((SIGNS @ weights).min() / weights.sum())
     assert margin == pytest.approx(0.37419, abs=5e-6)
     assert 0.374 < margin < 3 / 8
     assert margin == pytest.approx(ranker.trace_[-1].extras["margin"], rel=1e-9)
@@ -50,15 +25,11 @@ def test_rudin_schapire_2009_theorem_6_smooth_margin_reaches_three_eighths():
 
 # -- thirteen pairs and five columns ------------------------------------------------------
 
-Y = np.array([3, 2, 2, 1, 1, 0])
-COLUMNS = np.array([[int(c) for c in word] for word in
-                    ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
-
 
 @pytest.mark.parametrize("path", PATHS)
 def test_smooth_margin_of_thirteen_pairs(path):
     with using(path):
-        ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, Y)
+        ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, SET_Y)
     g, mu = ranker.trace_.column("smooth_margin"), ranker.trace_.column("margin")
     assert ranker.separable_round_ == 14
     assert (g[:13] <= 0).all()
@@ -69,13 +40,12 @@ def test_smooth_margin_of_thirteen_pairs(path):
     assert (mu <= 1 / 7 + 1e-15).all()
     # Until then every round is one of coordinate descent.
     descent = RankBoost.preset("coordinate_descent", n_estimators=14, weak="column")
-    assert ranker.ensemble_.weights[:14] == descent.fit(COLUMNS, Y).ensemble_.weights
+    assert ranker.ensemble_.weights[:14] == descent.fit(COLUMNS, SET_Y).ensemble_.weights
 
 
 def test_smooth_margin_of_thirteen_pairs_by_listing_them():
-    ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, Y)
-    pairs = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
-    matrix = np.array([COLUMNS[i] - COLUMNS[k] for i, k in pairs])
+    ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, SET_Y)
+    matrix = np.array([COLUMNS[i] - COLUMNS[k] for i, k in PAIRS13])
     chosen, alphas, g, mu = naive_smooth_margin(matrix, np.ones(13), 100)
     assert [one.feature for one in ranker.ensemble_.rankers] == chosen
     np.testing.assert_allclose(ranker.ensemble_.weights, alphas, rtol=1e-10)
@@ -85,7 +55,7 @@ def test_smooth_margin_of_thirteen_pairs_by_listing_them():
 
 def test_columns_and_their_stumps_are_the_same_weak_rankers():
     """Below 0 and above 1 there is nothing to part: one threshold a column."""
-    columns = SmoothMarginRanker(60, weak="column").fit(COLUMNS, Y)
-    stumps = SmoothMarginRanker(60).fit(COLUMNS, Y)
+    columns = SmoothMarginRanker(60, weak="column").fit(COLUMNS, SET_Y)
+    stumps = SmoothMarginRanker(60).fit(COLUMNS, SET_Y)
     assert stumps.ensemble_.weights == pytest.approx(columns.ensemble_.weights, rel=1e-12)
     assert math.isclose(stumps.trace_[-1].loss, columns.trace_[-1].loss, rel_tol=1e-12)

@@ -4,7 +4,6 @@
 Pancha, Liu & Ray (2019).
 """
 
-import itertools
 import math
 import warnings
 
@@ -14,7 +13,9 @@ import pytest
 from crucial import LabelFeedback, PairFeedback, RankBoost
 from crucial.errors import NoProgressWarning
 from crucial.model.weak import Presence, Stump
+from naive.papers import H1, H2, INSIDE, LEMMA_3, PAIRS8, SET_A, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
+from perfect_rounds import lemma_1, lemma_2
 
 nan = math.nan
 
@@ -26,13 +27,6 @@ def path(request):
 
 
 # -- Connamacher et al. 2019, proposition 1 -----------------------------------------------
-
-SUBSETS = [frozenset(c) for k in range(4) for c in itertools.combinations("abc", k)]
-INSIDE = [
-    (SUBSETS.index(y), SUBSETS.index(x)) for x in SUBSETS for y in SUBSETS if x < y
-]  # (winner, loser)
-H1 = np.array([x == frozenset("ab") for x in SUBSETS], float)
-H2 = np.array([x in (frozenset(), frozenset("ac"), frozenset("abc")) for x in SUBSETS], float)
 
 
 @pytest.mark.parametrize(
@@ -64,16 +58,11 @@ def test_connamacher_2019_proposition_1(h, right, wrong, r1, plain, discrete, co
 def test_connamacher_2019_lemma_1():
     """A perfect ranker with an infinite weight breaks theorem 1; smoothed, it does not."""
     n = 4
-    a, b = np.arange(n + 1), np.arange(n + 1, 2 * n + 2)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
-    h1[[*a[:n], b[n]]] = 1  # all but the last winner, and the last loser
-    h2[a[n]] = 1
-    X = np.column_stack((h1, h2))
+    _, X, pairs = lemma_1(n)
     feedback = PairFeedback(pairs, len(X))
     bound = math.exp(-0.5 * (((n - 1) / (n + 1)) ** 2 + 1 / 4))
     assert bound == pytest.approx(0.7371234, abs=5e-8)
-    assert feedback.r1(1e6 * h2) == pytest.approx(0.8)
+    assert feedback.r1(1e6 * X[:, 1]) == pytest.approx(0.8)
     stopped = RankBoost.preset("rb_d", weak="column", on_perfect="stop").fit_pairs(X, pairs)
     assert stopped.model_.weights == pytest.approx([math.log(n)])
     assert stopped.trace_[0].z == pytest.approx(4 * n / (n + 1) ** 2)
@@ -85,13 +74,8 @@ def test_connamacher_2019_lemma_1():
 
 def test_connamacher_2019_lemma_2():
     """Large constants for perfect rankers break R1 <= E1 = prod Z; smoothed, they do not."""
-    a, b = np.arange(5), np.arange(5, 10)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(10), np.zeros(10)
-    h1[a[:4]] = 1
-    h2[[a[4], *b[:4]]] = 1
-    X = np.column_stack((h1, h2))
-    feedback = PairFeedback(pairs, 10)
+    _, X, pairs = lemma_2(1)
+    feedback, (h1, h2) = PairFeedback(pairs, 10), X.T
     large = 40 * (h1 + h2)
     assert feedback.r1(large) == pytest.approx(4 / 5)
     assert feedback.loss(large) == pytest.approx(4 / 5)
@@ -104,9 +88,6 @@ def test_connamacher_2019_lemma_2():
     product = math.prod(smooth.trace_.column("z"))
     assert feedback.loss(smooth.predict(X)) == pytest.approx(product, rel=1e-12)
     assert feedback.r1(smooth.predict(X)) <= product
-
-
-LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
 
 
 def test_connamacher_2019_lemma_3():
@@ -123,47 +104,21 @@ def test_connamacher_2019_lemma_3():
     # Of either sign, coordinate descent reaches it.
     free = RankBoost(400, 1.0, weak="column", step="exact").fit(LEMMA_3, [6, 5, 4, 3, 2, 1])
     assert free.trace_[-1].loss == pytest.approx(0.887036518, abs=5e-10)
-    totals = np.bincount([one.feature for one in free.model_.rankers], free.model_.weights)
-    assert totals == pytest.approx([0.468945, 0.589531], abs=2e-6)
+    assert totals(free) == pytest.approx([0.468945, 0.589531], abs=2e-6)
 
 
 # -- Rudin & Schapire 2009, theorem 6 -----------------------------------------------------
 
-MATRIX = [
-    "-++++--+",
-    "-++--+++",
-    "+-+++-++",
-    "+-++-+++",
-    "+-+-+++-",
-    "++-++++-",
-    "++-+++-+",
-    "++++--+-",
-]
-
-
-def margin_after(rounds):
-    """Row i: winner i gets 1 where the sign is +, loser i where it is -."""
-    signs = np.array([[1.0 if c == "+" else -1.0 for c in row] for row in MATRIX])
-    X = np.concatenate((signs > 0, signs < 0)).astype(float)
-    pairs = [(i, i + 8) for i in range(8)]
-    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=rounds)
-    ranker.fit_pairs(X, pairs)
-    weights = np.bincount(
-        [one.feature for one in ranker.model_.rankers], ranker.model_.weights, minlength=8
-    )
-    assert (weights >= 0).all()
-    return float((signs @ weights).min() / weights.sum())
-
 
 def test_rudin_schapire_2009_theorem_6():
     """RankBoost does not reach the largest margin, 3/8: it tends to 1/3."""
-    assert margin_after(20_000) == pytest.approx(0.33329, abs=5e-6)
+    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=20_000)
+    weights = totals(ranker.fit_pairs(X8, PAIRS8))
+    assert (weights >= 0).all()
+    assert (SIGNS @ weights).min() / weights.sum() == pytest.approx(0.33329, abs=5e-6)
 
 
 # -- a small set, 13 pairs ----------------------------------------------------------------
-
-SET_A = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]], float)
-SET_Y = np.array([3, 2, 2, 1, 1, 0])
 
 
 def test_set_a_signed_slope_and_exact_step():
@@ -211,24 +166,6 @@ def test_abstentions_with_cumulative_weights():
     assert ranker.model_.weights == pytest.approx(
         [0.601986402163, 0.411653168852, 0.306715520324], abs=1e-12
     )
-
-
-# -- Rudin & Schapire 2009, section 5: the bipartite intercept ----------------------------
-
-
-def test_rudin_schapire_2009_the_bipartite_intercept():
-    """RankBoost with the intercept .5 ln(F+ / F-) minimises AdaBoost's objective."""
-    y = np.array([1, 1, 1, 0, 0, 0])
-    X = np.array([[1, 1], [1, 1], [0, 0], [1, 0], [0, 1], [0, 1]], float)
-    ranker = RankBoost(300, 1.0, weak="column", step="exact").fit(X, y)
-    alpha = np.bincount([one.feature for one in ranker.model_.rankers], ranker.model_.weights)
-    scores = ranker.predict(X)
-    positive, negative = np.exp(-scores[:3]).sum(), np.exp(scores[3:]).sum()
-    assert alpha[0] == pytest.approx(math.log(2), abs=1e-6)
-    assert positive * negative == pytest.approx(8, rel=1e-9)
-    intercept = 0.5 * math.log(positive / negative)
-    objective = np.exp(-(scores[:3] + intercept)).sum() + np.exp(scores[3:] + intercept).sum()
-    assert objective == pytest.approx(4 * math.sqrt(2), rel=1e-9)
 
 
 # -- Freund et al. 2003, section 3.2 ------------------------------------------------------

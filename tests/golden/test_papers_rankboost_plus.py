@@ -1,6 +1,5 @@
 """Numbers that Connamacher, Pancha, Liu & Ray (2019) give, or that follow from RankBoost+."""
 
-import itertools
 import math
 
 import numpy as np
@@ -9,7 +8,9 @@ import pytest
 from crucial import LabelFeedback, PairFeedback, RankBoost, RankBoostPlus
 from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Stump
+from naive.papers import H1, H2, INSIDE, LEMMA_3, SET_A, SET_Y
 from naive.paths import PATHS, using
+from perfect_rounds import lemma_1, lemma_2
 
 
 @pytest.fixture(params=PATHS, autouse=True)
@@ -19,9 +20,6 @@ def path(request):
 
 
 # -- a small set, 13 pairs ----------------------------------------------------------------
-
-SET_A = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]], float)
-SET_Y = np.array([3, 2, 2, 1, 1, 0])
 
 
 @pytest.mark.parametrize("search", ["efficient", "optimal"])
@@ -62,11 +60,6 @@ def test_set_a_becomes_static_in_round_5():
 
 # -- proposition 1, proposition 3 and corollary 1 -----------------------------------------
 
-SUBSETS = [frozenset(c) for k in range(4) for c in itertools.combinations("abc", k)]
-INSIDE = [(SUBSETS.index(y), SUBSETS.index(x)) for x in SUBSETS for y in SUBSETS if x < y]
-H1 = np.array([x == frozenset("ab") for x in SUBSETS], float)
-H2 = np.array([x in (frozenset(), frozenset("ac"), frozenset("abc")) for x in SUBSETS], float)
-
 
 def test_connamacher_2019_proposition_1_for_e2():
     """E1 orders h1 and h2 against R1; E2 finds them equal, as R2 does."""
@@ -98,12 +91,7 @@ def test_connamacher_2019_equation_42_in_the_first_round():
 def test_connamacher_2019_lemma_1_does_not_touch_rankboost_plus():
     """A ranker with W- = 0 has a finite weight, and theorem 2 holds."""
     n = 4
-    a, b = np.arange(n + 1), np.arange(n + 1, 2 * n + 2)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
-    h1[[*a[:n], b[n]]] = 1
-    h2[a[n]] = 1
-    X = np.column_stack((h1, h2))
+    _, X, pairs = lemma_1(n)
     ranker = RankBoostPlus(200, weak="column", on_perfect="stop").fit_pairs(X, pairs)
     assert ranker.trace_.stopped != "perfect weak ranker"
     first = ranker.trace_[0]
@@ -118,21 +106,13 @@ def test_connamacher_2019_lemma_1_does_not_touch_rankboost_plus():
 
 def test_connamacher_2019_lemma_2_does_not_touch_rankboost_plus():
     """Two rankers without a wrong pair where they are chosen: R2 <= E2 = prod Z <= U."""
-    a, b = np.arange(5), np.arange(5, 10)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(10), np.zeros(10)
-    h1[a[:4]] = 1
-    h2[[a[4], *b[:4]]] = 1
-    X = np.column_stack((h1, h2))
+    _, X, pairs = lemma_2(1)
     ranker = RankBoostPlus(2, weak="column", on_perfect="stop").fit_pairs(X, pairs)
     assert ranker.trace_[0].alpha == pytest.approx(0.5 * math.log((20 + 2.5) / 2.5))
     product = math.prod(ranker.trace_.column("z"))
     assert ranker.trace_[-1].loss == pytest.approx(product, rel=1e-12)
     bound = math.exp(-0.5 * sum(ranker.trace_.column("delta") ** 2))
     assert PairFeedback(pairs, 10).r2(ranker.predict(X)) <= product <= bound
-
-
-LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
 
 
 def test_connamacher_2019_lemma_3_does_not_touch_rankboost_plus():

@@ -6,23 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import RankingSVM
-
-X = np.array(
-    [
-        [0.0, 0.5],
-        [0.5, 0.0],
-        [0.125, 0.25],
-        [0.75, 0.125],
-        [0.25, 1.0],
-        [1.0, 0.375],
-        [0.625, 0.875],
-        [0.875, 0.75],
-    ]
-)
-YB = np.array([0, 1, 0, 0, 1, 0, 1, 1])
-YD = np.array([0, 1, 0, 0, 2, 1, 2, 1])
-YC = np.array([-1.5, 0.3, -0.4, -2.2, 2.1, 0.8, 3.0, 1.2])
-Q = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+from naive.set_b import X12 as X
+from naive.set_b import YB, YC, YD, Q
 
 
 def fitted(y: Any, qid: Any = None, **more: Any) -> RankingSVM:

@@ -14,12 +14,8 @@ from crucial.rankers.ranking_trees.splitters import (
     TreeSplitter,
 )
 from crucial.rankers.ranking_trees.tasks import TreeRankAlgorithm
-
-X1 = [0, 0.5, 0.125, 0.75, 0.25, 1, 0.625, 0.875]
-X2 = [0.5, 0, 0.25, 0.125, 1, 0.375, 0.875, 0.75]
-X = np.array([X1, X2]).T
-YB = np.array([0, 1, 0, 0, 1, 0, 1, 1])
-YT = np.array([1, 0, 1, 0, 1, 0, 0, 1])
+from naive.set_b import X2, YB, YT
+from naive.set_b import X12 as X
 
 
 def stumps(depth: int, y: np.ndarray = YT, table: np.ndarray = X) -> TreeRank:

@@ -7,16 +7,8 @@ import pytest
 
 from crucial import RankBoost, SelectByRanking
 from crucial.inspection import importances
-
-X = np.column_stack(
-    [
-        [0, 0.5, 0.125, 0.75, 0.25, 1, 0.625, 0.875],
-        [0.5, 0, 0.25, 0.125, 1, 0.375, 0.875, 0.75],
-        [1, 0.75, 0, 0.375, 0.5, 0.25, 0.125, 0.625],
-    ]
-)
-YD = np.array([0, 1, 0, 0, 2, 1, 2, 1])
-Q = np.repeat([0, 1], 4)
+from naive.set_b import X123 as X
+from naive.set_b import YD, Q
 
 
 def test_section_30_gas_scores_directions_and_similarities():

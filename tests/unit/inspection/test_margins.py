@@ -10,12 +10,11 @@ import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
 from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
 from crucial.model.weak import Constant, Stump, Vote
+from naive.papers import COLUMNS as X
+from naive.papers import PAIRS8, X8
+from naive.papers import PAIRS13 as PAIRS
+from naive.papers import SET_Y as Y
 from refusals import refused
-
-Y = np.array([3, 2, 2, 1, 1, 0])
-X = np.array([[int(c) for c in word] for word in
-              ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
-PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
 
 
 @pytest.fixture(scope="module")
@@ -206,10 +205,7 @@ def test_rudin_schapire_2009_the_largest_margin_of_thirteen_pairs(ranker):
 
 
 def test_rudin_schapire_2009_theorem_6_the_largest_margin_is_three_eighths():
-    words = "-++++--+ -++--+++ +-+++-++ +-++-+++ +-+-+++- ++-++++- ++-+++-+ ++++--+-"
-    signs = np.array([[1.0 if c == "+" else -1.0 for c in word] for word in words.split()])
-    H = np.concatenate((signs > 0, signs < 0)).astype(float)
-    assert max_margin(H, [(i, i + 8) for i in range(8)]).rho == pytest.approx(3 / 8, abs=1e-12)
+    assert max_margin(X8, PAIRS8).rho == pytest.approx(3 / 8, abs=1e-12)
 
 
 def test_no_margin_above_0_where_pairs_go_in_a_circle():

@@ -15,6 +15,7 @@ from crucial.model import file as model_file
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import load_model, save_model
 from crucial.model.weak import Presence, ScaledFeature, Stump
+from naive.random_models import sealed
 from refusals import refused
 
 
@@ -22,14 +23,6 @@ def small_model():
     rankers = [Stump(0, 0.1, 1), Presence(1, 0), ScaledFeature(2, -1e308, 1e308, 0.5)]
     training = {"preset": "rankboost", "rounds": 3, "losses": [1.0, 0.5, None], "parts": {}}
     return AdditiveRanker(3, rankers, [0.5, -1 / 3, 5e-324], ["bm25", "é\n", ""], training)
-
-
-def sealed(model: str, **envelope: str) -> bytes:
-    """A file with a right checksum around any text."""
-    checksum = hashlib.sha256(model.encode()).hexdigest()
-    parts = {"format": '"crucial-model"', "version": "1", "checksum": f'"{checksum}"'}
-    parts |= envelope
-    return ("{" + ",".join(f'"{k}":{v}' for k, v in parts.items()) + f',"model":{model}}}').encode()
 
 
 STUMP = '{"kind":"stump","feature":0,"threshold":0.5,"default":0}'
@@ -338,9 +331,7 @@ def test_a_summary_of_a_crowd_of_lists_is_refused(path, monkeypatch):
     said = "has 42 lists and mappings, more than the 30 a summary of the training of its size"
     assert said in refusal(path, sealed(crowd))
     model = AdditiveRanker(1, [], [], training={"a": [[1]] * 40})
-    refused(
-        FileError, "the model has 42 lists and mappings, more than the 25 a", model.save, path
-    )
+    refused(FileError, "the model has 42 lists and mappings, more than the 25 a", model.save, path)
     empty = '{"kind":"additive","n_features":1,"feature_names":null,"rounds":[]}'
     assert "missing required field `training`" in refusal(path, sealed(empty))
 

@@ -1,22 +1,17 @@
 """Trees as weak rankers of a model and of its file."""
 
-import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from crucial.errors import ModelFileError, ParameterError
+from crucial.errors import ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe
-from crucial.model.file import load_model
 from crucial.model.weak import Stump, Tree
 from refusals import refused
-
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 TREE = Tree((0, 1), (0.5, None), (1, 1), (~0, ~1), (1, ~2), (2.0, 1.0), (-1.0, 0.25, 0.5))
 X = np.array([[0.5, 1.0], [0.6, 3.0], [np.nan, np.nan], [2.0, np.nan], [-1.0, np.nan]])
@@ -64,21 +59,6 @@ def test_a_model_of_stumps_and_trees() -> None:
     assert describe(model).kinds == {"tree": 1, "stump": 1}
     assert pickle.loads(pickle.dumps(model)) == model
     refused(ParameterError, "about features 0 to 0", AdditiveRanker, 1, [TREE], [1.0])
-
-
-def test_the_golden_file_has_the_scores_that_it_had(tmp_path: Path) -> None:
-    model = load_model(GOLDEN / "trees-1.json")
-    expected = json.loads((GOLDEN / "trees-1.scores.json").read_text())
-    rows = np.array(expected["X"], float)
-    assert model.predict(rows).tolist() == expected["scores"]
-    model.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (GOLDEN / "trees-1.json").read_bytes()
-
-
-def test_a_changed_file_is_refused(tmp_path: Path) -> None:
-    text = (GOLDEN / "trees-1.json").read_text()
-    (tmp_path / "m.json").write_text(text.replace('"missing":[1,0,0]', '"missing":[1,0,1]', 1))
-    refused(ModelFileError, "checksum", load_model, tmp_path / "m.json")
 
 
 def test_what_a_model_of_trees_says_of_itself() -> None:
