@@ -279,22 +279,19 @@ def test_dates_say_what_the_engine_must_get(tmp_path):
     assert model.export(tmp_path / "x", "sql", encoded=True).verification.same_scores
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2024-02-29", datetime(2024, 2, 29)),
-        ("2024-02-29 10:11", datetime(2024, 2, 29, 10, 11)),
-        ("2024-02-29T10:11:12", datetime(2024, 2, 29, 10, 11, 12)),
-        ("2024-02-29 10:11:12.9999999", datetime(2024, 2, 29, 10, 11, 12, 999_999)),
-        ("2024-02-29T10:11:12.5Z", datetime(2024, 2, 29, 10, 11, 12, 500_000)),
-        ("2024-02-29 10:11:12.123456+02:00", datetime(2024, 2, 29, 8, 11, 12, 123_456)),
-        ("2024-02-29 23:11-01:30", datetime(2024, 3, 1, 0, 41)),
-        ("1969-07-20 20:17:40.000001", datetime(1969, 7, 20, 20, 17, 40, 1)),
-        ("no date", None),
-        (None, None),
-        (19_782.5, datetime(2024, 2, 29, 12)),
-    ],
-)
+@pytest.mark.parametrize(("text", "moment"), [
+    ("2024-02-29", datetime(2024, 2, 29)),
+    ("2024-02-29 10:11", datetime(2024, 2, 29, 10, 11)),
+    ("2024-02-29T10:11:12", datetime(2024, 2, 29, 10, 11, 12)),
+    ("2024-02-29 10:11:12.9999999", datetime(2024, 2, 29, 10, 11, 12, 999_999)),
+    ("2024-02-29T10:11:12.5Z", datetime(2024, 2, 29, 10, 11, 12, 500_000)),
+    ("2024-02-29 10:11:12.123456+02:00", datetime(2024, 2, 29, 8, 11, 12, 123_456)),
+    ("2024-02-29 23:11-01:30", datetime(2024, 3, 1, 0, 41)),
+    ("1969-07-20 20:17:40.000001", datetime(1969, 7, 20, 20, 17, 40, 1)),
+    ("no date", None),
+    (None, None),
+    (19_782.5, datetime(2024, 2, 29, 12)),
+])  # fmt: skip
 def test_dates_of_sqlite_are_iso_text_with_or_without_a_zone(text, moment):
     import sqlite3
 

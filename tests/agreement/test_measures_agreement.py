@@ -64,17 +64,10 @@ def compare(pairs, run, qrels, tolerance, **how):
 @pytest.mark.parametrize("ties", [False, True])
 def test_trec_eval(seed: int, ties: bool) -> None:
     pairs = [
-        (nDCG, "ndcg"),
-        (nDCG @ 10, "ndcg@10"),
-        (AP, "map"),
-        (AP @ 20, "map@20"),
-        (AP(rel=2), "map(rel=2)"),
-        (RR, "mrr"),
-        (RR(rel=3), "mrr(rel=3)"),
-        (P @ 5, "p@5"),
-        (P(rel=2) @ 10, "p@10(rel=2)"),
-        (R @ 30, "recall@30"),
-    ]
+        (nDCG, "ndcg"), (nDCG @ 10, "ndcg@10"), (AP, "map"), (AP @ 20, "map@20"),
+        (AP(rel=2), "map(rel=2)"), (RR, "mrr"), (RR(rel=3), "mrr(rel=3)"), (P @ 5, "p@5"),
+        (P(rel=2) @ 10, "p@10(rel=2)"), (R @ 30, "recall@30"),
+    ]  # fmt: skip
     compare(pairs, *random_run(seed, ties=ties), 1e-12)
 
 

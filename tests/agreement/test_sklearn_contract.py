@@ -97,18 +97,14 @@ def test_scikit_learns_checks_with_defaults_and_other_parameters(estimator: Base
     assert skipped <= {"check_array_api_input", no_chances}
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"choice": "largest_drop", "step": "exact"},
-        {"weak": "feature", "step": "numeric"},
-        {"weak": "feature", "step": "bound"},
-        {"weak": "tree", "min_rows": 3, "n_estimators": 20},
-        {"gain": "linear", "balance": "queries"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("parameters", [
+    {},
+    {"choice": "largest_drop", "step": "exact"},
+    {"weak": "feature", "step": "numeric"},
+    {"weak": "feature", "step": "bound"},
+    {"weak": "tree", "min_rows": 3, "n_estimators": 20},
+    {"gain": "linear", "balance": "queries"},
+], ids=str)  # fmt: skip
 def test_a_weight_of_two_is_a_row_twice(parameters: dict[str, Any]):
     """As scikit-learn's check does, for other parameters and with queries."""
     random = np.random.default_rng(3)

@@ -37,15 +37,9 @@ def made() -> Report:
         ranker = RankBoost(120, record_risks=True, early_stopping_rounds=60).fit(frame, y, qid=qid)
     pictures = {f"item {row}": np.full((8, 8), row % 256, np.uint8) for row in range(len(y))}
     return inspection.report(
-        ranker,
-        frame,
-        y,
-        qid=qid,
-        item=[f"item {row}" for row in range(len(y))],
-        metrics=["ndcg@10", "map"],
-        title="A ranker",
-        pictures=pictures,
-    )
+        ranker, frame, y, qid=qid, item=[f"item {row}" for row in range(len(y))],
+        metrics=["ndcg@10", "map"], title="A ranker", pictures=pictures,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

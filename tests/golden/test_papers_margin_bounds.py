@@ -72,12 +72,9 @@ def test_corollary_5_of_a_number_is_the_finite_class():
 
 
 @given(
-    st.floats(3, 9),
-    st.floats(0.05, 0.5),
-    st.integers(2, 10**6),
-    st.floats(0.02, 1.0),
+    st.floats(3, 9), st.floats(0.05, 0.5), st.integers(2, 10**6), st.floats(0.02, 1.0),
     st.floats(1e-6, 0.5),
-)
+)  # fmt: skip
 def test_the_exact_solution_is_the_smallest_and_equation_2_is_never_below_it(
     log_m, share, n_rankers, theta, delta
 ):
@@ -104,14 +101,11 @@ def test_a_class_without_a_cover_has_no_bound():
     assert str(bound) == "No bound: the covering number is infinite."
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: covering_bound(1000, 0.25, -1.0, 0.1), "'log_covering' .*covering_bound"),
-        (lambda: covering_bound(1000, 0.25, 1.0, 0.0), "'theta' parameter of covering_bound"),
-        (lambda: margin_bound(9, 0.2, 5, 0.1, solve="by hand"), "'solve' parameter of margin_b"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: covering_bound(1000, 0.25, -1.0, 0.1), "'log_covering' .*covering_bound"),
+    (lambda: covering_bound(1000, 0.25, 1.0, 0.0), "'theta' parameter of covering_bound"),
+    (lambda: margin_bound(9, 0.2, 5, 0.1, solve="by hand"), "'solve' parameter of margin_b"),
+])  # fmt: skip
 def test_refusals(call, message):
     with pytest.raises(ParameterError, match=message):
         call()

@@ -29,13 +29,10 @@ def path(request):
 # -- Connamacher et al. 2019, proposition 1 -----------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("h", "right", "wrong", "r1", "plain", "discrete", "continuous"),
-    [
-        (H1, 3, 1, 16 / 19, 0.9906274, 0.9717948, 0.9900339),
-        (H2, 7, 5, 12 / 19, 1.2192929, 0.9911663, 0.9923862),
-    ],
-)
+@pytest.mark.parametrize(("h", "right", "wrong", "r1", "plain", "discrete", "continuous"), [
+    (H1, 3, 1, 16 / 19, 0.9906274, 0.9717948, 0.9900339),
+    (H2, 7, 5, 12 / 19, 1.2192929, 0.9911663, 0.9923862),
+])  # fmt: skip
 def test_connamacher_2019_proposition_1(h, right, wrong, r1, plain, discrete, continuous):
     feedback = PairFeedback(INSIDE, 8)
     assert feedback.n_pairs == 19

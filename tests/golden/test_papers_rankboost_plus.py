@@ -46,12 +46,8 @@ def test_set_a_becomes_static_in_round_5():
         [0.798731900099, 0.795668247774], abs=1e-12
     )
     assert ranker.basis_ == (
-        Stump(2, 2.0, 0),
-        Stump(0, 0.5, 0),
-        Stump(0, 1.5, 0),
-        Stump(0, 2.5, 0),
-        Stump(1, 2.5, 0),
-    )
+        Stump(2, 2.0, 0), Stump(0, 0.5, 0), Stump(0, 1.5, 0), Stump(0, 2.5, 0), Stump(1, 2.5, 0),
+    )  # fmt: skip
     assert ranker.eta_ == pytest.approx(
         [-0.405465108108, -0.378163041091, 0.267993584771 + 0.087726230883, -0.282331561226, 0],
         abs=1e-11,

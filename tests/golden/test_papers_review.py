@@ -14,16 +14,10 @@ Y = [-3, 10.3, -8, 12, 14, -0.5, 29, -1.1, -5.7, 119]
 FIT = [0.02, 0.6, 0.1, 0.47, 0.82, 0.04, 0.77, 0.09, 0.01, 0.79]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("weak_loss@4", 0.2),
-        ("weak_loss@4(standard)", 0.25),
-        ("localised_loss@4", 37 / 225),
-        ("kendall", 16 / 90),
-        ("localised_loss@5", 1 / 15),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("weak_loss@4", 0.2), ("weak_loss@4(standard)", 0.25), ("localised_loss@4", 37 / 225),
+    ("kendall", 16 / 90), ("localised_loss@5", 1 / 15),
+])  # fmt: skip
 def test_werner_2019_example_2_1(name, expected):
     assert get_measure(name)(Y, FIT) == pytest.approx(expected, rel=1e-14)
 

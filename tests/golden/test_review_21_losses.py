@@ -20,29 +20,21 @@ def test_section_21_hard_loss_of_all_pairs(labels, expected):
     assert get_measure("hard_loss")(LABELS[labels], F) == pytest.approx(expected[1] / 28)
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        ("yb", (0.1875, 0.25, 0.09375, 0.162790697674)),
-        ("yd", (1 / 6, 2 / 9, 0.139880952381, 0.242894056848)),
-        ("yc", (0, 0, 0.071428571429, 0.124031007752)),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected"), [
+    ("yb", (0.1875, 0.25, 0.09375, 0.162790697674)),
+    ("yd", (1 / 6, 2 / 9, 0.139880952381, 0.242894056848)),
+    ("yc", (0, 0, 0.071428571429, 0.124031007752)),
+])  # fmt: skip
 def test_section_21_weak_and_localised_losses_at_3(labels, expected):
     names = [f"{kind}_loss@3{how}" for kind in ("weak", "localised") for how in ("", "(standard)")]
     found = [get_measure(name)(LABELS[labels], F) for name in names]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("labels", "k", "most"),
-    [
-        ("yc", 3, 0.575892857143),
-        ("yc", 6, 0.660714285714),
-        ("yb", 3, 0.375),
-        ("yb", 6, 0.535714285714),
-    ],
-)
+@pytest.mark.parametrize(("labels", "k", "most"), [
+    ("yc", 3, 0.575892857143), ("yc", 6, 0.660714285714), ("yb", 3, 0.375),
+    ("yb", 6, 0.535714285714),
+])  # fmt: skip
 def test_section_21_attained_maxima_of_the_localised_loss(labels, k, most):
     y = LABELS[labels]
     loss = get_measure(f"localised_loss@{k}")(y, F)

@@ -51,15 +51,11 @@ def test_section_23_hinge_yd_with_q() -> None:
     assert found.objective_ == pytest.approx(0.823008322181, abs=1e-11)
 
 
-@pytest.mark.parametrize(
-    ("y", "qid", "weights", "value"),
-    [
-        (YB, None, [0.267520784215, 0.880176696985], 0.336179593446),
-        (YD, None, [0.451232113112, 0.973018468472], 0.279746378205),
-        (YD, Q, [-0.622590070275, -0.054308275495], 0.441277237540),
-    ],
-    ids=["yb", "yd", "yd with q"],
-)
+@pytest.mark.parametrize(("y", "qid", "weights", "value"), [
+    (YB, None, [0.267520784215, 0.880176696985], 0.336179593446),
+    (YD, None, [0.451232113112, 0.973018468472], 0.279746378205),
+    (YD, Q, [-0.622590070275, -0.054308275495], 0.441277237540),
+], ids=["yb", "yd", "yd with q"])  # fmt: skip
 def test_section_23_squared_hinge(y: Any, qid: Any, weights: list[float], value: float) -> None:
     found = fitted(y, qid, loss="squared_hinge", tol=1e-20)
     assert found.model_.weights == pytest.approx(weights, abs=1e-11)

@@ -9,14 +9,10 @@ from naive.set_b import X12 as X
 from naive.set_b import YD, Q
 
 
-@pytest.mark.parametrize(
-    ("queries", "weights", "objective"),
-    [
-        ({}, [0.492406725629, 1.127686522290], 0.568140380370),
-        ({"qid": Q}, [-0.587608071673, 0.151615413687], 0.661009012660),
-    ],
-    ids=["one query", "queries"],
-)
+@pytest.mark.parametrize(("queries", "weights", "objective"), [
+    ({}, [0.492406725629, 1.127686522290], 0.568140380370),
+    ({"qid": Q}, [-0.587608071673, 0.151615413687], 0.661009012660),
+], ids=["one query", "queries"])  # fmt: skip
 def test_section_24_linear(queries, weights, objective):
     ranker = RankNet((), 0.1, standardise=False, tol=1e-11).fit(X, YD, **queries)
     np.testing.assert_allclose(ranker.model_.weights, weights, rtol=1e-9)

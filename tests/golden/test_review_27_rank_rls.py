@@ -14,15 +14,11 @@ def ranker(**more: Any) -> RankRLS:
     return RankRLS(0.1, standardise=False, **more)
 
 
-@pytest.mark.parametrize(
-    ("y", "qid", "weights", "value"),
-    [
-        (YC, None, [1.033584647020, 2.966415352980], 3.125604621561),
-        (YC, Q, [-1.251048890350, -0.409274601904], 1.882724189260),
-        (YB, None, [0.197338359607, 0.635994973726], 0.435929289468),
-    ],
-    ids=["yc", "yc with q", "yb"],
-)
+@pytest.mark.parametrize(("y", "qid", "weights", "value"), [
+    (YC, None, [1.033584647020, 2.966415352980], 3.125604621561),
+    (YC, Q, [-1.251048890350, -0.409274601904], 1.882724189260),
+    (YB, None, [0.197338359607, 0.635994973726], 0.435929289468),
+], ids=["yc", "yc with q", "yb"])  # fmt: skip
 def test_section_27_linear(y: Any, qid: Any, weights: list[float], value: float) -> None:
     found = ranker().fit(X, y, qid=qid)
     assert found.model_.weights == pytest.approx(weights, abs=1e-11)

@@ -28,13 +28,10 @@ def loss():
     return HalfSquaredHinge(hinges_of(feedback, "sign", 1)), X[feedback.rows]
 
 
-@pytest.mark.parametrize(
-    ("radius", "expected", "objective"),
-    [
-        (0.5, [0, 0.5, 0], 0.346912202381),
-        (1.5, [0.404336734694, 1.095663265306, 0], 0.215057758595),
-    ],
-)
+@pytest.mark.parametrize(("radius", "expected", "objective"), [
+    (0.5, [0, 0.5, 0], 0.346912202381),
+    (1.5, [0.404336734694, 1.095663265306, 0], 0.215057758595),
+])  # fmt: skip
 def test_section_30_l1_ball(radius, expected, objective):
     ranker = raw(penalty="l1_ball", radius=radius)
     assert weights(ranker) == pytest.approx(expected, abs=1e-11)
@@ -62,13 +59,10 @@ def test_section_30_l1_ball_steps(loss):
         before = found.weights
 
 
-@pytest.mark.parametrize(
-    ("l1", "expected", "objective"),
-    [
-        (0.05, [0.443549477797, 1.143827485160, 0], 0.289614832784),
-        (0.1, [0.252858591790, 0.953141514974, 0], 0.359182801931),
-    ],
-)
+@pytest.mark.parametrize(("l1", "expected", "objective"), [
+    (0.05, [0.443549477797, 1.143827485160, 0], 0.289614832784),
+    (0.1, [0.252858591790, 0.953141514974, 0], 0.359182801931),
+])  # fmt: skip
 def test_section_30_l1_penalty(l1, expected, objective):
     ranker = raw(l1=l1)
     assert weights(ranker) == pytest.approx(expected, abs=1e-11)

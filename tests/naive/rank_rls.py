@@ -8,13 +8,9 @@ import numpy as np
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [
-    "exact_left_out_margins",
-    "fit_kernel",
-    "fit_linear",
-    "left_out_pairs",
-    "left_out_queries",
+    "exact_left_out_margins", "fit_kernel", "fit_linear", "left_out_pairs", "left_out_queries",
     "objective",
-]
+]  # fmt: skip
 
 
 def _differences(y: Floats, qid: Ints, weight: Floats) -> tuple[Floats, Floats, float]:

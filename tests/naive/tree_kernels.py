@@ -9,15 +9,8 @@ from crucial.kernels.trees import WIDE
 from crucial.types import Bools, Codes, Floats, Ints
 
 __all__ = [
-    "add_rows",
-    "leaf_sums",
-    "level_gains",
-    "pack",
-    "partition",
-    "quantise",
-    "scan",
-    "spread",
-]
+    "add_rows", "leaf_sums", "level_gains", "pack", "partition", "quantise", "scan", "spread",
+]  # fmt: skip
 
 _LOW = 0xFFFFFFFF
 Limits = tuple[int, float, float, float, float, float, float, float, float]

@@ -73,20 +73,14 @@ def test_section_31_simulation_of_the_smallest_tables():
         return found[key].hard.mean()
 
     expected = {
-        ("L2", "updated", False): 0.16,
-        ("L2", "updated", True): 0.16,
-        ("Hinge", "simple", False): 0.49,
-        ("Hinge", "simple", True): 0.27,
-        ("Hinge", "updated", False): 0.14,
-        ("Hinge", "updated", True): 0.24,
-        ("piecewise .1", "simple", False): 0.18,
-        ("piecewise .5", "simple", False): 0.19,
-        ("piecewise .9", "simple", False): 0.21,
-        ("piecewise .1", "simple", True): 0.26,
-        ("piecewise .5", "simple", True): 0.32,
-        ("piecewise .9", "simple", True): 0.33,
+        ("L2", "updated", False): 0.16, ("L2", "updated", True): 0.16,
+        ("Hinge", "simple", False): 0.49, ("Hinge", "simple", True): 0.27,
+        ("Hinge", "updated", False): 0.14, ("Hinge", "updated", True): 0.24,
+        ("piecewise .1", "simple", False): 0.18, ("piecewise .5", "simple", False): 0.19,
+        ("piecewise .9", "simple", False): 0.21, ("piecewise .1", "simple", True): 0.26,
+        ("piecewise .5", "simple", True): 0.32, ("piecewise .9", "simple", True): 0.33,
         ("Exp", "updated", True): 0.27,
-    }
+    }  # fmt: skip
     for key, value in expected.items():
         # (other draws than those of the specification: their means differ by some .04)
         assert mean(*key) == pytest.approx(value, abs=0.08), key

@@ -59,28 +59,19 @@ def test_what_a_rule_allows(rule: Rule, good: list[object], bad: list[object]) -
     assert not any(rule.accepts(value) for value in bad)
 
 
-@pytest.mark.parametrize(
-    ("rule", "wording", "kind"),
-    [
-        (at_least(1), "an int of at least 1", "int"),
-        (none_or(int_between(2, 65535)), "an int in [2, 65535] or None", "int or None"),
-        (between(0, 1, low_open=True), "a number in (0, 1]", "float"),
-        (above(0), "a number in (0, inf)", "float"),
-        (one_of("pairs", 1, None), "one of 'pairs', 1, None", '{"pairs", 1, None}'),
-        (flag, "True or False", "bool"),
-        (none_or(nonzero), "a nonzero int or None", "int or None"),
-        (
-            either(one_of(None, "exp"), function),
-            "None, 'exp' or a function",
-            '{None, "exp"} or callable',
-        ),
-        (
-            none_or(either(at_least(1), SHARE)),
-            "an int of at least 1, a share in (0, 1) or None",
-            "int, float or None",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rule", "wording", "kind"), [
+    (at_least(1), "an int of at least 1", "int"),
+    (none_or(int_between(2, 65535)), "an int in [2, 65535] or None", "int or None"),
+    (between(0, 1, low_open=True), "a number in (0, 1]", "float"),
+    (above(0), "a number in (0, inf)", "float"),
+    (one_of("pairs", 1, None), "one of 'pairs', 1, None", '{"pairs", 1, None}'),
+    (flag, "True or False", "bool"),
+    (none_or(nonzero), "a nonzero int or None", "int or None"),
+    (either(one_of(None, "exp"), function), "None, 'exp' or a function",
+     '{None, "exp"} or callable'),
+    (none_or(either(at_least(1), SHARE)), "an int of at least 1, a share in (0, 1) or None",
+     "int, float or None"),
+])  # fmt: skip
 def test_how_a_rule_is_worded(rule: Rule, wording: str, kind: str) -> None:
     assert rule.wording == wording
     assert rule.kind == kind

@@ -138,14 +138,11 @@ def test_other_data_are_noticed():
         watching(2, trace)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "problem"),
-    [
-        (GradientRanker(), "is a checkpoint of RankBoost, not of GradientRanker"),
-        (RankBoost(max_bins=7), r"was written with max_bins=\d+, and max_bins is now 7\. Fit with"),
-        (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "problem"), [
+    (GradientRanker(), "is a checkpoint of RankBoost, not of GradientRanker"),
+    (RankBoost(max_bins=7), r"was written with max_bins=\d+, and max_bins is now 7\. Fit with"),
+    (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
+])  # fmt: skip
 def test_other_parameters_are_refused(tmp_path, estimator, problem):
     Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace_of(-0.1, -0.2))
     refused(ParameterError, problem, read_checkpoint, tmp_path / "fit.json", estimator)

@@ -173,13 +173,10 @@ def test_no_scheduler_at_the_address():
         pass
 
 
-@pytest.mark.parametrize(
-    ("address", "reason"),
-    [
-        ("http://host:1", "unknown address scheme 'http'"),
-        ("tcp://localhost", "missing port number"),
-    ],
-)
+@pytest.mark.parametrize(("address", "reason"), [
+    ("http://host:1", "unknown address scheme 'http'"),
+    ("tcp://localhost", "missing port number"),
+])  # fmt: skip
 def test_what_is_no_address_gets_no_client(monkeypatch, address, reason):
     # (Dask would keep the process alive for a minute, and print a traceback)
     made = []
@@ -416,12 +413,9 @@ def test_ctrl_c_leaves_no_process_and_no_traceback(tmp_path):
     tests = os.path.dirname(sys.modules["toy_parts"].__file__)
     script.write_text(textwrap.dedent(SCRIPT.format(tests=tests)))
     run = subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
     word, *processes = run.stdout.readline().split()
     assert word == "ready"
     time.sleep(0.5)

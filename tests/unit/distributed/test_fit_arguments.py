@@ -24,19 +24,16 @@ def frame():
     return dask_frame.from_pandas(table, npartitions=2)
 
 
-@pytest.mark.parametrize(
-    ("words", "match"),
-    [
-        ({"features": []}, "no column is left for the features"),
-        ({"features": "ab"}, "'features' parameter of fit must be a list of column names"),
-        ({"features": [1, 2]}, "'features' parameter of fit must be a list of column names"),
-        ({"features": 5}, "'features' parameter of fit must be a list of column names"),
-        ({"ignore": "ab"}, "'ignore' parameter of fit must be a list of column names"),
-        ({"query_weight": {0: 1.0}}, "'query_weight' .* must be the name of a column, a Dask"),
-        ({"weight": [1.0] * 40}, "'weight' .* must be the name of a column, a Dask array or None"),
-        ({"label": np.zeros(40)}, "'label' .* must be the name of a column, a Dask array or None"),
-    ],
-)
+@pytest.mark.parametrize(("words", "match"), [
+    ({"features": []}, "no column is left for the features"),
+    ({"features": "ab"}, "'features' parameter of fit must be a list of column names"),
+    ({"features": [1, 2]}, "'features' parameter of fit must be a list of column names"),
+    ({"features": 5}, "'features' parameter of fit must be a list of column names"),
+    ({"ignore": "ab"}, "'ignore' parameter of fit must be a list of column names"),
+    ({"query_weight": {0: 1.0}}, "'query_weight' .* must be the name of a column, a Dask"),
+    ({"weight": [1.0] * 40}, "'weight' .* must be the name of a column, a Dask array or None"),
+    ({"label": np.zeros(40)}, "'label' .* must be the name of a column, a Dask array or None"),
+])  # fmt: skip
 def test_what_is_refused_before_anything_is_read(frame, words, match):
     refused(CrucialError, match, DaskRanker(RankBoost(3), verbose=0).fit, frame, **words)
 

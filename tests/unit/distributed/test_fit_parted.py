@@ -127,19 +127,15 @@ def test_1_to_40_parts():
             assert_same(grown, again)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        RankBoost(6, step="exact", record_risks=True),
-        RankBoost(6, step="exact", choice="largest_drop"),
-        GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
-        GradientRanker(4, min_rows=5, loss="lambda"),
-        GradientRanker(4, min_rows=5, loss="yeti"),
-        RankBoost(3, weak="tree", min_rows=5),
-        GradientRanker(3, min_rows=5, loss="logistic"),
-    ],
-    ids=name_of,
-)
+@pytest.mark.parametrize("estimator", [
+    RankBoost(6, step="exact", record_risks=True),
+    RankBoost(6, step="exact", choice="largest_drop"),
+    GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
+    GradientRanker(4, min_rows=5, loss="lambda"),
+    GradientRanker(4, min_rows=5, loss="yeti"),
+    RankBoost(3, weak="tree", min_rows=5),
+    GradientRanker(3, min_rows=5, loss="logistic"),
+], ids=name_of)  # fmt: skip
 def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
     """Parts are so small that NumPy would run them, and the whole is not."""
     problem = Problem(5, weighted=True, levels=4)
@@ -300,34 +296,19 @@ def test_callbacks_end_a_fit():
     assert fitted.trace_.stopped == "stopped by a callback"
 
 
-@pytest.mark.parametrize(
-    ("estimator", "words"),
-    [
-        (RankBoost(warm_start=True), "warm_start=True .* use a checkpoint and resume"),
-        (
-            RankBoost(weak="feature"),
-            "weak='feature' does not .* use weak='stump' or 'tree', or fit",
-        ),
-        (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
-        (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
-        (
-            RankBoost(n_bags=3),
-            "RankBoost: n_bags=3 does not run on a cluster; use n_bags=1, or fit",
-        ),
-        (
-            GradientRanker(validation_folds=3),
-            "validation_folds=3 .* use early_stopping_rounds, with",
-        ),
-        (RankBoost(max_bins=None), "max_bins=None does not .* use max_bins=255 or less"),
-        (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
-        (RankBoostPlus(), "RankBoostPlus does not run on a cluster; use RankBoost or Gradient"),
-        (
-            AdaBoostRanker(),
-            "AdaBoostRanker does not run .* use RankBoost or GradientRanker, or fit",
-        ),
-        (LogisticRanker(), r"LogisticRanker does .* use GradientRanker\(loss='logistic'\), or fit"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "words"), [
+    (RankBoost(warm_start=True), "warm_start=True .* use a checkpoint and resume"),
+    (RankBoost(weak="feature"), "weak='feature' does not .* use weak='stump' or 'tree', or fit"),
+    (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
+    (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
+    (RankBoost(n_bags=3), "RankBoost: n_bags=3 does not run on a cluster; use n_bags=1, or fit"),
+    (GradientRanker(validation_folds=3), "validation_folds=3 .* use early_stopping_rounds, with"),
+    (RankBoost(max_bins=None), "max_bins=None does not .* use max_bins=255 or less"),
+    (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
+    (RankBoostPlus(), "RankBoostPlus does not run on a cluster; use RankBoost or Gradient"),
+    (AdaBoostRanker(), "AdaBoostRanker does not run .* use RankBoost or GradientRanker, or fit"),
+    (LogisticRanker(), r"LogisticRanker does .* use GradientRanker\(loss='logistic'\), or fit"),
+])  # fmt: skip
 def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):
     class Untouched(LocalParts):
         def call(self, method, *args, changes=False):

@@ -112,17 +112,14 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
         load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__()
 
 
-@pytest.mark.parametrize(
-    ("ranker", "largest", "expected"),
-    [
-        (RankBoost(), 300, 2),
-        (RankBoost(choice="largest_drop"), 256, 3),
-        (RankBoost(choice="largest_drop"), 257, 4),
-        (RankBoost(choice="largest_drop"), 70_000, 2),
-        (RankBoost(weak="tree"), 300, 4),
-        (GradientRanker(weak="stump"), 300, 4),
-    ],
-)
+@pytest.mark.parametrize(("ranker", "largest", "expected"), [
+    (RankBoost(), 300, 2),
+    (RankBoost(choice="largest_drop"), 256, 3),
+    (RankBoost(choice="largest_drop"), 257, 4),
+    (RankBoost(choice="largest_drop"), 70_000, 2),
+    (RankBoost(weak="tree"), 300, 4),
+    (GradientRanker(weak="stump"), 300, 4),
+])  # fmt: skip
 def test_bytes_that_a_ranker_keeps_of_a_cell(ranker, largest, expected):
     assert input.KeptCells.of(ranker).per_cell(largest) == expected
 

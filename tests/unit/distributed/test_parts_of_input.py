@@ -213,27 +213,22 @@ def unreadable():
     raise OSError("the disk is on fire")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
-        (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
-        (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
-        (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
-        (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
-        (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
-        (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
-        (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
-        (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
-        (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
-        (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
-        (
-            lambda f: f.set_axis(["f0", "f0", *f.columns[2:]], axis=1),
-            r"part 1 \(from 0\): column names must differ. [^\n]*'f0' 2 times$",
-        ),
-        (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
+    (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
+    (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
+    (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
+    (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
+    (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
+    (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
+    (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
+    (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
+    (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
+    (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
+    (lambda f: f.set_axis(["f0", "f0", *f.columns[2:]], axis=1),
+     r"part 1 \(from 0\): column names must differ. [^\n]*'f0' 2 times$"),
+    (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
+])  # fmt: skip
 def test_a_bad_part_is_named(client, change, message):
     cuts = cut(rows(), [200, 100, 100])
     made = [dask.delayed(cuts[0]), dask.delayed(change)(cuts[1]), dask.delayed(cuts[2])]
@@ -276,15 +271,12 @@ def test_a_bad_file_is_named(client, tmp_path):
     refused(DataError, r"3\.txt, line 2, column", coded, client, str(tmp_path / "*.txt"))
 
 
-@pytest.mark.parametrize(
-    ("data", "roles", "message"),
-    [
-        ([], {}, "there are no parts: the sequence is empty"),
-        (pd.DataFrame({"a": [1]}), {}, "must be a Dask frame or array, a list .* Got DataFrame"),
-        ([dask.delayed(1)], {"label": np.ones(3)}, "label must be the name of a column, since"),
-        ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
-    ],
-)
+@pytest.mark.parametrize(("data", "roles", "message"), [
+    ([], {}, "there are no parts: the sequence is empty"),
+    (pd.DataFrame({"a": [1]}), {}, "must be a Dask frame or array, a list .* Got DataFrame"),
+    ([dask.delayed(1)], {"label": np.ones(3)}, "label must be the name of a column, since"),
+    ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
+])  # fmt: skip
 def test_bad_input(client, data, roles, message):
     refused(DataError, message, coded, client, data, roles=roles)
 

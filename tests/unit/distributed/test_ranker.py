@@ -74,16 +74,12 @@ def test_workers_and_parts_do_not_matter(workers, n_parts):
         assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
-        RankBoost(4, weak="tree"),
-        GradientRanker(4, loss="xendcg", subsample_rows=0.7),
-        RankBoost(9, early_stopping_rounds=2),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("ranker", [
+    RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
+    RankBoost(4, weak="tree"),
+    GradientRanker(4, loss="xendcg", subsample_rows=0.7),
+    RankBoost(9, early_stopping_rounds=2),
+], ids=str)  # fmt: skip
 def test_rankers(client, ranker):
     frame = problem()
     data = cut(frame.drop(columns=["w", "importance"]), 9)

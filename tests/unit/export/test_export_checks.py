@@ -46,18 +46,15 @@ def test_what_a_target_cannot_hold(target, made, settings, error, match):
         check_export(target_named(target), form(**made), ExportSettings(**settings))
 
 
-@pytest.mark.parametrize(
-    ("target", "made", "settings"),
-    [
-        ("xgboost", {}, {}),
-        ("sql", {}, {"dialect": "duckdb"}),
-        ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
-        ("xgboost", {}, {"missing": "zero"}),
-        ("python", {"weights": [3e38, 1e38]}, {}),
-        ("python", {"training": COLUMNS}, {"encoded": True}),
-        ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
-    ],
-)
+@pytest.mark.parametrize(("target", "made", "settings"), [
+    ("xgboost", {}, {}),
+    ("sql", {}, {"dialect": "duckdb"}),
+    ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
+    ("xgboost", {}, {"missing": "zero"}),
+    ("python", {"weights": [3e38, 1e38]}, {}),
+    ("python", {"training": COLUMNS}, {"encoded": True}),
+    ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
+])  # fmt: skip
 def test_what_a_target_can_hold(target, made, settings):
     check_export(target_named(target), form(**made), ExportSettings(**settings))
 
@@ -198,17 +195,14 @@ def test_a_verified_export():
     assert verify(5e-13, probability=True, rounding=0.0).difference < 1e-12
 
 
-@pytest.mark.parametrize(
-    "off",
-    [
-        {"twin": 0.75, "no_engine": True},
-        {"engine": 0.75},
-        {"engine": 0.25, "numbers": "float32"},
-        {"engine": 2e-6, "probability": True},
-        {"engine": 5e-7, "probability": True, "rounding": 0.0},
-        {"engine": np.nan},
-    ],
-)
+@pytest.mark.parametrize("off", [
+    {"twin": 0.75, "no_engine": True},
+    {"engine": 0.75},
+    {"engine": 0.25, "numbers": "float32"},
+    {"engine": 2e-6, "probability": True},
+    {"engine": 5e-7, "probability": True, "rounding": 0.0},
+    {"engine": np.nan},
+])  # fmt: skip
 def test_an_export_that_scores_differently_is_not_written(off):
     with pytest.raises(
         NotRankedError, match=r"the export was not written: .* differ on 2 of 2 rows"
@@ -220,14 +214,9 @@ def test_an_export_that_scores_differently_is_not_written(off):
 def test_trees_of_very_many_levels_are_refused(name, tmp_path):
     n = 1500
     chain = Tree(
-        (0,) * n,
-        tuple(map(float, range(n))),
-        (0,) * n,
-        tuple(~leaf for leaf in range(n)),
-        (*range(1, n), ~n),
-        (1.0,) * n,
-        tuple(map(float, range(n + 1))),
-    )
+        (0,) * n, tuple(map(float, range(n))), (0,) * n, tuple(~leaf for leaf in range(n)),
+        (*range(1, n), ~n), (1.0,) * n, tuple(map(float, range(n + 1))),
+    )  # fmt: skip
     model = AdditiveRanker(1, [chain], [1.0], ["a"])
     with pytest.raises(NotRankedError, match=f"too many levels for {name}.*or export to xgboost"):
         model.export(tmp_path / "x", name, data=[[1.0], [2.0]])

@@ -75,15 +75,12 @@ def test_functions_of_the_c_library_are_refused_by_the_compiler(name, tmp_path):
     assert not (tmp_path / "x.c").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "dialect", "message"),
-    [
-        ("", "sqlite", "a table in this dialect has a name of 1 to 255 bytes"),
-        ("t\0", "ansi", "none of them NUL"),
-        ("t" * 64, "postgres", "1 to 63 bytes.* Got 't{40}' .64 bytes."),
-        ("a`b" + "t" * 64, "bigquery", "has no '`' in its name. Got 'a`bt{37}'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "dialect", "message"), [
+    ("", "sqlite", "a table in this dialect has a name of 1 to 255 bytes"),
+    ("t\0", "ansi", "none of them NUL"),
+    ("t" * 64, "postgres", "1 to 63 bytes.* Got 't{40}' .64 bytes."),
+    ("a`b" + "t" * 64, "bigquery", "has no '`' in its name. Got 'a`bt{37}'"),
+])  # fmt: skip
 def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_path):
     with pytest.raises(ParameterError, match=f"{message}.*with name"):
         MODEL.export(tmp_path / "x", "sql", name=name, dialect=dialect)

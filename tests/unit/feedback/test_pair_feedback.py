@@ -35,19 +35,12 @@ def test_a_cycle_is_feedback_too():
     assert feedback.r1([2, 1, 0]) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
-    ("parts", "shares", "match"),
-    [
-        ([], None, "at least one part"),
-        (
-            [PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)],
-            None,
-            r"numbers of rows: \[2, 3\]",
-        ),
-        ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number per part"),
-        ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "shares", "match"), [
+    ([], None, "at least one part"),
+    ([PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)], None, r"numbers of rows: \[2, 3\]"),
+    ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number per part"),
+    ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
+])  # fmt: skip
 def test_sums_that_make_no_sense(parts, shares, match):
     with pytest.raises(DataError, match=match):
         SumFeedback(parts, shares)

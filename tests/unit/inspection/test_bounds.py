@@ -93,26 +93,23 @@ def test_more_instances_never_make_a_bound_worse(m, rounds, delta):
         assert make(2 * m).value <= make(m).value * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bounds.vc_bound(0, 5, 2, 3), "'m' parameter of vc_bound must be a whole number"),
-        (lambda: bounds.vc_bound(5, 2.5, 2, 3), "'n' parameter of vc_bound must be a whole"),
-        (lambda: bounds.vc_bound(5, math.inf, 2, 3), "'n' parameter of vc_bound must be a whole"),
-        (lambda: bounds.vc_bound(5, 5, 1, 3), "'d' parameter of vc_bound .* at least 2"),
-        (lambda: bounds.vc_bound(5, 5, 2, True), "'rounds' parameter of vc_bound"),
-        (lambda: bounds.vc_bound(5, 5, 2, 3, 1.0), r"'delta' .* a number in \(0, 1\)"),
-        (lambda: bounds.vc_bound(5, 5, 2, 3, math.nan), "'delta' parameter of vc_bound"),
-        (lambda: bounds.margin_bound(1, 0.2, 5, 0.1), "'m' parameter of margin_bound"),
-        (lambda: bounds.margin_bound(9, 0.6, 5, 0.1), r"'crucial_share' .* in \(0, 0.5\]"),
-        (lambda: bounds.margin_bound(9, 0.2, 0, 0.1), "'n_rankers' parameter of margin_bound"),
-        (lambda: bounds.margin_bound(9, 0.2, 5, 0.0), "'theta' parameter of margin_bound"),
-        (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, below=2), "'below' parameter of margin_b"),
-        (lambda: bounds.finite_class_bound(9, 0.2, 0.5), "'n_functions' parameter of finite_cl"),
-        (lambda: bounds.training_bound("model.json"), "'source' parameter of training_bound"),
-        (lambda: bounds.training_bound(Trace(), "theory"), "'by' parameter of training_bound"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: bounds.vc_bound(0, 5, 2, 3), "'m' parameter of vc_bound must be a whole number"),
+    (lambda: bounds.vc_bound(5, 2.5, 2, 3), "'n' parameter of vc_bound must be a whole"),
+    (lambda: bounds.vc_bound(5, math.inf, 2, 3), "'n' parameter of vc_bound must be a whole"),
+    (lambda: bounds.vc_bound(5, 5, 1, 3), "'d' parameter of vc_bound .* at least 2"),
+    (lambda: bounds.vc_bound(5, 5, 2, True), "'rounds' parameter of vc_bound"),
+    (lambda: bounds.vc_bound(5, 5, 2, 3, 1.0), r"'delta' .* a number in \(0, 1\)"),
+    (lambda: bounds.vc_bound(5, 5, 2, 3, math.nan), "'delta' parameter of vc_bound"),
+    (lambda: bounds.margin_bound(1, 0.2, 5, 0.1), "'m' parameter of margin_bound"),
+    (lambda: bounds.margin_bound(9, 0.6, 5, 0.1), r"'crucial_share' .* in \(0, 0.5\]"),
+    (lambda: bounds.margin_bound(9, 0.2, 0, 0.1), "'n_rankers' parameter of margin_bound"),
+    (lambda: bounds.margin_bound(9, 0.2, 5, 0.0), "'theta' parameter of margin_bound"),
+    (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, below=2), "'below' parameter of margin_b"),
+    (lambda: bounds.finite_class_bound(9, 0.2, 0.5), "'n_functions' parameter of finite_cl"),
+    (lambda: bounds.training_bound("model.json"), "'source' parameter of training_bound"),
+    (lambda: bounds.training_bound(Trace(), "theory"), "'by' parameter of training_bound"),
+])  # fmt: skip
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
@@ -195,18 +192,15 @@ def test_the_bound_is_that_of_the_rounds_kept():
         bounds.training_bound(ranker.truncate(ranker.best_round_ + 3))
 
 
-@pytest.mark.parametrize(
-    "known",
-    [
-        None,
-        "0.5",
-        {},
-        {"risk": "R1", "rounds": 1, "log_loss": "low", "squares": None},
-        {"risk": "R9", "rounds": 1, "log_loss": -1.0, "squares": None},
-        {"risk": "R1", "rounds": 1, "log_loss": -1.0, "squares": [1]},
-        {"risk": "R1", "rounds": 2, "log_loss": -1.0, "squares": None},
-    ],
-)
+@pytest.mark.parametrize("known", [
+    None,
+    "0.5",
+    {},
+    {"risk": "R1", "rounds": 1, "log_loss": "low", "squares": None},
+    {"risk": "R9", "rounds": 1, "log_loss": -1.0, "squares": None},
+    {"risk": "R1", "rounds": 1, "log_loss": -1.0, "squares": [1]},
+    {"risk": "R1", "rounds": 2, "log_loss": -1.0, "squares": None},
+])  # fmt: skip
 def test_a_model_that_does_not_say_how_its_training_went(known):
     model = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0], None, {"bound": known})
     with pytest.raises(NotRankedError, match="has no record of its training"):

@@ -161,24 +161,21 @@ def test_no_picture_without_matplotlib(ranker, monkeypatch):
     refused(MissingExtraError, r"pip install crucial\[plots\]", margins(ranker, X, Y).plot)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda r: margins(r, X), DataError, "give y or pairs"),
-        (lambda r: margins(r, X, Y, resolution=1), ParameterError, "'resolution' parameter"),
-        (lambda r: margins(r, X, Y, pair_weight=[1.0]), DataError, "pair_weight was given without"),
-        (lambda r: margins(r, X, pairs=PAIRS, sample_weight=Y), DataError, "use pair_weight"),
-        (lambda r: margins(r, X[:, :3], Y), DataError, "3"),
-        (lambda r: margins(r, X, Y[:4]), DataError, "inconsistent numbers of samples"),
-        (lambda r: margins(r, X, np.ones(6)), DataError, "No comparable pair"),
-        (lambda r: margins(r, X, pairs=[(0, 9)]), DataError, "rows go from 0 to 5"),
-        (lambda r: margins("model.json", X, Y), NotRankedError, "str has none"),
-        (lambda r: margins(AdditiveRanker(5, [], []), X, Y), NotRankedError, "no weights"),
-        (lambda r: margins(r, X, Y).quantile(1.5), ParameterError, "'q' parameter of quantile"),
-        (lambda r: margins(r, X, Y).quantile([math.nan]), ParameterError, "'q' parameter"),
-        (lambda r: margins(r, X, Y).at_most(math.nan), ParameterError, "'theta' parameter"),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda r: margins(r, X), DataError, "give y or pairs"),
+    (lambda r: margins(r, X, Y, resolution=1), ParameterError, "'resolution' parameter"),
+    (lambda r: margins(r, X, Y, pair_weight=[1.0]), DataError, "pair_weight was given without"),
+    (lambda r: margins(r, X, pairs=PAIRS, sample_weight=Y), DataError, "use pair_weight"),
+    (lambda r: margins(r, X[:, :3], Y), DataError, "3"),
+    (lambda r: margins(r, X, Y[:4]), DataError, "inconsistent numbers of samples"),
+    (lambda r: margins(r, X, np.ones(6)), DataError, "No comparable pair"),
+    (lambda r: margins(r, X, pairs=[(0, 9)]), DataError, "rows go from 0 to 5"),
+    (lambda r: margins("model.json", X, Y), NotRankedError, "str has none"),
+    (lambda r: margins(AdditiveRanker(5, [], []), X, Y), NotRankedError, "no weights"),
+    (lambda r: margins(r, X, Y).quantile(1.5), ParameterError, "'q' parameter of quantile"),
+    (lambda r: margins(r, X, Y).quantile([math.nan]), ParameterError, "'q' parameter"),
+    (lambda r: margins(r, X, Y).at_most(math.nan), ParameterError, "'theta' parameter"),
+])  # fmt: skip
 def test_bad_arguments_are_refused(ranker, call, error, message):
     refused(error, message, call, ranker)
 
@@ -213,16 +210,13 @@ def test_no_margin_above_0_where_pairs_go_in_a_circle():
     assert rho == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("H", "pairs", "message"),
-    [
-        ([[2.0], [0.0]], [(0, 1)], r"differ by at most 1 .* Column 0 of H has a pair \+2 apart"),
-        ([[1.0], [-1.0]], [(1, 0)], "a pair -2 apart"),
-        ([1.0, 0.0], [(0, 1)], r"array of shape \(2,\)"),
-        ([[math.nan], [0.0]], [(0, 1)], "H must be finite. Row 0 of column 0 is nan"),
-        ([[1.0], [0.0]], [(0, 2)], "rows go from 0 to 1"),
-        ([[1.0], [0.0]], [], "pairs is empty"),
-    ],
-)
+@pytest.mark.parametrize(("H", "pairs", "message"), [
+    ([[2.0], [0.0]], [(0, 1)], r"differ by at most 1 .* Column 0 of H has a pair \+2 apart"),
+    ([[1.0], [-1.0]], [(1, 0)], "a pair -2 apart"),
+    ([1.0, 0.0], [(0, 1)], r"array of shape \(2,\)"),
+    ([[math.nan], [0.0]], [(0, 1)], "H must be finite. Row 0 of column 0 is nan"),
+    ([[1.0], [0.0]], [(0, 2)], "rows go from 0 to 1"),
+    ([[1.0], [0.0]], [], "pairs is empty"),
+])  # fmt: skip
 def test_max_margin_refuses_what_is_no_matrix_of_weak_rankers(H, pairs, message):
     refused(DataError, message, max_margin, H, pairs)

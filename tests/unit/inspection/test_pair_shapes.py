@@ -71,15 +71,10 @@ def test_trees_of_three_features_have_no_functions() -> None:
         with pytest.raises(NotRankedError, match=message):
             explain(larger)
     assert larger.explain(2) == [
-        "1 pair of features together:",
-        "  a with b  50.0% of the gains",
-        "1 tree combines 3 features:",
-        "  a > 0.5 (gain 1)",
-        "    yes: b > 0.5 (gain 1)",
-        "      yes: not shown",
-        "      no: adds 0",
-        "    no: adds 0",
-    ]
+        "1 pair of features together:", "  a with b  50.0% of the gains",
+        "1 tree combines 3 features:", "  a > 0.5 (gain 1)", "    yes: b > 0.5 (gain 1)",
+        "      yes: not shown", "      no: adds 0", "    no: adds 0",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("with_rows", [False, True])

@@ -93,17 +93,14 @@ def test_a_number_that_may_be_a_label_is_never_taken_as_a_position(pipeline: Any
     assert inspection.why(pipeline, counted, loc=(5, 6)).a == 5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"a": "d3", "b": "d7"}, r"the position of a row, an int\. Got 'd3' instead\. Pass labels"),
-        ({"loc": ("d3", "nobody")}, "no row has the label 'nobody'. The index begins with 'd0'"),
-        ({"loc": ("d3", "d7"), "a": 1}, "two positions .* or two labels .*, not both"),
-        ({"loc": "d3"}, "'loc' parameter of why must be a pair of labels"),
-        ({"a": 1}, "why needs two rows"),
-        ({"a": 1, "b": 60}, r"'b' parameter of why must be an int in \[0, 59\]"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"a": "d3", "b": "d7"}, r"the position of a row, an int\. Got 'd3' instead\. Pass labels"),
+    ({"loc": ("d3", "nobody")}, "no row has the label 'nobody'. The index begins with 'd0'"),
+    ({"loc": ("d3", "d7"), "a": 1}, "two positions .* or two labels .*, not both"),
+    ({"loc": "d3"}, "'loc' parameter of why must be a pair of labels"),
+    ({"a": 1}, "why needs two rows"),
+    ({"a": 1, "b": 60}, r"'b' parameter of why must be an int in \[0, 59\]"),
+])  # fmt: skip
 def test_rows_that_cannot_be_found_are_refused(
     pipeline: Any, arguments: dict[str, Any], message: str
 ) -> None:

@@ -16,16 +16,13 @@ def ranker():
     return TreeRank(2, min_rows=10).fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"X": X}, r"Got X without y. Pass X and y, or neither"),
-        ({"y": Y}, r"Got y without X. Pass X and y, or neither"),
-        ({"sample_weight": np.ones(120)}, r"sample_weight.*Got it without X and y.*Pass X and y"),
-        ({"X": X, "y": Y, "sample_weight": 1.0 - Y}, r"two values among the rows with a weight"),
-        ({"X": X, "y": 0 * Y}, r"labels of two values.*Got 1. Pass rows of both labels"),
-    ],
-)
+@pytest.mark.parametrize(("given", "match"), [
+    ({"X": X}, r"Got X without y. Pass X and y, or neither"),
+    ({"y": Y}, r"Got y without X. Pass X and y, or neither"),
+    ({"sample_weight": np.ones(120)}, r"sample_weight.*Got it without X and y.*Pass X and y"),
+    ({"X": X, "y": Y, "sample_weight": 1.0 - Y}, r"two values among the rows with a weight"),
+    ({"X": X, "y": 0 * Y}, r"labels of two values.*Got 1. Pass rows of both labels"),
+])  # fmt: skip
 def test_what_has_no_curve_is_refused(ranker, given, match):
     with pytest.raises(DataError, match=match):
         inspection.tree_roc(ranker, **given)

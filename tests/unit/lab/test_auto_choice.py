@@ -79,13 +79,10 @@ def trial(name: str, family: str, lead: float) -> Trial:
 )
 def test_what_is_within_noise_of_the_best_of_its_loss_stays_in_the_search(families, kept):
     ready = [
-        trial("best", "one", 0.0),
-        trial("alike", "one", -0.009),
-        trial("unlike", "one", -0.011),
-        trial("loss behind", "two", -0.060),
-        trial("its twin", "two", -0.060),
+        trial("best", "one", 0.0), trial("alike", "one", -0.009), trial("unlike", "one", -0.011),
+        trial("loss behind", "two", -0.060), trial("its twin", "two", -0.060),
         trial("loss far behind", "three", -0.066),
-    ]
+    ]  # fmt: skip
     assert _survivors(ready, Stage(1, 1, 5, 10**9, families=families)) == kept
 
 

@@ -224,16 +224,13 @@ def test_the_trees_of_every_member_of_an_average_gain_the_same():
     np.testing.assert_allclose(totals, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "problem"),
-    [
-        ({"budget": "fast"}, "'budget' parameter of AutoRanker must be 'quick'"),
-        ({"budget": 0}, "'budget' parameter of AutoRanker"),
-        ({"measure": "ndgc@10"}, "unknown measure 'ndgc'"),
-        ({"noise": -1}, "'noise' parameter of AutoRanker"),
-        ({"interactions": 3}, "'interactions' parameter of AutoRanker"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "problem"), [
+    ({"budget": "fast"}, "'budget' parameter of AutoRanker must be 'quick'"),
+    ({"budget": 0}, "'budget' parameter of AutoRanker"),
+    ({"measure": "ndgc@10"}, "unknown measure 'ndgc'"),
+    ({"noise": -1}, "'noise' parameter of AutoRanker"),
+    ({"interactions": 3}, "'interactions' parameter of AutoRanker"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(parameters: dict[str, Any], problem: str):
     with pytest.raises(ParameterError, match=problem):
         AutoRanker(**parameters).fit(DATA.X, DATA.y, qid=QUERIES)

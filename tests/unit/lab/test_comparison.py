@@ -117,15 +117,12 @@ def test_pooled_measures_need_the_same_pairs(judged):
     assert dropped["auc(pool)", "more"].difference == pytest.approx(one.difference)
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "said"),
-    [
-        ({"baseline": "bse"}, ParameterError, "unknown baseline 'bse'; did you mean 'base'"),
-        ({"measures": "ndgc"}, ParameterError, "did you mean 'ndcg'"),
-        ({"test": "z"}, ParameterError, "'method' parameter of paired_test"),
-        ({"runs": {}}, ParameterError, "two or more. Got 0"),
-    ],
-)
+@pytest.mark.parametrize(("change", "kind", "said"), [
+    ({"baseline": "bse"}, ParameterError, "unknown baseline 'bse'; did you mean 'base'"),
+    ({"measures": "ndgc"}, ParameterError, "did you mean 'ndcg'"),
+    ({"test": "z"}, ParameterError, "'method' parameter of paired_test"),
+    ({"runs": {}}, ParameterError, "two or more. Got 0"),
+])  # fmt: skip
 def test_refusals(judged, change, kind, said):
     qrels, runs = judged
     with pytest.raises(kind, match=said):

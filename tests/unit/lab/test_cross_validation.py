@@ -356,23 +356,20 @@ def test_warnings_that_are_errors_stay_errors(data):
 # -- refusals ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"measures": []}, "measures is empty"),
-        ({"measures": "ndgc@10"}, "did you mean 'ndcg'"),
-        ({"random_state": "x"}, "'random_state' parameter of cross_validate must be"),
-        ({"random_state": -1}, "'random_state' parameter of cross_validate must be"),
-        ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be a nonzero int or None"),
-        ({"return_estimators": "yes"}, "'return_estimators' parameter of cross_validate"),
-        ({"estimator": RankBoost}, "must be an object with fit and predict"),
-        ({"estimator": StandardScaler()}, "must be an object with fit and predict"),
-        ({"cv": 100}, "cv=100 folds need as many queries"),
-        ({"qid": ["a"]}, "one id for each of the 200 rows"),
-        ({"y": [1, 2]}, "X has 200 rows, y has 2"),
-        ({"sample_weight": [-1.0] * 200}, "sample_weight must be finite and not negative"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"measures": []}, "measures is empty"),
+    ({"measures": "ndgc@10"}, "did you mean 'ndcg'"),
+    ({"random_state": "x"}, "'random_state' parameter of cross_validate must be"),
+    ({"random_state": -1}, "'random_state' parameter of cross_validate must be"),
+    ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be a nonzero int or None"),
+    ({"return_estimators": "yes"}, "'return_estimators' parameter of cross_validate"),
+    ({"estimator": RankBoost}, "must be an object with fit and predict"),
+    ({"estimator": StandardScaler()}, "must be an object with fit and predict"),
+    ({"cv": 100}, "cv=100 folds need as many queries"),
+    ({"qid": ["a"]}, "one id for each of the 200 rows"),
+    ({"y": [1, 2]}, "X has 200 rows, y has 2"),
+    ({"sample_weight": [-1.0] * 200}, "sample_weight must be finite and not negative"),
+])  # fmt: skip
 def test_what_cannot_be_is_refused_before_any_fit(data, changes, said):
     class Unfittable(BaseEstimator):
         def fit(self, X, y, qid=None, sample_weight=None):

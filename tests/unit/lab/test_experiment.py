@@ -281,23 +281,16 @@ def test_a_run_goes_on_and_repeats_nothing(tmp_path, monkeypatch):
     assert len(found.settings["sessions"]) == 4
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"seed": 1}, "another seed.*0 before, 1 now"),
-        ({"measures": ["r2"]}, "other measures"),
-        ({"protocol": "four-folds"}, "another protocol"),
-        (
-            {"rankers": {"c": Columns(-1)}},
-            r"another ranker 'c' \(estimator\.sign\).*: 1 before, -1 now",
-        ),
-        (
-            {"grids": {"c": {"sign": [1, -1]}}},
-            r"another ranker 'c' \(grid\.sign\).*: None before, \[1, -1\] now",
-        ),
-        ({"tasks": {"a": problem(8, seed=5)}}, r"another task 'a' \(data\)"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    ({"seed": 1}, "another seed.*0 before, 1 now"),
+    ({"measures": ["r2"]}, "other measures"),
+    ({"protocol": "four-folds"}, "another protocol"),
+    ({"rankers": {"c": Columns(-1)}},
+     r"another ranker 'c' \(estimator\.sign\).*: 1 before, -1 now"),
+    ({"grids": {"c": {"sign": [1, -1]}}},
+     r"another ranker 'c' \(grid\.sign\).*: None before, \[1, -1\] now"),
+    ({"tasks": {"a": problem(8, seed=5)}}, r"another task 'a' \(data\)"),
+])  # fmt: skip
 def test_other_settings_are_not_mixed(tmp_path, change, said):
     settings = {"tasks": {"a": problem(8)}, "rankers": {"c": Columns()}, "measures": ["ndcg@3"]}
     Experiment(**settings).run(tmp_path / "r")
@@ -402,33 +395,25 @@ def test_unknown_ending(tmp_path):
 # -- bad input ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"rankers": ["rankbost"]}, "unknown ranker 'rankbost'; did you mean 'rankboost'"),
-        ({"measures": "ndgc@10"}, "unknown measure 'ndgc'; did you mean 'ndcg'"),
-        ({"measures": []}, "measures is empty"),
-        ({"rankers": []}, "rankers is empty"),
-        ({"rankers": [3]}, "names or objects with fit and predict. Got 3"),
-        ({"rankers": [crucial.RankBoost]}, "names or objects with fit and predict"),
-        ({"rankers": ["random", "random"]}, "two rankers have the name 'random'"),
-        ({"protocol": "letor"}, "unknown protocol 'letor'"),
-        ({"seed": -1}, "'seed' parameter of Experiment"),
-        ({"grids": {"c": {"sgn": [1]}}}, "unknown parameter of c 'sgn'; did you mean 'sign'"),
-        ({"grids": {"d": {}}}, "unknown ranker in grids 'd'"),
-        ({"grids": {"c": {"sign": 1}}}, "a list of values. Got 1"),
-        ({"grids": "large"}, "None, 'small' or a mapping"),
-        (
-            {"grids": {"c": {"sign": [1]}}, "protocol": "four-folds"},
-            "grids need a validation part to choose by, and PlainFolds has none",
-        ),
-        (
-            {"protocol": ThreeWayFolds(choose_by={"map": "r2"})},
-            "unknown measure in choose_by 'map'",
-        ),
-        ({"protocol": ThreeWayFolds(choose_by="mapp")}, "unknown measure 'mapp'"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"rankers": ["rankbost"]}, "unknown ranker 'rankbost'; did you mean 'rankboost'"),
+    ({"measures": "ndgc@10"}, "unknown measure 'ndgc'; did you mean 'ndcg'"),
+    ({"measures": []}, "measures is empty"),
+    ({"rankers": []}, "rankers is empty"),
+    ({"rankers": [3]}, "names or objects with fit and predict. Got 3"),
+    ({"rankers": [crucial.RankBoost]}, "names or objects with fit and predict"),
+    ({"rankers": ["random", "random"]}, "two rankers have the name 'random'"),
+    ({"protocol": "letor"}, "unknown protocol 'letor'"),
+    ({"seed": -1}, "'seed' parameter of Experiment"),
+    ({"grids": {"c": {"sgn": [1]}}}, "unknown parameter of c 'sgn'; did you mean 'sign'"),
+    ({"grids": {"d": {}}}, "unknown ranker in grids 'd'"),
+    ({"grids": {"c": {"sign": 1}}}, "a list of values. Got 1"),
+    ({"grids": "large"}, "None, 'small' or a mapping"),
+    ({"grids": {"c": {"sign": [1]}}, "protocol": "four-folds"},
+     "grids need a validation part to choose by, and PlainFolds has none"),
+    ({"protocol": ThreeWayFolds(choose_by={"map": "r2"})}, "unknown measure in choose_by 'map'"),
+    ({"protocol": ThreeWayFolds(choose_by="mapp")}, "unknown measure 'mapp'"),
+])  # fmt: skip
 def test_bad_settings(settings, said):
     base = {"tasks": {"a": problem(8)}, "rankers": {"c": Columns()}, "measures": ["ndcg@3"]}
     refused(ParameterError, said, Experiment, **base | settings)

@@ -82,14 +82,11 @@ def test_seeds_deal_differently_and_repeatably():
     assert first != other
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        np.array([2, 1, 2, 1, 3, 3]),
-        [2, 1, 2, 1, 3, 3],
-        pd.Series([2, 1, 2, 1, 3, 3], index=list("fedcba")),
-    ],
-)
+@pytest.mark.parametrize("numbers", [
+    np.array([2, 1, 2, 1, 3, 3]),
+    [2, 1, 2, 1, 3, 3],
+    pd.Series([2, 1, 2, 1, 3, 3], index=list("fedcba")),
+])  # fmt: skip
 def test_fold_numbers(numbers):
     folds = folds_of(numbers, np.arange(6), ["a", "b", "a", "b", "c", "c"])
     assert [fold.name for fold in folds] == [1, 2, 3]
@@ -131,29 +128,26 @@ def test_a_splitter_that_divides_a_query_is_refused():
         folds_of(KFold(2), [0, 1, 0, 1], ["a", "b", "a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("cv", "error", "said"),
-    [
-        (1, ParameterError, "'cv' parameter of cross_validate must be an int of at least 2"),
-        (True, ParameterError, "'cv' parameter of cross_validate must be"),
-        ("five", ParameterError, "Got 'five' instead"),
-        (None, ParameterError, "Got None instead"),
-        ([], ParameterError, "cv is empty"),
-        ([0, 1], DataError, "one fold number for each of the 4 rows. Got 2"),
-        ([0, 0, 0, 0], DataError, "all rows are in fold 0"),
-        ([-1, -1, -1, -1], DataError, "all fold numbers are -1"),
-        ([0.0, 1.0, float("nan"), 1.0], DataError, "fold number of row 2 is NaN"),
-        ([0, 0, 1, 1], DataError, "query 'a' has train rows and test rows"),
-        ([([0, 2], [1, 3], [0])], ParameterError, "fold 0 must be a pair"),
-        ([([0, 2], [])], DataError, "test rows of fold 0 must be a list of at least one"),
-        ([([0, 2], [1, 4])], DataError, r"test rows of fold 0 must be ints in \[0, 3\]"),
-        ([([-1], [0])], DataError, r"train rows of fold 0 must be ints in \[0, 3\]"),
-        ([([0.5], [1])], DataError, "Got float64 values"),
-        ([([0, 2], [1, 1])], DataError, "fold 0 has a test row twice"),
-        ([([0, 2], [1, 3]), ([0], [2])], DataError, "query 'a' .* in fold 1"),
-        (3, DataError, "cv=3 folds need as many queries.* Got 2. Use cv=2 or less"),
-    ],
-)
+@pytest.mark.parametrize(("cv", "error", "said"), [
+    (1, ParameterError, "'cv' parameter of cross_validate must be an int of at least 2"),
+    (True, ParameterError, "'cv' parameter of cross_validate must be"),
+    ("five", ParameterError, "Got 'five' instead"),
+    (None, ParameterError, "Got None instead"),
+    ([], ParameterError, "cv is empty"),
+    ([0, 1], DataError, "one fold number for each of the 4 rows. Got 2"),
+    ([0, 0, 0, 0], DataError, "all rows are in fold 0"),
+    ([-1, -1, -1, -1], DataError, "all fold numbers are -1"),
+    ([0.0, 1.0, float("nan"), 1.0], DataError, "fold number of row 2 is NaN"),
+    ([0, 0, 1, 1], DataError, "query 'a' has train rows and test rows"),
+    ([([0, 2], [1, 3], [0])], ParameterError, "fold 0 must be a pair"),
+    ([([0, 2], [])], DataError, "test rows of fold 0 must be a list of at least one"),
+    ([([0, 2], [1, 4])], DataError, r"test rows of fold 0 must be ints in \[0, 3\]"),
+    ([([-1], [0])], DataError, r"train rows of fold 0 must be ints in \[0, 3\]"),
+    ([([0.5], [1])], DataError, "Got float64 values"),
+    ([([0, 2], [1, 1])], DataError, "fold 0 has a test row twice"),
+    ([([0, 2], [1, 3]), ([0], [2])], DataError, "query 'a' .* in fold 1"),
+    (3, DataError, "cv=3 folds need as many queries.* Got 2. Use cv=2 or less"),
+])  # fmt: skip
 def test_folds_that_cannot_be(cv, error, said):
     refused(error, said, folds_of, cv, [0, 1, 0, 1], ["a", "b", "a", "b"])
 

@@ -32,16 +32,10 @@ def test_ranks_of_a_known_table():
     assert found.p < 0.05
 
 
-@pytest.mark.parametrize(
-    ("n_rankers", "n_blocks", "alpha", "expected"),
-    [
-        (3, 300, 0.05, 0.1914),
-        (3, 10, 0.05, 1.048),
-        (3, 357, 0.05, 0.1754),
-        (4, 14, 0.05, 1.25),
-        (4, 14, 0.10, 1.12),
-    ],
-)
+@pytest.mark.parametrize(("n_rankers", "n_blocks", "alpha", "expected"), [
+    (3, 300, 0.05, 0.1914), (3, 10, 0.05, 1.048), (3, 357, 0.05, 0.1754), (4, 14, 0.05, 1.25),
+    (4, 14, 0.10, 1.12),
+])  # fmt: skip
 def test_published_critical_differences(n_rankers, n_blocks, alpha, expected):
     digits = len(str(expected).split(".")[1])
     assert round(critical_difference(n_rankers, n_blocks, alpha), digits) == expected
@@ -141,21 +135,16 @@ def test_frame_has_a_row_a_ranker():
     assert set(frame["critical_difference"]) == {some().difference}
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
-        (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),
-        (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
-        (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
-        (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
-        (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "that have values. Got 1"),
-        (
-            lambda: summarise_ranks([[1.0, np.nan], [np.nan, 1.0]], ["a", "b"]),
-            "no task in which every ranker",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
+    (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),
+    (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
+    (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
+    (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
+    (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "that have values. Got 1"),
+    (lambda: summarise_ranks([[1.0, np.nan], [np.nan, 1.0]], ["a", "b"]),
+     "no task in which every ranker"),
+])  # fmt: skip
 def test_refusals(call, said):
     with pytest.raises(DataError, match=said):
         call()

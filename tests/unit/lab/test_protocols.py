@@ -150,17 +150,14 @@ def test_tasks_in_any_form():
     assert [one.name for one in as_tasks([(X, y), (X, y)])] == ["task 1", "task 2"]
 
 
-@pytest.mark.parametrize(
-    ("tasks", "said"),
-    [
-        ([], "tasks is empty"),
-        ("file.txt", "tasks must be a Task"),
-        ({"a": 3}, "Got int for 'a'"),
-        ([make_task(), make_task()], "two tasks have the name 'toy'"),
-        ({"a": (np.zeros((2, 1)), [0, np.nan])}, "task 'a': "),
-        ({"a": (np.zeros((2, 1)), [0, 1, 2])}, "task 'a': "),
-    ],
-)
+@pytest.mark.parametrize(("tasks", "said"), [
+    ([], "tasks is empty"),
+    ("file.txt", "tasks must be a Task"),
+    ({"a": 3}, "Got int for 'a'"),
+    ([make_task(), make_task()], "two tasks have the name 'toy'"),
+    ({"a": (np.zeros((2, 1)), [0, np.nan])}, "task 'a': "),
+    ({"a": (np.zeros((2, 1)), [0, 1, 2])}, "task 'a': "),
+])  # fmt: skip
 def test_bad_tasks_are_named(tasks, said):
     refused((ParameterError, DataError), said, as_tasks, tasks)
 

@@ -90,37 +90,31 @@ def test_inputs_of_other_kinds() -> None:
     assert evaluate(Y, column, QID)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"y": [1, np.nan, 0]}, "y must be finite. Got nan in row 1"),
-        ({"scores": [1, 0, -np.inf]}, "scores must be finite. Got -inf in row 2"),
-        ({"scores": [1, 0]}, "scores must have one value for each of the 3 rows of y. Got 2"),
-        ({"y": ["a", "b", "c"]}, "y must be numbers. Got <U1 values such as"),
-        ({"y": [None, 1, 2]}, "y must be finite. Got nan in row 0"),
-        ({"y": [[1, 2], [3, 4]]}, r"y must be one number per row .* shape \(2, 2\)"),
-        ({"y": [], "scores": []}, "y is empty"),
-        ({"qid": [1, 2]}, "qid must have one id for each of the 3 rows"),
-        ({"sample_weight": [1, -2, 1]}, "sample_weight must not be negative. Got -2.0 in row 1"),
-        ({"ids": ["a"]}, "ids must have one value for each of the 3 rows"),
-        ({"qid": Groups.single(2)}, "groups is made for 2 rows. y has 3"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"y": [1, np.nan, 0]}, "y must be finite. Got nan in row 1"),
+    ({"scores": [1, 0, -np.inf]}, "scores must be finite. Got -inf in row 2"),
+    ({"scores": [1, 0]}, "scores must have one value for each of the 3 rows of y. Got 2"),
+    ({"y": ["a", "b", "c"]}, "y must be numbers. Got <U1 values such as"),
+    ({"y": [None, 1, 2]}, "y must be finite. Got nan in row 0"),
+    ({"y": [[1, 2], [3, 4]]}, r"y must be one number per row .* shape \(2, 2\)"),
+    ({"y": [], "scores": []}, "y is empty"),
+    ({"qid": [1, 2]}, "qid must have one id for each of the 3 rows"),
+    ({"sample_weight": [1, -2, 1]}, "sample_weight must not be negative. Got -2.0 in row 1"),
+    ({"ids": ["a"]}, "ids must have one value for each of the 3 rows"),
+    ({"qid": Groups.single(2)}, "groups is made for 2 rows. y has 3"),
+])  # fmt: skip
 def test_bad_data_is_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
     refused(DataError, message, evaluate, **given)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ties": "random"}, "'ties' parameter of evaluate must be one of 'expected', 'trec'"),
-        ({"empty": 2}, "'empty' parameter of evaluate must be one of 'skip', 0, 1. Got 2"),
-        ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\)"),
-        ({"resamples": 0}, "'resamples' parameter of evaluate must be an int of at least 1"),
-        ({"measures": "map", "sample_weight": [1, 1, 1]}, "map has no meaning for weights of rows"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"ties": "random"}, "'ties' parameter of evaluate must be one of 'expected', 'trec'"),
+    ({"empty": 2}, "'empty' parameter of evaluate must be one of 'skip', 0, 1. Got 2"),
+    ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\)"),
+    ({"resamples": 0}, "'resamples' parameter of evaluate must be an int of at least 1"),
+    ({"measures": "map", "sample_weight": [1, 1, 1]}, "map has no meaning for weights of rows"),
+])  # fmt: skip
 def test_bad_parameters_are_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
     refused(ParameterError, message, evaluate, **given)

@@ -14,23 +14,11 @@ def close(name: str, y, scores, expected: float, qid=None, **how) -> None:
 
 
 # Freund et al. (2003), appendix A, worked out by hand.
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("ap", 31 / 60),
-        ("map", 31 / 60),
-        ("prot", 4 / 9),
-        ("mrr", 4 / 9),
-        ("coverage", 11 / 20),
-        ("r2", 11 / 24),
-        ("disagreement", 11 / 24),
-        ("kendall", 11 / 24),
-        ("auc", 13 / 24),
-        ("kendall(tau)", 2 / 24),
-        ("kendall(tied=0)", 8 / 24),
-        ("r1", 7 / 12),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("ap", 31 / 60), ("map", 31 / 60), ("prot", 4 / 9), ("mrr", 4 / 9), ("coverage", 11 / 20),
+    ("r2", 11 / 24), ("disagreement", 11 / 24), ("kendall", 11 / 24), ("auc", 13 / 24),
+    ("kendall(tau)", 2 / 24), ("kendall(tied=0)", 8 / 24), ("r1", 7 / 12),
+])  # fmt: skip
 def test_expected_measures(name: str, expected: float) -> None:
     close(name, [0, 1, 0, 1, 1, 0, 0], [3, 2, 2, 2, 1, 1, 0], expected)
 

@@ -252,16 +252,13 @@ def test_rankings_are_compared_by_rows():
     assert "sign-flip permutation test over queries, 10,000 draws, seed 0" in str(same)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"rankings": {"a": [1, 2]}}, "a comparison needs two or more"),
-        ({"baseline": "c"}, "baseline"),
-        ({"rankings": {"a": [1, 2], "b": [1, np.nan]}}, "ranking 'b'"),
-        ({"level": 2.0}, "level"),
-        ({"resamples": 0}, "resamples"),
-    ],
-)
+@pytest.mark.parametrize(("options", "match"), [
+    ({"rankings": {"a": [1, 2]}}, "a comparison needs two or more"),
+    ({"baseline": "c"}, "baseline"),
+    ({"rankings": {"a": [1, 2], "b": [1, np.nan]}}, "ranking 'b'"),
+    ({"level": 2.0}, "level"),
+    ({"resamples": 0}, "resamples"),
+])  # fmt: skip
 def test_comparisons_that_are_refused(options, match):
     words = {"y": [1, 0], "rankings": {"a": [1, 2], "b": [2, 1]}} | options
     with pytest.raises(crucial.CrucialError, match=match):

@@ -38,13 +38,9 @@ class Position:
 
 def small_model(**more):
     rankers = [
-        Stump(2, 0.5, 1),
-        Presence(0, 0),
-        ScaledFeature(1, 0.0, 2.0, 0.25),
-        Stump(2, -1.0, 0),
-        Stump(2, 0.5, 0),
-        Presence(2, 1),
-    ]
+        Stump(2, 0.5, 1), Presence(0, 0), ScaledFeature(1, 0.0, 2.0, 0.25), Stump(2, -1.0, 0),
+        Stump(2, 0.5, 0), Presence(2, 1),
+    ]  # fmt: skip
     return AdditiveRanker(3, rankers, [0.5, -0.25, 2.0, 1.0, 0.125, 4.0], **more)
 
 
@@ -58,25 +54,22 @@ def test_scores_by_hand():
     assert small_model().predict(X).tolist() == SCORES
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        np.asfortranarray,
-        lambda X: X.astype(np.float32),
-        lambda X: X.astype(np.float16),
-        lambda X: X.astype(np.longdouble),
-        lambda X: X.astype(">f8"),
-        lambda X: X.tolist(),
-        lambda X: X.astype(object),
-        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-        lambda X: X[::-1][::-1],
-        lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
-        sp.csr_array,
-        sp.csc_matrix,
-        sp.coo_array,
-        Instances.from_input,
-    ],
-)
+@pytest.mark.parametrize("form", [
+    np.asfortranarray,
+    lambda X: X.astype(np.float32),
+    lambda X: X.astype(np.float16),
+    lambda X: X.astype(np.longdouble),
+    lambda X: X.astype(">f8"),
+    lambda X: X.tolist(),
+    lambda X: X.astype(object),
+    lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    lambda X: X[::-1][::-1],
+    lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
+    sp.csr_array,
+    sp.csc_matrix,
+    sp.coo_array,
+    Instances.from_input,
+])  # fmt: skip
 def test_every_form_of_input_gives_the_same(form):
     assert small_model().predict(form(X)).tolist() == SCORES
     assert list(small_model().staged_predict(form(X)))[-1].tolist() == SCORES
@@ -154,13 +147,10 @@ def test_a_ranker_of_whole_queries_asks_for_them():
         model.predict(column[:3], groups)
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (np.zeros((2, 1)), r"Odd must give one score per row, shape \(2,\). Got shape \(2, 1\)"),
-        (np.array([0.0, np.nan]), "Odd must give finite scores. Got nan for row 1"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words"), [
+    (np.zeros((2, 1)), r"Odd must give one score per row, shape \(2,\). Got shape \(2, 1\)"),
+    (np.array([0.0, np.nan]), "Odd must give finite scores. Got nan for row 1"),
+])  # fmt: skip
 def test_a_users_ranker_is_held_to_its_contract(answer, words):
     class Odd:
         def scores(self, X, groups=None):
@@ -169,16 +159,13 @@ def test_a_users_ranker_is_held_to_its_contract(answer, words):
     refused(NotRankedError, words, AdditiveRanker(1, [Odd()], [1.0]).predict, np.zeros((2, 1)))
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        (np.zeros((2, 4)), "X has 4 features, but AdditiveRanker is expecting 3"),
-        (np.zeros(3), "Expected 2D array"),
-        (np.zeros((0, 3)), r"Found array with 0 sample\(s\)"),
-        (np.array([["a", "b", "c"]]), "row 0, column 0 is"),
-        (np.zeros((1, 3), complex), "Complex data not supported"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "words"), [
+    (np.zeros((2, 4)), "X has 4 features, but AdditiveRanker is expecting 3"),
+    (np.zeros(3), "Expected 2D array"),
+    (np.zeros((0, 3)), r"Found array with 0 sample\(s\)"),
+    (np.array([["a", "b", "c"]]), "row 0, column 0 is"),
+    (np.zeros((1, 3), complex), "Complex data not supported"),
+])  # fmt: skip
 def test_bad_input_is_named(bad, words):
     refused(DataError, words, small_model().predict, bad)
 
@@ -207,26 +194,23 @@ def test_names_of_columns_are_checked():
     refused(DataError, "now missing:\n- c", model.predict, frame[["a", "b"]])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((0, [], []), "'n_features' .* Got 0"),
-        ((2, [Stump(2, 0.0, 0)], [1.0]), "features 0 to 1. Got 'feature 2 in round 1'"),
-        ((1, [Stump(0, 0.0, 0)], []), "one number for each of the 1 rankers. Got '0 numbers'"),
-        ((1, [Stump(0, 0.0, 0)], [np.nan]), "'weights' .* finite .* Got nan"),
-        ((1, [Stump(0, 0.0, 0)], [-np.inf]), "'weights' .* finite .* Got -inf"),
-        ((1, [Stump(0, 0.0, 0)] * 9, [1e307] * 9), "'weights' .* absolute sum"),
-        ((1, ["stump"], [1.0]), "'rankers' .* objects with a method scores"),
-        ((2, [], [], ["a"]), "one name for each of the 2 features, or None. Got '1 names'"),
-        ((1, [], [], ["\ud800"]), "'feature_names' .* UTF-8"),
-        ((1, [], [], [1]), "'feature_names' .* Got 1"),
-        ((1, [], [], None, {"loss": np.nan}), r"'training\['loss'\]' .* finite numbers.* Got nan"),
-        ((1, [], [], None, {"a": [object()]}), r"'training\['a'\]\[0\]' .* Got <object"),
-        ((1, [], [], None, {1: 2}), "'training' .* text as keys. Got 1"),
-        ((1, [], [], None, {"n": 2**63}), r"'training\['n'\]' .* Got 9223"),
-        ((1, [], [], None, {"text": "\ud800"}), r"'training\['text'\]'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    ((0, [], []), "'n_features' .* Got 0"),
+    ((2, [Stump(2, 0.0, 0)], [1.0]), "features 0 to 1. Got 'feature 2 in round 1'"),
+    ((1, [Stump(0, 0.0, 0)], []), "one number for each of the 1 rankers. Got '0 numbers'"),
+    ((1, [Stump(0, 0.0, 0)], [np.nan]), "'weights' .* finite .* Got nan"),
+    ((1, [Stump(0, 0.0, 0)], [-np.inf]), "'weights' .* finite .* Got -inf"),
+    ((1, [Stump(0, 0.0, 0)] * 9, [1e307] * 9), "'weights' .* absolute sum"),
+    ((1, ["stump"], [1.0]), "'rankers' .* objects with a method scores"),
+    ((2, [], [], ["a"]), "one name for each of the 2 features, or None. Got '1 names'"),
+    ((1, [], [], ["\ud800"]), "'feature_names' .* UTF-8"),
+    ((1, [], [], [1]), "'feature_names' .* Got 1"),
+    ((1, [], [], None, {"loss": np.nan}), r"'training\['loss'\]' .* finite numbers.* Got nan"),
+    ((1, [], [], None, {"a": [object()]}), r"'training\['a'\]\[0\]' .* Got <object"),
+    ((1, [], [], None, {1: 2}), "'training' .* text as keys. Got 1"),
+    ((1, [], [], None, {"n": 2**63}), r"'training\['n'\]' .* Got 9223"),
+    ((1, [], [], None, {"text": "\ud800"}), r"'training\['text'\]'"),
+])  # fmt: skip
 def test_impossible_models_are_refused(arguments, words):
     refused(ParameterError, words, AdditiveRanker, *arguments)
 

@@ -27,36 +27,27 @@ def nested(depth):
 
 def test_summaries_become_plain():
     summary = {
-        "a": np.array([[1, 2]]),
-        "b": np.float32(0.5),
-        "c": (None, True, "text"),
-        "d": {"e": np.bool_(False)},
-        "f": [-(2**63), 2**63 - 1],
-    }
+        "a": np.array([[1, 2]]), "b": np.float32(0.5), "c": (None, True, "text"),
+        "d": {"e": np.bool_(False)}, "f": [-(2**63), 2**63 - 1],
+    }  # fmt: skip
     plain = plain_summary(summary, "R")
     assert plain == {
-        "a": [[1, 2]],
-        "b": 0.5,
-        "c": [None, True, "text"],
-        "d": {"e": False},
+        "a": [[1, 2]], "b": 0.5, "c": [None, True, "text"], "d": {"e": False},
         "f": [-(2**63), 2**63 - 1],
-    }
+    }  # fmt: skip
     assert type(plain["b"]) is float
     assert plain["d"]["e"] is False
 
 
-@pytest.mark.parametrize(
-    ("value", "got"),
-    [
-        (math.nan, "nan"),
-        (-math.inf, "-inf"),
-        (2**63, "9223372036854775808"),
-        (-(2**63) - 1, "-9223372036854775809"),
-        ("\ud800", r"'\\ud800'"),
-        (object, "object"),
-        (1j, "1j"),
-    ],
-)
+@pytest.mark.parametrize(("value", "got"), [
+    (math.nan, "nan"),
+    (-math.inf, "-inf"),
+    (2**63, "9223372036854775808"),
+    (-(2**63) - 1, "-9223372036854775809"),
+    ("\ud800", r"'\\ud800'"),
+    (object, "object"),
+    (1j, "1j"),
+])  # fmt: skip
 def test_summaries_that_json_cannot_write(value, got):
     with pytest.raises(ParameterError, match=rf"training\['a'\]\[1\].*Got .*{got}"):
         plain_summary({"a": [0, value]}, "R")

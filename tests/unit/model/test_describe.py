@@ -9,13 +9,9 @@ from crucial.wording import printable
 
 def test_the_heaviest_features_come_first():
     rankers = [
-        Stump(0, 1.0, 0),
-        Stump(1, 1.0, 0),
-        Stump(1, 2.0, 1),
-        Stump(2, 0.0, 0),
-        Presence(3, 0),
+        Stump(0, 1.0, 0), Stump(1, 1.0, 0), Stump(1, 2.0, 1), Stump(2, 0.0, 0), Presence(3, 0),
         ScaledFeature(4, 0.0, 2.0, 0.5),
-    ]
+    ]  # fmt: skip
     weights = [1.0, 2.0, -1.0, -0.5, 0.25, 0.125]
     names = ["up", "bent", "down", "there", "ramp", "unused"]
     told = describe(AdditiveRanker(6, rankers, weights, names, {"preset": "x"}))
@@ -91,9 +87,6 @@ def test_ramps_are_drawn():
     model = AdditiveRanker(1, [ScaledFeature(0, 1.0, 3.0, 0.5), Stump(0, 2.0, 0)], [-0.5, 0.25])
     lines = drawing(describe(model).features[0], width=8, height=1)
     assert lines == [
-        "      0.25 ┤▁▁▁▁████",
-        "            step at 2",
-        "            no opinion: 0",
-        "            █▁ from 0 at 1 to -0.5 at 3",
-        "            no opinion: -0.25",
-    ]
+        "      0.25 ┤▁▁▁▁████", "            step at 2", "            no opinion: 0",
+        "            █▁ from 0 at 1 to -0.5 at 3", "            no opinion: -0.25",
+    ]  # fmt: skip

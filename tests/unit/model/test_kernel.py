@@ -42,16 +42,12 @@ def columns() -> Any:
     return np.column_stack([1.25 * first - 0.625, 2.0 * second - 0.5])
 
 
-@pytest.mark.parametrize(
-    ("kernel", "function"),
-    [
-        (Kernel("rbf", 0.5), lambda a, b: np.exp(-0.5 * np.sum((a - b) ** 2))),
-        (Kernel("poly", 0.5, 2, 1.0), lambda a, b: (0.5 * np.dot(a, b) + 1.0) ** 2),
-        (Kernel("linear"), np.dot),
-        (Kernel(twice), lambda a, b: 2.0 * np.dot(a, b)),
-    ],
-    ids=["rbf", "poly", "linear", "own"],
-)
+@pytest.mark.parametrize(("kernel", "function"), [
+    (Kernel("rbf", 0.5), lambda a, b: np.exp(-0.5 * np.sum((a - b) ** 2))),
+    (Kernel("poly", 0.5, 2, 1.0), lambda a, b: (0.5 * np.dot(a, b) + 1.0) ** 2),
+    (Kernel("linear"), np.dot),
+    (Kernel(twice), lambda a, b: 2.0 * np.dot(a, b)),
+], ids=["rbf", "poly", "linear", "own"])  # fmt: skip
 def test_scores_slopes_and_importances(kernel: Kernel, function: Any) -> None:
     found = model(kernel)
     rows = columns()
@@ -106,14 +102,11 @@ def test_a_kernel_of_the_user_is_pickled_and_not_saved(tmp_path: Path) -> None:
         found.save(tmp_path / "m.json")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"support": [[1.0]], "coefficients": [1.0]}, "rows of 2 columns"),
-        ({"coefficients": [1.0]}, "coefficients"),
-        ({"n_features": 2}, "features below 2"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"support": [[1.0]], "coefficients": [1.0]}, "rows of 2 columns"),
+    ({"coefficients": [1.0]}, "coefficients"),
+    ({"n_features": 2}, "features below 2"),
+])  # fmt: skip
 def test_a_file_that_does_not_fit_together_is_refused(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:

@@ -15,16 +15,10 @@ DATA = crucial.make_letor(n_queries=8, docs_per_query=10, n_features=4, seed=1)
 NAMES = np.array([f"q{i}" for i in range(8)])[np.asarray(DATA.qid)]
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        crucial.RankBoost(n_estimators=5),
-        crucial.FeatureRank(),
-        crucial.RankRLS(),
-        crucial.RankNet(max_iter=2),
-    ],
-    ids=lambda ranker: type(ranker).__name__,
-)
+@pytest.mark.parametrize("ranker", [
+    crucial.RankBoost(n_estimators=5), crucial.FeatureRank(), crucial.RankRLS(),
+    crucial.RankNet(max_iter=2),
+], ids=lambda ranker: type(ranker).__name__)  # fmt: skip
 def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> None:
     ranker.fit(DATA.X, DATA.y, qid=NAMES)
     ranker.save(tmp_path / "model.json")

@@ -79,33 +79,27 @@ def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
     refused(DataError, "row 3, column 'age' is inf", small_model().predict, X, groups)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"n_features": 0}, "'n_features' parameter of RankAdditionRanker"),
-        ({"n_features": 2}, "about features 0 to 1"),
-        ({"keeps": [1.0]}, "'keeps' parameter of RankAdditionRanker must be one number for each"),
-        ({"weights": [1.0, np.nan, 1.0]}, "'weights' parameter of RankAdditionRanker"),
-        ({"weights": [1.0, 1e101, 1.0]}, "at most 1e100"),
-        ({"rankers": [1, 2, 3]}, "weak rankers of class QuasiKNN"),
-        ({"feature_names": ["a"]}, "'feature_names' parameter of RankAdditionRanker"),
-        ({"training": {"a": object()}}, "parameter of RankAdditionRanker"),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), [
+    ({"n_features": 0}, "'n_features' parameter of RankAdditionRanker"),
+    ({"n_features": 2}, "about features 0 to 1"),
+    ({"keeps": [1.0]}, "'keeps' parameter of RankAdditionRanker must be one number for each"),
+    ({"weights": [1.0, np.nan, 1.0]}, "'weights' parameter of RankAdditionRanker"),
+    ({"weights": [1.0, 1e101, 1.0]}, "at most 1e100"),
+    ({"rankers": [1, 2, 3]}, "weak rankers of class QuasiKNN"),
+    ({"feature_names": ["a"]}, "'feature_names' parameter of RankAdditionRanker"),
+    ({"training": {"a": object()}}, "parameter of RankAdditionRanker"),
+])  # fmt: skip
 def test_a_model_that_cannot_be_is_refused(change, words):
     refused(ParameterError, words, replace, small_model(), **change)
 
 
-@pytest.mark.parametrize(
-    ("centres", "words"),
-    [
-        ((1.0,), "2 to 65535 numbers"),
-        ((None, None), "at least one interval"),
-        ((1.0, np.nan), "finite numbers, or None"),
-        ((1.0, "2"), "finite numbers, or None"),
-        ((1.0, True), "finite numbers, or None"),
-    ],
-)
+@pytest.mark.parametrize(("centres", "words"), [
+    ((1.0,), "2 to 65535 numbers"),
+    ((None, None), "at least one interval"),
+    ((1.0, np.nan), "finite numbers, or None"),
+    ((1.0, "2"), "finite numbers, or None"),
+    ((1.0, True), "finite numbers, or None"),
+])  # fmt: skip
 def test_centres_that_cannot_be_are_refused(centres, words):
     refused(ParameterError, words, QuasiKNN, 0, centres)
 

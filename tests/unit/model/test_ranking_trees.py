@@ -62,37 +62,31 @@ def test_threads_and_sparse_rows_find_the_same_leaves() -> None:
     assert model.predict(filled.astype(np.float32)).shape == expected.shape
 
 
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"feature": (2,)}, r"features in \[0, 1\]"),
-        ({"feature": (-1,)}, "features of at least 0"),
-        ({"threshold": (float("inf"),)}, "finite thresholds"),
-        ({"gain": (-1.0,)}, "finite gains"),
-        ({"yes": (0,)}, "a test after 0 or a leaf"),
-        ({"no": (~2,)}, "a test after 0 or a leaf"),
-        ({"scores": (1.0, float("nan"))}, "a finite score of leaf 1"),
-        ({"scores": ()}, "one leaf, or tests and leaves"),
-        ({"gain": ()}, "tests with all their fields"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "match"), [
+    ({"feature": (2,)}, r"features in \[0, 1\]"),
+    ({"feature": (-1,)}, "features of at least 0"),
+    ({"threshold": (float("inf"),)}, "finite thresholds"),
+    ({"gain": (-1.0,)}, "finite gains"),
+    ({"yes": (0,)}, "a test after 0 or a leaf"),
+    ({"no": (~2,)}, "a test after 0 or a leaf"),
+    ({"scores": (1.0, float("nan"))}, "a finite score of leaf 1"),
+    ({"scores": ()}, "one leaf, or tests and leaves"),
+    ({"gain": ()}, "tests with all their fields"),
+])  # fmt: skip
 def test_tables_that_are_no_trees_are_refused(changes, match) -> None:
     with pytest.raises(ParameterError, match=match):
         RankingTrees(2, [stump(**changes)])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"trees": []}, "at least one tree"),
-        ({"consensus": "mode"}, "consensus"),
-        ({"consensus": "median"}, "cells for the median alone"),
-        ({"cells": [(0,)], "cell_weights": [1.0]}, "cells for the median alone"),
-        ({"consensus": "median", "cells": [(2,)], "cell_weights": [1.0]}, "one leaf per tree"),
-        ({"consensus": "median", "cells": [(0,)]}, "one per cell"),
-        ({"consensus": "median", "cells": [(0,)], "cell_weights": [0.0]}, "numbers above 0"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "match"), [
+    ({"trees": []}, "at least one tree"),
+    ({"consensus": "mode"}, "consensus"),
+    ({"consensus": "median"}, "cells for the median alone"),
+    ({"cells": [(0,)], "cell_weights": [1.0]}, "cells for the median alone"),
+    ({"consensus": "median", "cells": [(2,)], "cell_weights": [1.0]}, "one leaf per tree"),
+    ({"consensus": "median", "cells": [(0,)]}, "one per cell"),
+    ({"consensus": "median", "cells": [(0,)], "cell_weights": [0.0]}, "numbers above 0"),
+])  # fmt: skip
 def test_forests_that_are_none_are_refused(arguments, match) -> None:
     with pytest.raises(ParameterError, match=match):
         RankingTrees(**{"n_features": 2, "trees": [stump()]} | arguments)
@@ -112,14 +106,9 @@ def test_a_new_cell_takes_the_place_where_it_disagrees_least() -> None:
 def test_the_text_of_a_tree() -> None:
     model = RankingTrees(2, [union(), stump()], feature_names=("age", "size"))
     assert model.explain() == [
-        "the first tree:",
-        "node 0 (gain 0.4)",
-        "  age > 1, or missing",
-        "    yes: score 1",
-        "    no: size is present",
-        "      yes: score 1",
-        "      no: score 0.5",
-    ]
+        "the first tree:", "node 0 (gain 0.4)", "  age > 1, or missing", "    yes: score 1",
+        "    no: size is present", "      yes: score 1", "      no: score 0.5",
+    ]  # fmt: skip
     assert RankingTrees(2, [stump()]).explain() == [
         "feature 1 > 0.5 (gain 0.2)",
         "  yes: score 1",

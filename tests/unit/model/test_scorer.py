@@ -100,14 +100,10 @@ def test_deep_trees_are_code_up_to_the_limit():
     from crucial.model.weak import Tree
 
     chain = Tree(
-        (0,) * depth,
-        tuple(map(float, range(depth))),
-        (1,) * depth,
-        tuple(~one for one in range(depth)),
-        (*range(1, depth), ~depth),
-        (1.0,) * depth,
+        (0,) * depth, tuple(map(float, range(depth))), (1,) * depth,
+        tuple(~one for one in range(depth)), (*range(1, depth), ~depth), (1.0,) * depth,
         tuple(map(float, range(depth + 1))),
-    )
+    )  # fmt: skip
     model = AdditiveRanker(1, [chain], [1.0])
     assert row_function(score_form(model)) is not None
     assert [model.scorer()([x]) for x in (-1.0, 3.0, 99.0)] == [0.0, 3.0, 24.0]

@@ -28,23 +28,20 @@ def test_scores() -> None:
     assert TREE.gain_by_feature() == {0: 2.0, 1: 1.0}
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"features": (0, -1)}, "'features' parameter of Tree must be at least 0"),
-        ({"features": (0,)}, "one leaf more than there are nodes"),
-        ({"values": (1.0, 2.0)}, "one leaf more than there are nodes"),
-        ({"values": (1.0, 2.0, 1e101)}, "at most 1e100"),
-        ({"values": (1.0, 2.0, float("nan"))}, "at most 1e100"),
-        ({"thresholds": (0.5, float("inf"))}, "finite numbers or None"),
-        ({"missing": (0, 2)}, "0 or 1"),
-        ({"gains": (1.0, -1.0)}, "at least 0"),
-        ({"left": (~0, 0)}, "each reached once"),
-        ({"left": (~0, ~0)}, "each reached once"),
-        ({"right": (1, 1)}, "each reached once"),
-        ({"left": (1, ~1), "right": (1, ~2)}, "each reached once"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"features": (0, -1)}, "'features' parameter of Tree must be at least 0"),
+    ({"features": (0,)}, "one leaf more than there are nodes"),
+    ({"values": (1.0, 2.0)}, "one leaf more than there are nodes"),
+    ({"values": (1.0, 2.0, 1e101)}, "at most 1e100"),
+    ({"values": (1.0, 2.0, float("nan"))}, "at most 1e100"),
+    ({"thresholds": (0.5, float("inf"))}, "finite numbers or None"),
+    ({"missing": (0, 2)}, "0 or 1"),
+    ({"gains": (1.0, -1.0)}, "at least 0"),
+    ({"left": (~0, 0)}, "each reached once"),
+    ({"left": (~0, ~0)}, "each reached once"),
+    ({"right": (1, 1)}, "each reached once"),
+    ({"left": (1, ~1), "right": (1, ~2)}, "each reached once"),
+])  # fmt: skip
 def test_a_tree_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
     refused(ParameterError, words, changed, **fields)
 
