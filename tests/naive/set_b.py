@@ -12,3 +12,9 @@ YT = np.array([1, 0, 1, 0, 1, 0, 0, 1])
 YD = np.array([0, 1, 0, 0, 2, 1, 2, 1])
 YC = np.array([-1.5, 0.3, -0.4, -2.2, 2.1, 0.8, 3.0, 1.2])
 Q = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+
+
+def leaf_sets(ranker):
+    """Return the rows of every leaf of the first tree, from left to right."""
+    leaf = ranker.model_.leaves(X12)[:, 0]
+    return [set(np.flatnonzero(leaf == k).tolist()) for k in range(leaf.max() + 1)]
