@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.trace import Round, Trace
-from crucial.distributed.fit import Checkpoint, check_ranker, checking, read_checkpoint
+from crucial.distributed.fit import (
+    Checkpoint,
+    check_ranker,
+    checking,
+    read_checkpoint,
+    show_parted_rounds,
+    traffic_note,
+)
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same
@@ -230,3 +238,21 @@ def test_weak_rankers_of_users_are_refused(tmp_path):
     trace.add(Round(object(), 1.0, 0.5, 0.9, -0.1))
     with pytest.raises(NotRankedError, match="round 1 is a weak ranker of class object"):
         Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace)
+
+
+# -- progress of a fit on a cluster ---------------------------------------------------------------
+
+
+def test_lines_have_rounds_loss_workers_and_bytes(capsys):
+    traffic = SimpleNamespace(n_workers=2, losses=0, bytes_sent=1_000_000, bytes_received=500_000)
+    trace = Trace()
+    with show_parted_rounds(traffic, 2, verbose=1) as after_round:
+        trace.add(Round(Stump(0, 0.5, 0), 1.0, 0.5, 0.9, 0.0, measures={"ndcg": 0.25}))
+        assert after_round(1, trace) is False
+    line = capsys.readouterr().err
+    assert line == "boosting 1/2  loss 1.0000  ndcg 0.2500  2 workers  1.5 MB\n"
+
+
+def test_lost_workers_are_counted():
+    traffic = SimpleNamespace(n_workers=1, losses=3, bytes_sent=0, bytes_received=0)
+    assert traffic_note(traffic) == "1 worker  0.0 MB  3 workers lost"
