@@ -138,8 +138,6 @@ def test_it_is_neither_a_classifier_nor_a_regressor():
 
 @pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), crucial.TreeRank()], ids=str)
 def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     from sklearn.inspection import PartialDependenceDisplay, partial_dependence
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -254,22 +254,6 @@ def test_a_cover_that_does_not_depend_on_epsilon_is_a_square_root(log_m, size, t
     assert function == pytest.approx(number, rel=1e-10)
 
 
-def test_a_class_without_a_cover_has_no_bound():
-    bound = covering_bound(1000, 0.25, lambda theta, epsilon: math.inf, 0.1)
-    assert math.isinf(bound.value)
-    assert str(bound) == "No bound: the covering number is infinite."
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: covering_bound(1000, 0.25, -1.0, 0.1), "'log_covering' .*covering_bound"),
-    (lambda: covering_bound(1000, 0.25, 1.0, 0.0), "'theta' parameter of covering_bound"),
-    (lambda: margin_bound(9, 0.2, 5, 0.1, solve="by hand"), "'solve' parameter of margin_b"),
-])  # fmt: skip
-def test_refusals_of_bound(call, message):
-    with pytest.raises(ParameterError, match=message):
-        call()
-
-
 # -- rudin & Schapire (2009, section 5.1): AdaBoost.MH and the product form of .MR are one --------
 
 

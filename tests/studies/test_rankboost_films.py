@@ -152,7 +152,6 @@ def test_targets_are_no_features():
 
 
 def test_tables_and_figures(study, tmp_path):
-    pytest.importorskip("matplotlib")
     ratings = club()
     path = tmp_path / "ratings.csv"
     rows = zip(ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist())

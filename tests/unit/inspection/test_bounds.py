@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crucial
-from crucial import LabelFeedback, RankBoost, SmoothMarginRanker, bounds
+from crucial import LabelFeedback, RankBoost, bounds
 from crucial.boosting.trace import Round, Trace
 from crucial.cli.app import app
 from crucial.errors import NotRankedError, ParameterError
@@ -108,6 +108,9 @@ def test_more_instances_never_make_a_bound_worse(m, rounds, delta):
     (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, below=2), "'below' parameter of margin_b"),
     (lambda: bounds.finite_class_bound(9, 0.2, 0.5), "'n_functions' parameter of finite_cl"),
     (lambda: bounds.training_bound("model.json"), "'source' parameter of training_bound"),
+    (lambda: bounds.covering_bound(1000, 0.25, -1.0, 0.1), "'log_covering' .*covering_bound"),
+    (lambda: bounds.covering_bound(1000, 0.25, 1.0, 0.0), "'theta' parameter of covering_bound"),
+    (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, solve="by hand"), "'solve' parameter of margin"),
     (lambda: bounds.training_bound(Trace(), "theory"), "'by' parameter of training_bound"),
 ])  # fmt: skip
 def test_bad_arguments_are_refused(call, message):
@@ -208,23 +211,6 @@ def test_a_model_that_does_not_say_how_its_training_went(known):
 
 
 # -- show ---------------------------------------------------------------------------------
-
-
-def test_show_tells_the_training_bound(tmp_path):
-    path = str(tmp_path / "model.json")
-    ranker = SmoothMarginRanker(20, choice="steepest").fit(X, Y)
-    ranker.save(path)
-    told = CliRunner().invoke(app, ["show", path])
-    assert told.exit_code == 0
-    assert "training bound" in told.output
-    assert "At most " in told.output
-    data = json.loads(CliRunner().invoke(app, ["show", path, "--json"]).output)
-    assert data["training_bound"]["value"] == pytest.approx(ranker.trace_[-1].loss)
-    assert data["training_bound"]["vacuous"] is False
-    AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0]).save(path)
-    assert "training bound" not in CliRunner().invoke(app, ["show", path]).output
-    data = json.loads(CliRunner().invoke(app, ["show", path, "--json"]).output)
-    assert data["training_bound"] is None
 
 
 def test_show_writes_no_infinity(tmp_path):

@@ -1,5 +1,6 @@
 """Centres of intervals and paths of trainings: figures 5, 6 and 7 of Wang et al."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas
 import pytest
@@ -104,10 +105,6 @@ def test_rounds_of_label_rankers_are_in_their_trace():
 
 
 def test_figures_5_6_and_7_can_be_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y, qid = rows()
     axes = inspection.centres(X, y, qid=qid, n_intervals=5).plot()
     assert len(axes) == 3
@@ -127,9 +124,6 @@ def test_figures_5_6_and_7_can_be_drawn():
 
 
 def test_names_may_look_like_formulas():
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y, qid = rows()
     name = "$_$"
     frame = pandas.DataFrame(X, columns=[name, "b", "c"])
@@ -144,7 +138,6 @@ def test_names_may_look_like_formulas():
 
 
 def test_rows_may_be_called_like_formulas():
-    pytest.importorskip("matplotlib").use("Agg")
     model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["a"])
     frame = pandas.DataFrame({"a": [0.0, 2.0]}, index=["$_$", "$^$"])
     inspection.why(model, frame, loc=("$_$", "$^$")).plot().figure.canvas.draw()

@@ -123,7 +123,6 @@ def test_a_series_without_names_is_an_array(ranker, frame) -> None:
 
 
 def test_plots(ranker, frame) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     found = inspection.why(ranker, frame, 0, 1)
     ax = found.plot(top=2)
     widths = [bar.get_width() for bar in ax.patches]

@@ -252,7 +252,6 @@ def test_curve_of_an_estimator(ranker, frame, rows) -> None:
     assert len(table) == len(ranker.trace_)
     assert table["ndcg@10 (given)"].notna().sum() == 5
     assert "ndcg@10 (eval)" in str(measured)
-    pytest.importorskip("matplotlib").use("Agg")
     assert len(measured.plot().lines) == 7
 
 

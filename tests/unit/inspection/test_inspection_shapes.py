@@ -5,6 +5,7 @@ import sys
 import tracemalloc
 
 import numpy as np
+import pandas
 import pytest
 
 from crucial import RankBoost, inspection
@@ -57,13 +58,11 @@ def test_forms(ranker, frame) -> None:
     text = str(found)
     assert "clicks" in text.splitlines()[0]
     assert "never used: length" in text
-    pytest.importorskip("matplotlib").use("Agg")
     axes = found.plot(top=2)
     assert [ax.get_title().split(" ")[0] for ax in axes] == [one.name for one in found.features[:2]]
 
 
 def test_names_of_features_may_look_like_formulas() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["$\\frac{"])
     inspection.shapes(model).plot()[0].figure.canvas.draw()
     inspection.why(model, np.array([[0.0], [2.0]]), 1, 0).plot().figure.canvas.draw()
@@ -107,16 +106,7 @@ def test_what_cannot_be_split_is_refused_with_the_way_out() -> None:
         inspection.contributions(mixed, [0.0, 1.0])
 
 
-def test_functions_keep_their_names_whatever_is_imported_first() -> None:
-    assert all(callable(getattr(inspection, name)) for name in inspection.__all__)
-    assert set(inspection.__all__) <= set(dir(inspection))
-    with pytest.raises(AttributeError, match="no attribute 'shape'"):
-        inspection.shape  # noqa: B018
-
-
 def test_a_plot_shows_where_the_rows_are_and_explains_missing_values(ranker, frame) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     found = inspection.shapes(ranker, frame)
     for ax, one in zip(found.plot(top=2), found.features):
         assert ax.get_xlabel() == one.name
@@ -142,8 +132,6 @@ def test_a_plot_shows_where_the_rows_are_and_explains_missing_values(ranker, fra
 
 
 def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("matplotlib").use("agg")
     rng = np.random.default_rng(0)
     when = rng.integers(0, 60, 60)
     days = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(when, unit="D")
@@ -163,7 +151,6 @@ def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
 
 def test_a_plot_steps_exactly_where_the_model_does() -> None:
     """A value that equals a threshold is on the step below it, as in `predict`."""
-    pytest.importorskip("matplotlib").use("Agg")
     stumps = [Stump(0, 1.0, 0), Stump(0, 2.0, 0), Stump(0, 4.0, 0)]
     model = AdditiveRanker(1, stumps, [1.0, 0.5, 0.25])
     axes = inspection.shapes(model).plot()[0]
@@ -226,7 +213,6 @@ def test_a_function_of_one_feature_becomes_no_pair() -> None:
 
 
 def test_heat_maps_are_drawn() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     (ax,) = inspection.shapes(model()).plot_pairs()
     assert ax.get_xlabel() == "a"
     assert ax.get_ylabel() == "b"
@@ -268,7 +254,6 @@ def test_contributions_of_features_and_pairs_add_up_to_the_score(with_rows: bool
 
 
 def test_contributions_are_drawn_largest_first() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     ax = inspection.contributions(model(), [1.0, 4.0, 0.0]).plot()
     assert {label.get_text() for label in ax.get_yticklabels()} == {"a = 1", "b = 4", "a with b"}
 

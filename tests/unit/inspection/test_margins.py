@@ -1,14 +1,14 @@
 """Margins as a user sees them, and the largest margin there is."""
 
-import builtins
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
-from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.weak import Constant, Stump, Vote
 from naive.papers import COLUMNS as X
 from naive.papers import PAIRS8, X8
@@ -137,28 +137,12 @@ def test_in_words(ranker):
 
 
 def test_a_picture(ranker):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
     found = margins(ranker, X, Y)
     ax = found.plot(label="smooth margin")
     assert ax.get_lines()[0].get_label() == "smooth margin"
     assert ax.get_xlabel() == "margin"
     assert found.plot(ax) is ax
-    import matplotlib.pyplot as plt
-
     plt.close("all")
-
-
-def test_no_picture_without_matplotlib(ranker, monkeypatch):
-    inner = builtins.__import__
-
-    def without(name, *given, **named):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return inner(name, *given, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    refused(MissingExtraError, r"pip install crucial\[plots\]", margins(ranker, X, Y).plot)
 
 
 @pytest.mark.parametrize(("call", "error", "message"), [

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import astuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
@@ -32,7 +33,7 @@ def area(x, y):
 
 @pytest.fixture
 def drawn():
-    return pytest.importorskip("matplotlib").use("Agg")
+    return
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
@@ -98,11 +99,8 @@ def test_the_lift_among_equal_scores_is_the_gain_by_the_share():
     assert "1.00 in the first 10 %" in str(inspection.lift_curve(y, np.zeros(100)))
 
 
-@pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize("first", [1, 500, 10_000])
 def test_the_line_of_the_lift_bends_among_equal_scores(first):
-    import matplotlib.pyplot as plt
-
     y, scores = np.arange(10_000) < 200, np.arange(10_000) < first
     lift, gain = inspection.lift_curve(y, scores), inspection.gain_curve(y, scores)
     ax = lift.plot()
@@ -147,10 +145,7 @@ def test_the_volume_under_the_roc_surface_is_vus(weight):
     assert (np.diff(found.beta_middle, axis=1) <= 1e-12).all()
 
 
-@pytest.mark.usefixtures("drawn")
 def test_every_result_prints_draws_and_is_a_frame():
-    import matplotlib.pyplot as plt
-
     results = [
         inspection.roc_curve(TWO, SCORES, intervals=True, resamples=5),
         inspection.gain_curve(TWO, SCORES),
@@ -263,7 +258,6 @@ def test_scores_are_calibrated_by_a_fit_that_is_stated():
 
 
 def test_both_can_be_drawn():
-    pytest.importorskip("matplotlib").use("Agg")
     assert inspection.precision_recall_curve(Y, SCORES_ROW).plot().get_ylabel() == "precision"
     assert inspection.calibration_curve(Y, SCORES_ROW).plot().get_xlabel() == "expected share"
 
