@@ -33,18 +33,8 @@ def settings_of(target):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path):
-    scores_as_the_model_or_refuses(name, kind, tmp_path, range(2))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", TARGETS)
-def test_more_models_score_the_same(name, kind, tmp_path):
-    scores_as_the_model_or_refuses(name, kind, tmp_path, range(2, 25))
-
-
-def scores_as_the_model_or_refuses(name, kind, tmp_path, seeds):
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 25), marks=pytest.mark.slow)])
+def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path, seeds):
     target = target_named(name)
     for seed in seeds:
         model = random_model(kind, seed, n_rounds=12, names=NAMES, float32=True)
@@ -218,20 +208,3 @@ def test_onnx_adds_batches_of_trees_in_the_order_of_the_model(kind, tmp_path, mo
     # (trees before sums: otherwise runtimes keep the leaves of all trees in memory)
     after = operators[operators.index("Concat") :]
     assert "TreeEnsembleRegressor" not in after or form.steps
-
-
-@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
-def test_treelite_scores_the_same(name, tmp_path):
-    treelite = pytest.importorskip("treelite")
-    model = random_model("trees", 2, n_rounds=12, names=NAMES, float32=True)
-    path = tmp_path / "model.json"
-    model.export(path, name)
-    own = {
-        "xgboost": lambda: treelite.frontend.load_xgboost_model(path, format_choice="use_suffix"),
-        "lightgbm": lambda: treelite.frontend.load_lightgbm_model(path),
-    }[name]()
-    X = random_rows(model, 2).astype(np.float32)
-    X[np.abs(X) < 1e-30] = 0.0
-    table = X if name == "xgboost" else X.astype(np.float64)
-    scores = treelite.gtil.predict(own, table).ravel()
-    assert scores == pytest.approx(model.predict(X), abs=1e-5)

@@ -335,14 +335,6 @@ def test_a_pooled_interval_is_that_of_evaluate(data):
         np.testing.assert_allclose(found.interval[name], one.interval, rtol=0.05)
 
 
-def test_a_measure_of_ones_own(data):
-    def first_label(y, scores):
-        return float(y[np.argmax(scores)])
-
-    found = cross_validate(Ridge(), data.X, data.y, qid=data.qid, measures=first_label)
-    assert 0 < found["first_label"] <= 2
-
-
 def test_warnings_of_all_folds_are_said_once(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
     with pytest.warns(DataWarning, match=r"1 feature is constant.*In 5 of 5 folds") as caught:

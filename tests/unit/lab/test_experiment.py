@@ -387,11 +387,6 @@ def test_tables_in_files(tmp_path, ending):
     assert len(found.to_frame("query")) == 16
 
 
-def test_unknown_ending(tmp_path):
-    found = Experiment({"a": problem(8)}, {"c": Columns()}).run()
-    refused(FileError, r"must end in \.csv", found.save, tmp_path / "cells.xls")
-
-
 # -- bad input ------------------------------------------------------------------------
 
 

@@ -141,12 +141,6 @@ def test_plot_draws_into_given_axes():
     plt.close(figure)
 
 
-def test_frame_has_a_row_a_ranker():
-    frame = some().to_frame()
-    assert list(frame["ranker"]) == list(some().rankers)
-    assert set(frame["critical_difference"]) == {some().difference}
-
-
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
     (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),

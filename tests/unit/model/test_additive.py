@@ -208,6 +208,9 @@ def test_names_of_columns_are_checked():
     ((1, [], [], None, {"loss": np.nan}), r"'training\['loss'\]' .* finite numbers.* Got nan"),
     ((1, [], [], None, {"a": [object()]}), r"'training\['a'\]\[0\]' .* Got <object"),
     ((1, [], [], None, {1: 2}), "'training' .* text as keys. Got 1"),
+    ((1, [], [], None, {"a": {7: 1}}), r"'training\['a'\]' .* text as keys. Got 7"),
+    ((1, [], [], None, [1]), "'training' .* a mapping"),
+    ((1, [], [], None, {"\ud800": 1}), "'training"),
     ((1, [], [], None, {"n": 2**63}), r"'training\['n'\]' .* Got 9223"),
     ((1, [], [], None, {"text": "\ud800"}), r"'training\['text'\]'"),
 ])  # fmt: skip

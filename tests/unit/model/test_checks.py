@@ -8,11 +8,6 @@ import pytest
 
 from crucial.errors import ParameterError
 from crucial.model.base import (
-    check_ranker,
-    plain_bit,
-    plain_index,
-    plain_names,
-    plain_number,
     plain_summary,
     plain_weights,
 )
@@ -64,13 +59,6 @@ def test_how_deep_a_summary_may_be():
     refused(ParameterError, "not too deep", plain_summary, {"a": inner}, "R")
 
 
-def test_summaries_that_are_no_mapping_of_text():
-    refused(ParameterError, r"training.* a mapping\. ", plain_summary, [1], "R")
-    with pytest.raises(ParameterError, match=r"training\['a'\].*text as keys. Got 7"):
-        plain_summary({"a": {7: 1}}, "R")
-    refused(ParameterError, "training", plain_summary, {"\ud800": 1}, "R")
-
-
 def test_a_large_wrong_value_is_shortened():
     with pytest.raises(ParameterError, match="training") as caught:
         plain_summary({"a": "\ud800" * 10_000}, "R")
@@ -95,46 +83,3 @@ def test_how_heavy_weights_may_be():
     refused(ParameterError, "a sum of", plain_weights, [half, -half, half], 3, "R")
     assert plain_weights([HEAVIEST], 1, "R", reach=[1.0]) == (HEAVIEST,)
     refused(ParameterError, "a sum of", plain_weights, [HEAVIEST], 1, "R", reach=[2.0])
-
-
-def test_names():
-    assert plain_names(None, 2, "R") is None
-    plain = plain_names([np.str_("a"), "b"], 2, "R")
-    assert plain == ("a", "b")
-    assert {type(name) for name in plain} == {str}
-    with pytest.raises(ParameterError, match=r"each of the 3 features, or None. Got .*2 names"):
-        plain_names(["a", "b"], 3, "R")
-    for wrong in (7, "\ud800"):
-        refused(ParameterError, "text that UTF-8 can write", plain_names, ["a", wrong], 2, "R")
-
-
-def test_single_values():
-    assert [plain_index("R", value) for value in (0, np.int8(3))] == [0, 3]
-    assert type(plain_index("R", np.int8(3))) is int
-    for wrong in (-1, True, 1.0, None):
-        refused(ParameterError, "counted from 0", plain_index, "R", wrong)
-    assert [plain_bit("R", value) for value in (0, np.int8(1))] == [0, 1]
-    for wrong in (-1, 2, True, 1.0):
-        refused(ParameterError, "0 or 1", plain_bit, "R", wrong)
-    assert plain_number("R", "step", np.float32(0.5)) == 0.5
-    assert type(plain_number("R", "step", 1)) is float
-    for wrong in (math.nan, math.inf, False, "1"):
-        refused(ParameterError, r"step.*a finite number", plain_number, "R", "step", wrong)
-
-
-class _Ranker:
-    def __init__(self, **features):
-        self.__dict__.update(features)
-
-    def scores(self, X, groups):
-        return X[:, 0]
-
-
-def test_rankers_must_score_features_that_exist():
-    for features in ({}, {"feature": None}, {"feature": 0}, {"feature": 2}):
-        check_ranker(0, _Ranker(**features), 3, "R")
-    check_ranker(0, _Ranker(feature=9, largest_feature=2), 3, "R")
-    for features in ({"feature": 3}, {"feature": -1}, {"feature": 0, "largest_feature": 3}):
-        with pytest.raises(ParameterError, match=r"features 0 to 2.*feature -?\d in round 5"):
-            check_ranker(4, _Ranker(**features), 3, "R")
-    refused(ParameterError, r"method scores\(X, groups\)", check_ranker, 0, "a ranker", 3, "R")
