@@ -56,9 +56,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     trouble: list[str] = []
     contexts = []
 
-    def open_page(
-        program: Program, width: int = 1280, scheme: str = "light", height: int = 850
-    ) -> Any:
+    def open_page(program, width=1280, scheme="light", height=850):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme,
             accept_downloads=True, has_touch=width < 500,
@@ -357,9 +355,7 @@ def test_hostile_names_stay_text(start: Start, visit: Any, tmp_path: Path) -> No
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_and_other_pages(
-    browser: Any, start: Start, tmp_path: Path, refused_by_the_policy: Any
-) -> None:
+def test_the_policy_and_other_pages(browser, start, tmp_path, refused_by_the_policy):
     program = start(items_file(tmp_path))
     page = browser.new_page()
     page.goto(program.url)

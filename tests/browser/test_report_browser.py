@@ -198,9 +198,7 @@ def test_hostile_names_stay_text(open_page, tmp_path: Path) -> None:
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_refuses_what_is_not_the_pages_own(
-    browser, file: Path, refused_by_the_policy
-) -> None:
+def test_the_policy_refuses_what_is_not_the_pages_own(browser, file, refused_by_the_policy):
     page = browser.new_page()
     page.goto(file.as_uri())
     assert refused_by_the_policy(page) == ["connect-src", "img-src", "script-src-elem"]

@@ -154,9 +154,7 @@ def test_all_systems_run_and_stand_beside_the_paper(study: Any, tmp_path: Path) 
     assert page.stat().st_size > 10_000
 
 
-def test_a_substitute_says_that_it_is_one(
-    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_substitute_says_that_it_is_one(study, tmp_path, monkeypatch):
     monkeypatch.setattr(
         feature_rank, "find_spec", lambda name: None if name == "clarabel" else object()
     )

@@ -220,9 +220,7 @@ def test_a_number_that_may_be_a_label_is_never_taken_as_a_position(pipeline: Any
     ({"a": 1}, "why needs two rows"),
     ({"a": 1, "b": 60}, r"'b' parameter of why must be an int in \[0, 59\]"),
 ])  # fmt: skip
-def test_rows_that_cannot_be_found_are_refused(
-    pipeline: Any, arguments: dict[str, Any], message: str
-) -> None:
+def test_rows_that_cannot_be_found_are_refused(pipeline, arguments, message):
     with pytest.raises(ValueError, match=message):
         inspection.why(pipeline, FRAME, **arguments)
 

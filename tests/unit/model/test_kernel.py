@@ -107,9 +107,7 @@ def test_a_kernel_of_the_user_is_pickled_and_not_saved(tmp_path: Path) -> None:
     ({"coefficients": [1.0]}, "coefficients"),
     ({"n_features": 2}, "features below 2"),
 ])  # fmt: skip
-def test_a_file_that_does_not_fit_together_is_refused(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_a_file_that_does_not_fit_together_is_refused(tmp_path, change, message):
     path = tmp_path / "m.json"
     model().save(path)
     path.write_bytes(sealed(json.loads(path.read_text())["model"] | change))
