@@ -4,7 +4,6 @@ One is excused, for rankers whose score is a rank inside the query: scored one b
 have nobody to be ranked against.
 """
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -98,37 +97,6 @@ def test_scikit_learns_checks_with_defaults_and_other_parameters(estimator: Base
     assert skipped <= {"check_array_api_input", no_chances}
 
 
-@pytest.mark.parametrize("parameters", [
-    {},
-    {"choice": "largest_drop", "step": "exact"},
-    {"weak": "feature", "step": "numeric"},
-    {"weak": "feature", "step": "bound"},
-    {"weak": "tree", "min_rows": 3, "n_estimators": 20},
-    {"gain": "linear", "balance": "queries"},
-], ids=str)  # fmt: skip
-def test_a_weight_of_two_is_a_row_twice(parameters: dict[str, Any]):
-    """As scikit-learn's check does, for other parameters and with queries."""
-    random = np.random.default_rng(3)
-    X = random.random((40, 6))
-    X[random.random(X.shape) < 0.1] = np.nan
-    y = random.integers(0, 3, 40)
-    qid = random.integers(0, 4, 40)
-    weight = random.integers(0, 4, 40)
-    ranker = RankBoost(**{"n_estimators": 60} | parameters)
-    weighted = clone(ranker).fit(X, y, sample_weight=weight, qid=qid)
-    repeated = clone(ranker).fit(X.repeat(weight, axis=0), y.repeat(weight), qid=qid.repeat(weight))
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7)
-
-
-def test_parameters_come_back_unchanged():
-    ranker = RankBoost(n_estimators=7, monotone_constraints={"a": 1}, eval_metric=["map", "mrr"])
-    assert clone(ranker).get_params() == ranker.get_params()
-    ranker.set_params(n_estimators=9, weak="feature")
-    assert (ranker.n_estimators, ranker.weak) == (9, "feature")
-    with pytest.raises(ValueError, match="Invalid parameter 'rounds' for estimator RankBoost"):
-        ranker.set_params(rounds=3)
-
-
 def test_it_is_neither_a_classifier_nor_a_regressor():
     from sklearn.base import is_classifier, is_regressor
 
@@ -153,18 +121,6 @@ def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
     inside = make_pipeline(StandardScaler(), clone(ranker)).fit(X, y)
     shown = PartialDependenceDisplay.from_estimator(inside, X, [0, (0, 1)], grid_resolution=4)
     assert len(shown.axes_.ravel()) == 2
-
-
-def test_a_pickled_ranker_ranks_the_same():
-    random = np.random.default_rng(0)
-    X, y = random.random((60, 4)), random.integers(0, 2, 60)
-    qid = np.repeat(["b", "a", "c"], 20)
-    ranker = RankBoost(n_estimators=20).fit(X, y, qid=qid)
-    ranker.predict(X)  # what was compiled for it is no part of the pickle
-    again = pickle.loads(pickle.dumps(ranker))
-    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
-    assert again.trace_.to_dict() == ranker.trace_.to_dict()
-    assert again.score(X, y, qid=qid) == ranker.score(X, y, qid=qid)
 
 
 # -- scikit-learn's own checks over kernel rankers, whose defaults are linear ---------------------

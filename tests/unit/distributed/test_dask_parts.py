@@ -9,11 +9,13 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
+import distributed
 import pytest
 from sklearn.base import clone
 
+import dask
 from crucial import GradientRanker, RankBoost
 from crucial.distributed import transport
 from crucial.distributed.fit import fit_parted
@@ -31,35 +33,22 @@ from toy_parts import (
     UnreadableRecipe,
     chain,
     local_chain,
+    local_client,
 )
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
 
 N_PARTS = 5
 
 
-@contextmanager
-def two_workers():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
 @pytest.fixture(scope="module")
 def client():
-    with two_workers() as client:
+    with local_client(2, processes=True) as client:
         yield client
 
 
 @pytest.fixture
 def doomed_client():
     """A client for many kills: workers that Dask gives up on are started again."""
-    with two_workers() as client:
+    with local_client(2, processes=True) as client:
         client.cluster.adapt(minimum=2, maximum=2)
         yield client
 
@@ -210,12 +199,7 @@ def test_recipes_may_ask_dask(client):
 
 
 def test_workers_that_are_paused_for_lack_of_memory():
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, memory_limit=0, dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        connected(cluster) as client,
-    ):
+    with local_client(1, memory_limit=0) as client:
         for recipe in (AskingRecipe(0, paused=True), ToyRecipe(0)):
             with pytest.raises(ClusterError, match="Dask pauses workers that are short of memory"):
                 DaskParts(client, [recipe], patience=0.2)
@@ -317,10 +301,7 @@ def test_a_part_that_kills_every_worker(client, monkeypatch):
 def test_a_part_that_needs_more_memory_than_a_worker_has(monkeypatch):
     monkeypatch.setattr(transport, "_LOST_IN_A_ROW", 1)
     with (
-        distributed.LocalCluster(
-            n_workers=1, memory_limit="600MB", dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        connected(cluster) as client,
+        local_client(1, processes=True, memory_limit="600MB") as client,
         pytest.raises(ClusterError, match=r"Parts 0 \(toy 0\), 1 \(toy 1\): the worker was lost"),
     ):
         DaskParts(client, [ToyRecipe(0), HungryRecipe(1)])

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import dask
 from crucial import Dataset, GradientRanker, RankBoost
 from crucial.distributed import input
 from crucial.distributed.fit import FitInput, load_parts
@@ -22,8 +25,6 @@ from crucial.errors import DataError
 from crucial.io import parquet
 from crucial.io.parts import QuantileSketch
 from refusals import refused
-
-dask = pytest.importorskip("dask")
 
 FEATURES = ["f0", "f1", "f2"]
 
@@ -94,7 +95,6 @@ def test_delayed_frames_of_every_kind(client, n_parts):
 
 def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
     import dask.array as da
-    import dask.dataframe as dd
 
     frame = rows()
     frame["weight"] = np.random.default_rng(1).integers(0, 3, len(frame)).astype(float)
@@ -286,8 +286,6 @@ def test_bad_input(client, data, roles, message):
 
 
 def test_bad_arrays(client):
-    import dask.array as da
-
     table = da.ones((40, 2), chunks=(10, 2))
     with pytest.raises(DataError, match="X has 40 rows, and qid has 30"):
         coded(client, table, roles={"label": da.ones(40), "qid": da.ones(30)})
@@ -370,8 +368,6 @@ def test_parts_and_eval_parts_are_on_the_workers(client):
 
 
 def test_arrays_with_an_eval_set(client):
-    import dask.array as da
-
     frame = pd.concat(tables())
     X, y, qid = frame[["a", "b"]].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
     table, labels = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=90)

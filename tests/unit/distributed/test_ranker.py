@@ -5,11 +5,13 @@ import pickle
 import signal
 from itertools import pairwise
 
+import dask.dataframe as dask_frame
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import dask
 from crucial import Dataset, GradientRanker, RankBoost, RankingSVM
 from crucial.distributed import (
     DaskGradientRanker,
@@ -24,9 +26,7 @@ from crucial.distributed.input import ColumnRoles, column_names
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 from crucial.io.parts import bins_without_rows
 from refusals import refused
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
+from toy_parts import local_client
 
 FEATURES = ["a", "b", "c", "d"]
 
@@ -73,11 +73,7 @@ def same(one, other):
 @pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
 def test_workers_and_parts_do_not_matter(workers, n_parts):
     frame = problem()
-    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(n_workers=workers, processes=False, **options) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(workers) as client:
         fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
         found = fit(
             cut(frame, n_parts, seed=n_parts), **COLUMNS, weight="w", query_weight="importance"
@@ -117,10 +113,8 @@ def test_an_eval_set_is_measured_on_the_workers(client):
 
 
 def test_predict_rank_and_evaluate(client):
-    import dask.dataframe as dd
-
     frame = problem().drop(columns=["w", "importance"])
-    rows = dd.from_pandas(frame, npartitions=4)
+    rows = dask_frame.from_pandas(frame, npartitions=4)
     ranker = DaskGradientRanker(3, client=client, verbose=0).fit(rows, **COLUMNS)
     plain = ranker.to_local()
     assert isinstance(plain, GradientRanker)
@@ -137,10 +131,7 @@ def test_predict_rank_and_evaluate(client):
 def test_hundreds_of_parts_on_two_processes_of_which_one_is_killed(workers, n_parts):
     frame = problem(n=30_000, queries=2_000).sort_values("query", ignore_index=True)
     data = cut(frame.drop(columns=["w", "importance"]), n_parts)
-    with (
-        distributed.LocalCluster(n_workers=workers, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(workers, processes=True) as client:
 
         def kill(finished):
             if finished.number == 10:
@@ -186,9 +177,6 @@ def test_what_is_refused(client):
 
 
 # -- arguments of fits and scores on Dask that cannot be meant ------------------------------------
-
-
-dask_frame = pytest.importorskip("dask.dataframe")
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +234,7 @@ def test_names_of_columns_in_any_form(frame):
 
 
 def test_scores_take_a_list_of_names(frame):
-    table = frame.compute()
+    table = frame.compute(scheduler="sync")
     ranker = RankBoost(2).fit(table[list("abc")], table["label"], qid=table["qid"])
     for score in (predict_parts, rank_parts, evaluate_parts):
         words = f"'features' parameter of {score.__name__} must be a list of column names"

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import dataclass, replace
 
+import distributed
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ from crucial.distributed.transport import (
     result_of,
 )
 from crucial.errors import ClusterError, DataError
-from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe
+from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe, local_client
 
 
 @pytest.fixture
@@ -119,9 +120,6 @@ def test_an_error_that_cannot_be_pickled_is_reported_in_words(residence):
 # -- waiting for the results of tasks: an answer or an error, never for ever ----------------------
 
 
-distributed = pytest.importorskip("distributed")
-
-
 class Ended:
     """A task that ended with an error."""
 
@@ -138,17 +136,12 @@ class Ended:
 def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(transport, "_LOOK", 0.05)
     monkeypatch.setattr(transport, "_PATIENCE", 0.2)
-    with (
-        distributed.LocalCluster(
-            n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(0) as client:
         future = client.submit(int, "3")
         for waiting in (future, _Finished(future)):
             with pytest.raises(ClusterError, match="has had no worker for 0 s"):
                 result_of("part 2", waiting)
-        cluster.scale(1)
+        client.cluster.scale(1)
         monkeypatch.setattr(transport, "_PATIENCE", 60.0)
         assert result_of("part 2", future) == 3
         assert result_of("part 2", _Finished(future)) is None

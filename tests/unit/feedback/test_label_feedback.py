@@ -92,18 +92,6 @@ def test_draws_count_the_drawn_queries_only(path, spread):
                 assert (right, wrong) == pytest.approx(expected.split(scores, full)[:2], abs=1e-11)
 
 
-def test_forks_move_alone():
-    feedback = LabelFeedback([2, 1, 0, 0])
-    state = feedback.state()
-    pi = np.zeros(8)
-    before = state.potentials(pi), pi.tobytes()
-    fork = state.fork()
-    fork.advance(np.array([0.5, 0.0, 0.25, 1.0]), 300.0)
-    fork.potentials(np.zeros(8))
-    assert (state.potentials(pi), pi.tobytes()) == before
-    assert not state.scores.any()
-
-
 def test_pairs_are_listed_by_number():
     qid = RANDOM.integers(0, 3, 15)
     y = RANDOM.integers(0, 3, 15)
@@ -126,15 +114,6 @@ def test_pairs_are_listed_by_number():
 # -- explicit pairs that repeat or contradict each other, and sums of feedbacks -------------------
 
 
-def test_repeated_pairs_add_up():
-    once = PairFeedback([(0, 1), (2, 1)], 3, weight=[3.0, 1.0])
-    thrice = PairFeedback([(0, 1), (0, 1), (2, 1), (0, 1)], 3)
-    assert thrice.n_pairs == once.n_pairs == 2
-    scores = [0.3, 0.1, -0.5]
-    assert thrice.log_loss(scores) == once.log_loss(scores)
-    np.testing.assert_array_equal(thrice.potentials(scores), once.potentials(scores))
-
-
 def test_contradictions_are_kept_or_netted():
     pairs, weight = [(0, 1), (1, 0)], [3.0, 1.0]
     keep = PairFeedback(pairs, 2, weight=weight)
@@ -146,12 +125,6 @@ def test_contradictions_are_kept_or_netted():
     np.testing.assert_allclose(net.potentials([0, 0]), [1.0, -1.0])
     np.testing.assert_allclose(net.potentials([1, 0]), [1.0, -1.0])
     assert keep.potentials([1, 0])[0] < 0.49
-
-
-def test_a_cycle_is_feedback_too():
-    feedback = PairFeedback([(0, 1), (1, 2), (2, 0)], 3)
-    np.testing.assert_allclose(feedback.potentials([0, 0, 0]), 0, atol=1e-16)
-    assert feedback.r1([2, 1, 0]) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(("parts", "shares", "match"), [
