@@ -145,23 +145,3 @@ def test_scipy() -> None:
     found = evaluate(y, scores, None, ["kendall", "kendall(tau)"])
     assert found["kendall(tau)"] == pytest.approx(tau, rel=1e-12)
     assert found["kendall"] == pytest.approx((1 - tau) / 2, rel=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:no document of the run is judged")
-@pytest.mark.parametrize("seed", range(2))
-def test_every_query_of_a_run_is_measured_as_if_alone(seed: int) -> None:
-    run, qrels = random_run(seed, ties=True)
-    names = ["ndcg@3", "map", "r2", "kendall(tau)", "coverage", "prot", "err(max=4)", "avg_rank"]
-    together = evaluate_run(*columns(run, qrels), names)
-    compared = 0
-    for i, query in enumerate(together.per_query["qid"].tolist()):
-        mine = [r for r in run if r[0] == query]
-        if not mine:
-            continue
-        alone = evaluate_run(*columns(mine, [r for r in qrels if r[0] == query]), names)
-        for name in names:
-            np.testing.assert_allclose(
-                together.per_query[name][i], alone.per_query[name][0], rtol=1e-12
-            )
-        compared += 1
-    assert compared == 23

@@ -70,11 +70,3 @@ def test_diff_rank_on_two_queries_of_five():
     np.testing.assert_allclose(ranker.trace_.column("alpha"), expected, atol=1e-12)
     assert ranker.trace_[-1].loss == pytest.approx(0.889312194673, abs=1e-12)
     assert ranker.trace_[-1].r2 == pytest.approx(0.25, abs=1e-15)
-
-
-def test_theorem_1_a_curved_feature_is_ranked_better_than_by_a_line():
-    """Equation 19: relevance rises and falls again with the feature."""
-    x = np.linspace(-5.0, 4.0, 91)[1:-1]
-    y = np.where(x < 0, 3 - x**2, 3 - x**2 / 4)
-    curved, linear = (FeatureRank(n_intervals=k).fit(x[:, None], y).trace_[-1].r2 for k in (8, 2))
-    assert curved < 0.2 < linear

@@ -108,30 +108,6 @@ def test_theorem_6_coordinate_ascent_goes_on(step):
     assert 0.36 < g[-1] < margin
 
 
-def test_the_step_of_approximate_coordinate_ascent_boosting():
-    """``.5 ln((1 + r)/(1 - r)) - .5 ln((1 + g)/(1 - g))`` in every round after G > 0."""
-    trace = AdaBoostRanker(40, 1.0, step="smooth").fit(X, Y).trace_
-    g, r, alpha = (trace.column(name) for name in ("smooth_margin", "r", "alpha"))
-    assert np.all(g[:8] <= 0)
-    np.testing.assert_allclose(alpha[:9], np.arctanh(r[:9]), rtol=1e-9)
-    np.testing.assert_allclose(
-        np.abs(alpha[9:]), np.arctanh(np.abs(r[9:])) - np.arctanh(g[8:-1]), rtol=1e-9
-    )
-
-
-def test_the_line_search_reaches_the_best_g_along_the_vote():
-    trace = AdaBoostRanker(15, 1.0, step="line_search").fit(X, Y).trace_
-    alpha, r = np.abs(trace.column("alpha")), np.abs(trace.column("r"))
-    g = trace.column("smooth_margin")
-    for n in range(9, 15):
-        norm = alpha[:n].sum()
-        steps = np.linspace(0, 3, 200_001)
-        z = (1 + r[n]) / 2 * np.exp(-steps) + (1 - r[n]) / 2 * np.exp(steps)
-        best = (g[n - 1] * norm - np.log(z)) / (norm + steps)
-        assert g[n] == pytest.approx(best.max(), abs=1e-9)
-        assert alpha[n] == pytest.approx(steps[best.argmax()], abs=1e-3)
-
-
 def test_three_of_four_rows_need_a_third():
     """``or`` of two features: votes and the constant at a third each, so margin 1/3."""
     table = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])

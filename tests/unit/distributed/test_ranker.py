@@ -165,8 +165,6 @@ def test_what_is_refused(client):
     frame = problem()
     with pytest.raises(ParameterError, match="RankingSVM does not run on a cluster; use RankBo"):
         DaskRanker(RankingSVM(), client=client).fit(cut(frame, 2), **COLUMNS)
-    with pytest.raises(ParameterError, match=r"RankBoost: max_bins=300 does not run .* use max_b"):
-        DaskRankBoost(3, max_bins=300, client=client).fit(cut(frame, 2), **COLUMNS)
     with pytest.raises(ParameterError, match=r"The 'n_parts' parameter of DaskRankBoost must be"):
         DaskRankBoost(3, n_parts=0, client=client).fit(cut(frame, 2), **COLUMNS)
     with pytest.raises(DataError, match=r"query 'q\d+' has rows in part 0 .* shuffle=False"):

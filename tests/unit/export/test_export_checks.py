@@ -93,16 +93,6 @@ def test_names_in_the_engine():
     assert engine_names(target, form(), settings) == ("title", "a", "c", "d", "e", "f")
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_a_step_function_is_its_tree(k):
-    step = StepFunction(0, np.arange(1.0, k + 1.0), np.arange(k + 1.0) ** 2, -1.0)
-    x = np.append(np.arange(0.0, k + 1.5, 0.5), np.nan)[:, None]
-    below = np.array([np.sum(step.thresholds < one) for one in x[:, 0]])
-    expected = np.where(np.isnan(x[:, 0]), -1.0, below.astype(float) ** 2)
-    assert step.scores(x).tolist() == expected.tolist()
-    assert step.tree().scores(x).tolist() == expected.tolist()
-
-
 def test_a_straight_piece():
     piece = StraightPiece(0, 1.0, 3.0, 1.0, 0.25, 4.0)
     found = piece.scores(np.array([[0.0], [1.0], [2.0], [5.0], [np.nan]]))

@@ -51,7 +51,10 @@ SCORES = [-0.25 + 1.0 + 1.0, 1.625 + 2.0, -0.25 + 4.5 + 0.5, -0.25]
 
 
 def test_scores_by_hand():
-    assert small_model().predict(X).tolist() == SCORES
+    model = small_model()
+    assert model.predict(X).tolist() == SCORES
+    assert model.truncate(0).predict(X).tolist() == [0.0] * 4
+    assert model.truncate(model.n_rounds) == model
 
 
 @pytest.mark.parametrize("form", [
@@ -92,16 +95,6 @@ def test_sparse_input_of_many_columns_is_never_made_dense():
     wide = sp.csr_array(([0.75, -2.0, 0.25, 1.0], (range(4), columns)), shape=(4, 2_000_000))
     model = AdditiveRanker(2_000_000, [Stump(1_999_999, -1.0, 0), Stump(3, 0.5, 0)], [1.0, 0.5])
     assert model.predict(wide).tolist() == [1.5, 0.0, 1.0, 1.0]
-
-
-def test_staged_scores_are_those_of_the_truncated_models():
-    model = small_model()
-    stages = list(model.staged_predict(X))
-    assert len(stages) == model.n_rounds == 6
-    for n, stage in enumerate(stages, 1):
-        assert stage.tobytes() == model.truncate(n).predict(X).tobytes()
-    assert model.truncate(0).predict(X).tolist() == [0.0] * 4
-    assert model.truncate(6) == model
 
 
 def test_staged_predict_checks_before_the_first_round():
@@ -248,18 +241,6 @@ def test_importance_is_the_share_of_absolute_weight():
     assert twice.feature_importances().tolist() == [0.0, 1.0]
     back_and_forth = AdditiveRanker(2, [Stump(0, 1.0, 0)] * 2 + [Middle()], [1.0, -1.0, 1.0])
     assert back_and_forth.feature_importances().tolist() == [0.0, 0.0]
-
-
-def test_scaled_features_of_any_range_score_as_they_do_alone():
-    wide = ScaledFeature(0, -1.7e308, 1.7e308, 0.5)
-    narrow = ScaledFeature(1, 1.0, 1.0 + 2**-52, 0.25)
-    values = [-1.7e308, -1e300, 0.0, 1.0, 1.0 + 2**-52, 8e307, 1.7e308, np.nan]
-    table = np.array([[a, b] for a in values for b in values])
-    scores = AdditiveRanker(2, [wide, narrow, wide], [0.5, -3.0, 0.125]).predict(table)
-    alone = [ranker.scores(table) for ranker in (wide, narrow, wide)]
-    expected = 0.5 * alone[0] + -3.0 * alone[1] + 0.125 * alone[2]
-    assert scores.tolist() == expected.tolist()
-    assert alone[0][[0, 16, 40, 48]].tolist() == [0.0, 0.5, 0.5 + 4 / 17, 1.0]
 
 
 def test_shapes_are_step_functions():
