@@ -106,8 +106,7 @@ def test_categories_that_are_numbers_or_names_of_nothing(kind, tmp_path):
         console.log(JSON.stringify([rows.map((one) => score({{ shop: one }})), score({{}})]))"
     run = subprocess.run(["node", "-e", code], cwd=tmp_path, capture_output=True, check=True)
     found, nothing = json.loads(run.stdout)
-    assert found == expected.tolist()
-    assert nothing == expected[-1]
+    assert (found, nothing) == (expected.tolist(), expected[-1])
 
 
 def test_text_ends_nowhere_in_databases_with_escapes(tmp_path):

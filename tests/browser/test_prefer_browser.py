@@ -146,8 +146,7 @@ def test_clicks_and_keys(start: Start, visit: Any, tmp_path: Path) -> None:
     target = tmp_path / "down.csv"
     download.value.save_as(target)
     table = read_comparisons(target)
-    assert len(table) == 6
-    assert table.tie.tolist() == [False] * 4 + [True] * 2
+    assert (len(table), table.tie.tolist()) == (6, [False] * 4 + [True] * 2)
     winners = [table.items[k] for k in table.winner[:4]]
     assert winners == [told[0][0], told[1][1], told[2][0], told[3][1]]
 
@@ -350,8 +349,7 @@ def test_hostile_names_stay_text(start: Start, visit: Any, tmp_path: Path) -> No
         assert page.evaluate("document.querySelector('#left .text').textContent") == HOSTILE
         act(page, lambda: page.click("#left"))
         page.keyboard.press("Escape")
-    assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 5
+    assert (page.locator("img").count(), page.locator("script").count()) == (0, 5)
     assert page.evaluate("window.pwned") is None
 
 

@@ -293,8 +293,7 @@ def test_section_25_areas_of_trees_of_stumps_yt(depth: int, area: float) -> None
 def test_section_25_splits_and_leaves_of_yt() -> None:
     ranker = stumps(3)
     tree = ranker.model_.trees[0]
-    assert tree.feature == (0, 0, 0)
-    assert tree.threshold == (0.375, 0.8125, 0.9375)
+    assert (tree.feature, tree.threshold) == ((0, 0, 0), (0.375, 0.8125, 0.9375))
     assert tree.gain == pytest.approx((0.375, 0.09375, 0.03125), abs=1e-12)
     # x1 <= .375 to the left; of the rest, x1 > .8125; of that, x1 <= .9375.
     assert (tree.yes, tree.no) == ((1, 2, ~2), (~0, ~3, ~1))

@@ -42,8 +42,7 @@ def test_reads_letor_with_the_largest_label_on_top(tmp_path: Path) -> None:
     assert data.y is not None
     assert data.y.tolist() == [3.0, 2.0, 1.0, 1.0, 2.0]
     assert data.qid is not None
-    assert data.qid.tolist() == [10, 10, 10, 18, 18]
-    assert data.X.shape == (5, 46)
+    assert (data.qid.tolist(), data.X.shape) == ([10, 10, 10, 18, 18], (5, 46))
     assert np.isnan(np.asarray(data.X.todense() if hasattr(data.X, "todense") else data.X)[1, 45])
     smallest = read_lists(path, "smallest").y
     assert smallest is not None
@@ -175,8 +174,7 @@ def test_errors_are_one_line(study: Any, tmp_path: Path) -> None:
         (["--substitute", "diabetes", "--only", "ListMLS"], "did you mean 'ListMLE'"),
     ):
         done = study("feature_rank", "strict-order", *arguments)
-        assert done.exit_code == 2
-        assert done.stderr.count("\n") == 1
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
         assert wanted in done.stderr
 
 

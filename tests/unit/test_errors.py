@@ -53,8 +53,7 @@ class TestFields:
     def test_pickles(self, error):
         back = pickle.loads(pickle.dumps(error))
         assert type(back) is type(error)
-        assert str(back) == str(error)
-        assert back.__dict__ == error.__dict__
+        assert (str(back), back.__dict__) == (str(error), error.__dict__)
         assert back.message.spelled(spell) == error.message.spelled(spell)
 
 

@@ -173,8 +173,7 @@ def test_bars_long_tables_and_curves() -> None:
         r"margin-left:([\d.]+)%;width:([\d.]+)%",
         tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})]),
     )
-    assert left == ("25.0", "25.0")
-    assert right == ("50.0", "50.0")
+    assert (left, right) == (("25.0", "25.0"), ("50.0", "50.0"))
 
 
 def result_classes() -> list[type]:

@@ -84,8 +84,7 @@ def test_what_a_rule_allows(rule: Rule, good: list[object], bad: list[object]) -
      "int, float or None"),
 ])  # fmt: skip
 def test_how_a_rule_is_worded(rule: Rule, wording: str, kind: str) -> None:
-    assert rule.wording == wording
-    assert rule.kind == kind
+    assert (rule.wording, rule.kind) == (wording, kind)
 
 
 def test_an_error_names_owner_parameter_rule_value_and_remedy() -> None:
@@ -135,8 +134,7 @@ def test_the_names_close_to_an_unknown_one() -> None:
 
 
 def test_one_choice_is_not_one_of() -> None:
-    assert one_of("a").wording == "'a'"
-    assert one_of("a", "b").wording == "one of 'a', 'b'"
+    assert (one_of("a").wording, one_of("a", "b").wording) == ("'a'", "one of 'a', 'b'")
 
 
 def test_numbers_beyond_the_floats_are_refused_in_words() -> None:

@@ -138,8 +138,7 @@ def test_rounding_orders_no_equal_scores(seed):
     for top in (3, 40):
         items, scores = best_items(exact, raters, top)
         others = best_items(rounded, raters, top)
-        assert others[0].tolist() == items.tolist()
-        assert others[1].tolist() == scores.tolist()
+        assert (others[0].tolist(), others[1].tolist()) == (items.tolist(), scores.tolist())
         keys = [(-round(exact[one], 6), -raters[one], one) for one in range(40)]
         known = sorted(key for key in keys if not np.isnan(key[0]))
         assert items.tolist() == [key[2] for key in known[:top]]

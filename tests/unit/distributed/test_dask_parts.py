@@ -91,8 +91,7 @@ def wait_for_workers(client, n_workers=2):
 
 def test_the_same_as_in_this_process_and_nothing_is_left_behind(client):
     with parts_on(client) as parts:
-        assert chain(parts, 20) == local_chain(N_PARTS, 20)
-        assert parts.n_workers == 2
+        assert (chain(parts, 20), parts.n_workers) == (local_chain(N_PARTS, 20), 2)
         assert parts.losses == 0
         assert len(set(parts.call("process"))) == 2
         assert parts.bytes_sent > 0
@@ -114,8 +113,7 @@ def test_a_worker_killed_within_a_round_and_another_that_joins(client, monkeypat
             wait_for_workers(client)
 
     with parts_on(client, pause=0.01, grace=0.0) as parts:
-        assert chain(parts, 25, before) == local_chain(N_PARTS, 25)
-        assert parts.losses == 1
+        assert (chain(parts, 25, before), parts.losses) == (local_chain(N_PARTS, 25), 1)
         assert parts.n_workers > 1
 
 
@@ -144,8 +142,7 @@ def test_a_worker_that_stops_for_a_while_is_waited_for(client):
     with parts_on(client, pause=0.01) as parts:
         stopped = kill(client, signal.SIGSTOP)
         threading.Timer(0.7, os.kill, [stopped, signal.SIGCONT]).start()
-        assert chain(parts, 3) == local_chain(N_PARTS, 3)
-        assert parts.losses == 0
+        assert (chain(parts, 3), parts.losses) == (local_chain(N_PARTS, 3), 0)
 
 
 def test_clients_that_are_none():
@@ -270,8 +267,7 @@ def test_kills_between_rounds_and_within_are_waited_out(client):
             threading.Timer(0.02, kill, [client]).start()
 
     with parts_on(client, pause=0.01) as parts:
-        assert chain(parts, 25, before) == local_chain(N_PARTS, 25)
-        assert parts.losses == 2
+        assert (chain(parts, 25, before), parts.losses) == (local_chain(N_PARTS, 25), 2)
         assert parts.n_workers == 2
     wait_for_workers(client)
 

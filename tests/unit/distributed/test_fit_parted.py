@@ -292,8 +292,7 @@ def test_callbacks_end_a_fit():
         return finished.number == 3
 
     fitted = problem.fit_cut(RankBoost(10, callbacks=stop), 3)
-    assert seen == [1, 2, 3]
-    assert fitted.trace_.stopped == "stopped by a callback"
+    assert (seen, fitted.trace_.stopped) == ([1, 2, 3], "stopped by a callback")
 
 
 @pytest.mark.parametrize(("estimator", "words"), [

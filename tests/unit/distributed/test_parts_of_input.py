@@ -154,8 +154,7 @@ def test_queries_in_one_part_stay_there(client):
     surveyed = survey(client, sources)
     for shuffle in (True, False):
         homes = find_homes(surveyed, 3, shuffle)
-        assert homes.sizes.tolist() == [len(one) for one in whole]
-        assert homes.moved == 0
+        assert (homes.sizes.tolist(), homes.moved) == ([len(one) for one in whole], 0)
     through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
     surveyed = survey(client, list_sources(through, {}, ColumnRoles(), {}))
     split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
@@ -346,8 +345,7 @@ def test_parts_and_eval_parts_are_on_the_workers(client):
     given = FitInput(delayed(frames), weight="w", eval_set=delayed(held))
     reported = []
     with load_parts(client, given, n_parts=5, report=reported.append) as loaded:
-        assert reported == [loaded.memory]
-        assert loaded.parts.n_parts == 5
+        assert (reported, loaded.parts.n_parts) == ([loaded.memory], 5)
         assert loaded.parts.n_workers == 3
         rows, watched = rows_of(loaded), rows_of(loaded, "_eval_rows")
     bins = loaded.survey.bins
@@ -397,8 +395,7 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     message = (
         r"query 7 has \d+ rows, for which a worker needs \d+\.[34] GB, and it has 20\.0 GB. A q"
     )
-    with pytest.raises(DataError, match=message):
-        load_parts(client, given).__enter__()
+    refused(DataError, message, load_parts(client, given).__enter__)
     # (what a worker needs anyway is no fault of a query)
     monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 10**8)
     with pytest.raises(DataError, match=r"needs about .*, and a worker has 100 MB. Use more work"):
@@ -407,8 +404,7 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     message = (
         r"needs about \d+\.[34] GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
     )
-    with pytest.raises(DataError, match=message):
-        load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__()
+    refused(DataError, message, load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__)
 
 
 @pytest.mark.parametrize(("ranker", "largest", "expected"), [

@@ -26,6 +26,7 @@ from crucial.distributed.transport import (
     result_of,
 )
 from crucial.errors import ClusterError, DataError
+from refusals import refused
 from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe, local_client
 
 
@@ -139,8 +140,7 @@ def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     with local_client(0) as client:
         future = client.submit(int, "3")
         for waiting in (future, _Finished(future)):
-            with pytest.raises(ClusterError, match="has had no worker for 0 s"):
-                result_of("part 2", waiting)
+            refused(ClusterError, "has had no worker for 0 s", result_of, "part 2", waiting)
         client.cluster.scale(1)
         monkeypatch.setattr(transport, "_PATIENCE", 60.0)
         assert result_of("part 2", future) == 3
@@ -165,8 +165,7 @@ def test_errors_name_the_part():
     with pytest.raises(ClusterError, match=r"^part 2: the workers .* lost one after the other"):
         result_of("part 2", Ended(killed))
     match = "^part 2 cannot be read: TimeoutError: no disk on the line$"
-    with pytest.raises(DataError, match=match):
-        result_of("part 2", Ended(TimeoutError("no disk\non the line")))
+    refused(DataError, match, result_of, "part 2", Ended(TimeoutError("no disk\non the line")))
 
 
 # -- which worker gets which part -----------------------------------------------------------------
@@ -225,8 +224,7 @@ def test_local_parts_merge_in_order():
     parts = LocalParts([Counter(1), Counter(2), Counter(0)])
     assert parts.n_parts == 3
     assert parts.total("add", 0, changes=True) == Count(3)
-    assert parts.call("plain") == [1, 2, 0]
-    assert parts.call("maybe") == [Count(3)]
+    assert (parts.call("plain"), parts.call("maybe")) == ([1, 2, 0], [Count(3)])
 
 
 def coded(n):
@@ -240,5 +238,4 @@ def test_part_rows_of_other_lengths_are_refused():
     with pytest.raises(DataError, match=r"3 rows has labels of shape \(2,\)"):
         PartRows(bins, np.zeros(2), np.zeros(3, np.int64))
     wide = replace(bins, codes=bins.codes.astype(np.uint16))
-    with pytest.raises(DataError, match="at most 255 bins"):
-        PartRows(wide, np.zeros(3), np.zeros(3, np.int64))
+    refused(DataError, "at most 255 bins", PartRows, wide, np.zeros(3), np.zeros(3, np.int64))

@@ -57,8 +57,7 @@ def test_scores_positions_and_measures(problem, tmp_path):
         placed = rank_parts(ranker, data).compute(scheduler="sync")
         np.testing.assert_array_equal(placed, ranks)
         if form == "frame":
-            assert found.name == "score"
-            assert placed.name == "rank"
+            assert (found.name, placed.name) == ("score", "rank")
             assert placed.index.equals(frame.index)
             assert found.index.equals(frame.index)
         measured = evaluate_parts(ranker, data, ["ndcg@10", "map"]).compute(scheduler="sync")

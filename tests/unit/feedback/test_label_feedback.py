@@ -190,15 +190,13 @@ def test_two_classes():
 def test_labels_of_the_first_positions_are_known_uncut():
     feedback = TopFeedback([1, 4, 3, 2], first=2)
     rows = feedback.labelled()
-    assert rows.layout.n_levels == 3
-    assert sorted(rows.labels.tolist()) == [1.0, 2.0, 3.0, 4.0]
+    assert (rows.layout.n_levels, sorted(rows.labels.tolist())) == (3, [1.0, 2.0, 3.0, 4.0])
 
 
 def test_pairs_by_number_weigh_what_the_loss_weighs_them():
     for feedback in (LABELS, PAIRS, BOTH):
         pairs = listed(feedback)
-        assert len(pairs) == feedback.n_pairs
-        assert sum(pairs.values()) == pytest.approx(1.0)
+        assert (len(pairs), sum(pairs.values())) == (feedback.n_pairs, pytest.approx(1.0))
         expected = np.zeros(5)
         for (high, low), weight in pairs.items():
             expected[high] += weight
@@ -233,8 +231,7 @@ def test_a_state_for_rows_in_another_order():
     assert own.potentials(pi) == other.potentials(moved)
     by_row, by_order = np.zeros(5), np.zeros(5)
     by_row[LABELS.rows], by_order[order] = pi[:5], moved[:5]
-    assert by_row.tolist() == by_order.tolist()
-    assert own.risks() == other.risks()
+    assert (by_row.tolist(), own.risks()) == (by_order.tolist(), other.risks())
     output = (SCORES > 0.27).astype(np.uint8)
     assert own.binary_weights(output[LABELS.rows]) == other.binary_weights(output[order])
     fork = other.fork()
@@ -248,5 +245,4 @@ def test_a_draw_holds_one_at_least():
 
 
 def test_risks_stay_within_1():
-    assert risks_of(0.25, 0.5) == (0.75, 0.5)
-    assert risks_of(1.0 + 1e-16, 1e-15) == (1.0, 1.0)
+    assert (risks_of(0.25, 0.5), risks_of(1.0 + 1e-16, 1e-15)) == ((0.75, 0.5), (1.0, 1.0))

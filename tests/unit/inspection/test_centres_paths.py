@@ -107,8 +107,7 @@ def test_rounds_of_label_rankers_are_in_their_trace():
 def test_figures_5_6_and_7_can_be_drawn():
     X, y, qid = rows()
     axes = inspection.centres(X, y, qid=qid, n_intervals=5).plot()
-    assert len(axes) == 3
-    assert len(axes[0].lines) == 4
+    assert (len(axes), len(axes[0].lines)) == (3, 4)
     assert axes[0].lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
     fitted = {
         "FeatureRank": FeatureRank(4, 2).fit(X, y, qid=qid),

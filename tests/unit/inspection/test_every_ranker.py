@@ -11,6 +11,7 @@ from crucial import GradientRanker, RankBoost, inspection
 from crucial.errors import NotRankedError
 from crucial.inspection.shape_functions import describe_with_pairs
 from crucial.rankers.registry import RANKERS, ranker_class
+from refusals import refused
 
 
 @pytest.fixture(scope="module", params=sorted(RANKERS))
@@ -32,8 +33,7 @@ def test_reasons_sum_to_the_margin_or_are_refused(fitted) -> None:
             found, scores = inspection.why(ranker, X, 0, 1), ranker.predict(X)
             assert found.added.sum() == pytest.approx(scores[0] - scores[1], rel=1e-9, abs=1e-9)
             return
-        with pytest.raises(NotRankedError, match="kind='permutation'"):
-            inspection.why(ranker, X, 0, 1)
+        refused(NotRankedError, "kind='permutation'", inspection.why, ranker, X, 0, 1)
         return
     found = inspection.why(ranker, X, 0, 1)
     scores = ranker.predict(X)
@@ -97,8 +97,7 @@ def test_functions_and_parts_where_there_are_any(tree_fitted: Any) -> None:
     ranker, interactions = tree_fitted
     if interactions is None:
         for explain in (inspection.shapes, lambda one: inspection.contributions(one, X[0])):
-            with pytest.raises(NotRankedError, match=r"why\(ranker, X, a, b\)"):
-                explain(ranker)
+            refused(NotRankedError, r"why\(ranker, X, a, b\)", explain, ranker)
         return
     functions = inspection.shapes(ranker, X)
     assert bool(functions.pairs) == (interactions == 2)
@@ -131,8 +130,7 @@ def test_importances(tree_fitted: Any) -> None:
     ranker, _ = tree_fitted
     for kind in ("weight", "drop", "r_squared"):
         values = inspection.importances(ranker, kind=kind).values
-        assert values.sum() == pytest.approx(1.0)
-        assert values[3] == values.min()
+        assert (values.sum(), values[3]) == (pytest.approx(1.0), values.min())
     found = inspection.importances(ranker, X, Y, qid=QID, kind="permutation", repeats=2)
     assert found.values.argmax() == 2
     assert ranker.feature_importances_.sum() == pytest.approx(1.0)

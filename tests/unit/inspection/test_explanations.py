@@ -61,8 +61,7 @@ def test_sparse_rows_and_frames_say_the_same(ranker, rows) -> None:
     X = np.nan_to_num(rows[0])
     dense = inspection.why(ranker.model_, X, 3, 5)
     sparse = inspection.why(ranker.model_, csr_array(X), 3, 5)
-    assert dense.added.tolist() == sparse.added.tolist()
-    assert dense.names == sparse.names
+    assert (dense.added.tolist(), dense.names) == (sparse.added.tolist(), sparse.names)
 
 
 def test_words(ranker, frame) -> None:

@@ -16,13 +16,13 @@ from crucial import FeatureRank, RankBoost, RankNet, TreeRank, inspection
 from crucial.data.instances import with_shuffled
 from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
+from refusals import refused
 
 
 def test_weight_is_the_estimators_own(ranker) -> None:
     found = inspection.importances(ranker)
     assert found.values.tolist() == ranker.feature_importances_.tolist()
-    assert found.never == ("length",)
-    assert found["clicks"] == found.values.max()
+    assert (found.never, found["clicks"]) == (("length",), found.values.max())
     assert "never mattered: length" in str(found)
 
 
@@ -240,13 +240,11 @@ def test_curve_of_an_estimator(ranker, frame, rows) -> None:
     found = inspection.learning_curve(ranker)
     assert found.training["loss"].tolist() == ranker.trace_.column("loss").tolist()
     assert (found.training["r1"] <= found.training["loss"] + 1e-12).all()
-    assert found.watched == ("ndcg@10", "map")
-    assert found.best_round == ranker.best_round_
+    assert (found.watched, found.best_round) == (("ndcg@10", "map"), ranker.best_round_)
     measured = inspection.learning_curve(ranker, frame, rows[1], qid=rows[2], stages=5)
     last = measured.measured["ndcg@10"][-1]
     staged = list(ranker.staged_predict(frame))
-    assert len(measured.stages) == 5
-    assert measured.stages[-1] == len(staged)
+    assert (len(measured.stages), measured.stages[-1]) == (5, len(staged))
     assert last == evaluate(rows[1], staged[-1], rows[2])["ndcg@10"]
     table = measured.to_frame()
     assert len(table) == len(ranker.trace_)
@@ -273,7 +271,5 @@ def test_curve_of_a_model_needs_rows(ranker, rows) -> None:
     assert list(found.measured) == ["map", "r2"]
     assert found.higher_is_better == {"map": True, "r2": False}
     assert found.best_round == model.n_rounds
-    with pytest.raises(DataError, match="needs rows to measure on"):
-        inspection.learning_curve(model)
-    with pytest.raises(NotRankedError, match="Black has no rounds"):
-        inspection.learning_curve(Black())
+    refused(DataError, "needs rows to measure on", inspection.learning_curve, model)
+    refused(NotRankedError, "Black has no rounds", inspection.learning_curve, Black())

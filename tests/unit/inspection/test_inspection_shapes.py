@@ -15,6 +15,7 @@ from crucial.inspection.shape_functions import shapes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
 from crucial.results import NumberedNames, names_of
+from refusals import refused
 
 
 def test_shapes_add_up_to_the_score(ranker, frame) -> None:
@@ -36,8 +37,7 @@ def test_shares_count_every_row_once(ranker, frame) -> None:
     assert [one.share_of_weight for one in found.features] == sorted(
         (one.share_of_weight for one in found.features), reverse=True
     )
-    assert found.unused == ("length",)
-    assert found.n_rows == len(frame)
+    assert (found.unused, found.n_rows) == (("length",), len(frame))
 
 
 def test_ramps_and_steps_of_one_feature_are_added() -> None:
@@ -71,8 +71,7 @@ def test_names_of_features_may_look_like_formulas() -> None:
 
 def test_without_matplotlib_it_says_what_to_install(ranker, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"pip install crucial\[plots\]"):
-        inspection.shapes(ranker).plot()
+    refused(MissingExtraError, r"pip install crucial\[plots\]", inspection.shapes(ranker).plot)
 
 
 def test_without_pandas_frames_are_columns(ranker, monkeypatch) -> None:
@@ -98,8 +97,7 @@ class Nearest:
 
 def test_what_cannot_be_split_is_refused_with_the_way_out() -> None:
     mixed = AdditiveRanker(2, [Stump(0, 1.0, 0), Nearest()], [1.0, 1.0])
-    with pytest.raises(NotRankedError, match=r"round 2 is a Nearest.*kind='permutation'"):
-        inspection.shapes(mixed)
+    refused(NotRankedError, r"round 2 is a Nearest.*kind='permutation'", inspection.shapes, mixed)
     with pytest.raises(NotRankedError, match=r"why splits .* Nearest is none.*'permutation'"):
         inspection.why(Nearest(), np.zeros((2, 2)), 0, 1)
     with pytest.raises(NotRankedError, match=r"contributions needs weak rankers of one feature"):
@@ -109,8 +107,7 @@ def test_what_cannot_be_split_is_refused_with_the_way_out() -> None:
 def test_a_plot_shows_where_the_rows_are_and_explains_missing_values(ranker, frame) -> None:
     found = inspection.shapes(ranker, frame)
     for ax, one in zip(found.plot(top=2), found.features):
-        assert ax.get_xlabel() == one.name
-        assert ax.get_ylabel() == "adds to the score"
+        assert (ax.get_xlabel(), ax.get_ylabel()) == (one.name, "adds to the score")
         present = int(frame[one.name].notna().sum())
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert texts[0].startswith(f"missing value adds {one.missing:.3g} (")
@@ -187,8 +184,7 @@ def test_functions_of_one_and_two_features_add_up_to_the_score(with_rows: bool) 
     X = rows()
     found = inspection.shapes(model(), X if with_rows else None)
     (pair,) = found.pairs
-    assert pair.names == ("a", "b")
-    assert pair.importance == pytest.approx(3 / 4)
+    assert (pair.names, pair.importance) == (("a", "b"), pytest.approx(3 / 4))
     total = [sum(one(x[one.feature]) for one in found.features) + pair(x[0], x[1]) for x in X]
     difference = model().predict(X) - total
     np.testing.assert_allclose(difference, difference[0], atol=1e-8)
@@ -214,8 +210,7 @@ def test_a_function_of_one_feature_becomes_no_pair() -> None:
 
 def test_heat_maps_are_drawn() -> None:
     (ax,) = inspection.shapes(model()).plot_pairs()
-    assert ax.get_xlabel() == "a"
-    assert ax.get_ylabel() == "b"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
 
 
 def test_trees_of_three_features_have_no_functions() -> None:
@@ -225,8 +220,7 @@ def test_trees_of_three_features_have_no_functions() -> None:
     larger = AdditiveRanker(3, [AND, deep], [1.0, 1.0], ["a", "b", "c"])
     message = r"at most 2 features, and that of round 2 combines 3. why\(ranker, X, a, b\)"
     for explain in (inspection.shapes, lambda one: inspection.contributions(one, [0.0, 1.0, 2.0])):
-        with pytest.raises(NotRankedError, match=message):
-            explain(larger)
+        refused(NotRankedError, message, explain, larger)
     assert larger.explain(2) == [
         "1 pair of features together:", "  a with b  50.0% of the gains",
         "1 tree combines 3 features:", "  a > 0.5 (gain 1)", "    yes: b > 0.5 (gain 1)",
@@ -265,15 +259,12 @@ def test_contributions_are_drawn_largest_first() -> None:
 def test_like_a_tuple(out):
     names = NumberedNames(5, out)
     like = tuple(f"feature {k}" for k in range(5) if k not in out)
-    assert names == like
-    assert like == names
-    assert names[1:3] == like[1:3]
+    assert (names, like, names[1:3]) == (like, names, like[1:3])
     assert [names.index(name) for name in like] == list(range(len(like)))
     assert all(name in names for name in like)
     for other in (*(f"feature {k}" for k in out), "feature 5", "feature 01", "feature x", 3, ""):
         assert other not in names
-        with pytest.raises(ValueError, match="is not in the names"):
-            names.index(other)
+        refused(ValueError, "is not in the names", names.index, other)
     assert names != (*like, "feature 5")
     if like:
         assert names[-1] == like[-1]
@@ -294,6 +285,5 @@ def test_a_wide_model_costs_little_to_explain():
     finally:
         tracemalloc.stop()
     assert peak < 10 << 20
-    assert len(found.unused) == (1 << 24) - 1
-    assert found.unused[3] == "feature 4"
+    assert (len(found.unused), found.unused[3]) == ((1 << 24) - 1, "feature 4")
     assert importances(model)["feature 3"] == 1.0

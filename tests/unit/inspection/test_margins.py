@@ -38,11 +38,9 @@ def test_from_labels_and_from_the_pairs_they_imply(ranker):
         np.testing.assert_allclose(found.quantile(q), expected, rtol=1e-12)
         assert found.quantile(0.5) == pytest.approx(expected[6])
         assert isinstance(found.quantile(0.5), float)
-        assert found.at_most(0.0) == 0.0
-        assert found.at_most(1.0) == 1.0
+        assert (found.at_most(0.0), found.at_most(1.0)) == (0.0, 1.0)
         at = found.at_most(found.quantile(q.reshape(1, 13)))
-        assert at.shape == (1, 13)
-        assert at[0].tolist() == sorted(at[0].tolist())
+        assert (at.shape, at[0].tolist()) == ((1, 13), sorted(at[0].tolist()))
 
 
 def test_the_minimum_is_what_the_trace_says(ranker):
@@ -53,8 +51,7 @@ def test_the_curve(ranker):
     found = margins(ranker, X, Y, resolution=9)
     thresholds, shares = found.curve
     assert len(thresholds) == len(shares) == 9
-    assert thresholds[0] == found.minimum
-    assert thresholds[-1] == found.maximum
+    assert (thresholds[0], thresholds[-1]) == (found.minimum, found.maximum)
     assert shares[-1] == 1.0
     assert shares[0] >= 1 / 13
     assert (np.diff(shares) >= 0).all()
@@ -139,8 +136,7 @@ def test_in_words(ranker):
 def test_a_picture(ranker):
     found = margins(ranker, X, Y)
     ax = found.plot(label="smooth margin")
-    assert ax.get_lines()[0].get_label() == "smooth margin"
-    assert ax.get_xlabel() == "margin"
+    assert (ax.get_lines()[0].get_label(), ax.get_xlabel()) == ("smooth margin", "margin")
     assert found.plot(ax) is ax
     plt.close("all")
 

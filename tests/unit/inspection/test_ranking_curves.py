@@ -18,6 +18,7 @@ from crucial.inspection.report_data import cutoffs_to
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
+from refusals import refused
 
 RANDOM = np.random.default_rng(0)
 N = 90
@@ -63,8 +64,7 @@ def test_bands_lie_around_the_curve_and_repeat(make):
     assert (wide.low <= found.low).all()
     assert (wide.high >= found.high).all()
     assert make().band is None
-    with pytest.raises(ParameterError, match="'intervals' parameter of a curve"):
-        make(intervals=1.5)
+    refused(ParameterError, "'intervals' parameter of a curve", make, intervals=1.5)
 
 
 def test_the_band_of_a_roc_curve_covers_it():
@@ -165,8 +165,7 @@ def test_every_result_prints_draws_and_is_a_frame():
             assert one.plot(ax) is ax
         plt.close(ax.figure)
     flat = plt.figure().add_subplot()
-    with pytest.raises(DataError, match="projection='3d'"):
-        results[-1].plot(flat)
+    refused(DataError, "projection='3d'", results[-1].plot, flat)
 
 
 def test_labels_that_do_not_fit_are_refused():
@@ -253,8 +252,7 @@ def test_scores_are_calibrated_by_a_fit_that_is_stated():
     assert inspection.calibration_curve([0, 1], [3.0, 3.0]).expected.tolist() == [0.5]
     with pytest.raises(DataError, match=r"in \[0, 1\]. Got scores from"):
         inspection.calibration_curve(Y, SCORES_ROW, probabilities=True)
-    with pytest.raises(DataError, match=r"two values. Got 3"):
-        inspection.calibration_curve([0, 1, 2], [1, 2, 3])
+    refused(DataError, r"two values. Got 3", inspection.calibration_curve, [0, 1, 2], [1, 2, 3])
 
 
 def test_both_can_be_drawn():
@@ -294,8 +292,7 @@ def test_the_cut_off_reaches_the_last_row():
     (precision,) = (one for one in data["cutoffs"]["curves"] if one["name"] == "p")
     found = [curves["found"][at] for at in curves["at"]]
     np.testing.assert_allclose(np.array(found) / curves["ks"], precision["values"], atol=1e-6)
-    assert cutoffs_to(3) == [1, 2, 3]
-    assert cutoffs_to(100)[-2:] == [75, 100]
+    assert (cutoffs_to(3), cutoffs_to(100)[-2:]) == ([1, 2, 3], [75, 100])
     assert cutoffs_to(123_456)[-3:] == [75_000, 100_000, 123_456]
 
 
@@ -373,8 +370,7 @@ def test_a_label_of_little_weight_moves_the_intercept_alone(share):
 @pytest.mark.parametrize("unit", [2.0**660, 2.0**-660, 2.0**1000, 2.0**-1000])
 def test_the_slope_is_in_the_unit_of_the_scores(unit):
     plain, found = (fit_calibration(DRAWN * u, GOOD, ONES) for u in (1.0, unit))
-    assert found.intercept == plain.intercept
-    assert found.slope * unit == plain.slope
+    assert (found.intercept, found.slope * unit) == (plain.intercept, plain.slope)
     assert found.slope_error * unit == plain.slope_error
     curves = [inspection.calibration_curve(GOOD, DRAWN * u) for u in (1.0, unit)]
     assert curves[0].expected.tolist() == curves[1].expected.tolist()
@@ -453,8 +449,7 @@ def ranker():
     ({"X": X, "y": 0 * LABELS}, r"labels of two values.*Got 1. Pass rows of both labels"),
 ])  # fmt: skip
 def test_what_has_no_curve_is_refused(ranker, given, match):
-    with pytest.raises(DataError, match=match):
-        inspection.tree_roc(ranker, **given)
+    refused(DataError, match, inspection.tree_roc, ranker, **given)
 
 
 def test_rows_of_weight_0_may_have_any_label(ranker):

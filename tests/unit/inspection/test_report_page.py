@@ -110,8 +110,7 @@ def test_data_notes(rows) -> None:
     y[qid == 3] = 0
     model = AdditiveRanker(4, [Stump(1, 0.0, 0)], [1.0], ["a", "b", "c", "d"])
     data = inspection.report(model, X, y, qid=qid, notes=["read with care"]).data["data"]
-    assert data["left_out"] == [["ndcg@10", 1]]
-    assert data["one_label"] == 1
+    assert (data["left_out"], data["one_label"]) == ([["ndcg@10", 1]], 1)
     assert data["notes"] == ["read with care"]
     assert dict(data["missing"])["a"] == np.isnan(X[:, 0]).mean()
     assert sum(count for _, count in data["labels"]) == len(y)
@@ -144,8 +143,7 @@ def test_the_page_lets_nothing_in(made) -> None:
     page = made.to_html()
     policy = unescape(re.search(r'Content-Security-Policy" content="(.*?)"', page).group(1))
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
-    assert rules["default-src"] == "'none'"
-    assert rules["img-src"] == "data:"
+    assert (rules["default-src"], rules["img-src"]) == ("'none'", "data:")
     script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
     style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
     for rule, text in (("script-src", script), ("style-src", style)):
@@ -212,8 +210,7 @@ def test_ramps_are_drawn_in_parts(rows) -> None:
     model = AdditiveRanker(4, [ScaledFeature(1, -1.0, 1.0, 0.5)], [2.0])
     (shape,) = inspection.report(model, X, y, qid=qid).data["shapes"]["features"]
     assert shape["even"]
-    assert shape["values"][0] == 0.0
-    assert shape["values"][-1] == 2.0
+    assert (shape["values"][0], shape["values"][-1]) == (0.0, 2.0)
     assert len(shape["values"]) == len(shape["edges"]) + 1 == len(shape["share"])
     assert sum(shape["share"]) + shape["missing_share"] == pytest.approx(1.0, abs=1e-3)
     assert shape["missing"] == 1.0

@@ -86,8 +86,7 @@ def test_separated_labels_get_platts_targets_and_a_note():
 def test_the_lower_label_may_be_the_good_one(card):
     X, y = rows()
     other = scorecard(model(), X, y, low_is_good=True)
-    assert other.good == "label 0"
-    assert other.n_good == 300 - card.n_good
+    assert (other.good, other.n_good) == ("label 0", 300 - card.n_good)
     assert other.auc["points"] == pytest.approx(card.auc["points"], abs=0.01)
     assert np.corrcoef(other.score(X), card.score(X))[0, 1] < -0.99
     graded = scorecard(model(), X, y * 3, good_from=2)

@@ -32,8 +32,7 @@ RLS = RankerCandidate("RankRLS", "linear", "RankRLS", RankRLS())
 
 def test_the_gap_is_the_mean_of_paired_differences():
     gap = gap_of(BASE + WAVE + 0.004, BASE)
-    assert gap.mean == pytest.approx(0.004)
-    assert gap.error == pytest.approx(0.01)
+    assert (gap.mean, gap.error) == (pytest.approx(0.004), pytest.approx(0.01))
     folds = gap_of(BASE + WAVE, BASE, overlap=0.25)
     assert folds.error == pytest.approx(0.01 * math.sqrt(1 + 200 * 0.25))
 
@@ -168,8 +167,7 @@ def test_without_smaller_ones_of_its_loss_simpler_rankers_are_the_measure():
 def test_more_rounds_where_the_last_ones_still_gained():
     stumps = tried_out(candidates("lambda")["lambda, stumps"], 0.0, rising=True)
     (longer,) = next_sizes([stumps], [stumps], {stumps.name})
-    assert longer.name == "lambda, stumps, 1200 rounds"
-    assert longer.rounds == 1200
+    assert (longer.name, longer.rounds) == ("lambda, stumps, 1200 rounds", 1200)
     assert stumps.candidate.rounds == 400
     again = replace(stumps, candidate=longer)
     assert next_sizes([again], [again], {stumps.name, longer.name}) == []

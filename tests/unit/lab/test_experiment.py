@@ -150,8 +150,7 @@ def test_tasks_average_their_folds_and_rankers_are_ranked_over_tasks():
     first = [c["measures"]["r2"]["value"] for c in found.cells if c["task"] == "t0"][0::2]
     assert blocks.values[0, 0] == pytest.approx(np.mean(first))
     ranks = found.ranks("r2")
-    assert ranks.rankers == ("up", "down")
-    assert ranks.ranks.tolist() == [1.0, 2.0]
+    assert (ranks.rankers, ranks.ranks.tolist()) == (("up", "down"), [1.0, 2.0])
     difference = found.compare()["r2", "down"]
     assert (difference.wins, difference.losses, difference.n) == (0, 4, 4)
     assert difference.p == 0.125
@@ -267,8 +266,7 @@ def test_a_run_goes_on_and_repeats_nothing(tmp_path, monkeypatch):
     )
     found = Experiment(tasks, {"c": Columns()}, ["ndcg@3"]).run(folder)
     assert not set(first) & set(ran)
-    assert len(first) + len(ran) == 10
-    assert values(found) == values(whole)
+    assert (len(first) + len(ran), values(found)) == (10, values(whole))
     assert values(load_experiment(folder)) == values(whole)
     ran.clear()
     Experiment(tasks, {"c": Columns()}, ["ndcg@3"]).run(folder)
@@ -276,8 +274,7 @@ def test_a_run_goes_on_and_repeats_nothing(tmp_path, monkeypatch):
     # More rankers and tasks are welcome.
     more = {"c": Columns(), "d": Columns(-1)}
     found = Experiment(tasks | {"z": problem(8, seed=2)}, more, ["ndcg@3"]).run(folder)
-    assert len(ran) == 20
-    assert len(found.cells) == 30
+    assert (len(ran), len(found.cells)) == (20, 30)
     assert len(found.settings["sessions"]) == 4
 
 

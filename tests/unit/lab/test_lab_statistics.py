@@ -92,8 +92,7 @@ def test_groups_are_the_largest_runs():
     assert found.difference == pytest.approx(critical_difference(3, 4))
     assert found.groups == ((0, 1), (1, 2))  # a and c are 1.75 apart, more than 1.657
     many = summarise_ranks(np.repeat(values, 20, axis=0), ["a", "b", "c"])
-    assert many.groups == ()
-    assert many.ranks.tolist() == found.ranks.tolist()
+    assert (many.groups, many.ranks.tolist()) == ((), found.ranks.tolist())
 
 
 def test_blocks_with_a_gap_are_left_out_and_counted():

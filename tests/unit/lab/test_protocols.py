@@ -71,8 +71,7 @@ def test_plain_folds_have_no_validation_unless_asked_for():
     assert not PlainFolds().has_valid
     for one in PlainFolds(valid=0.34).splits(task, 0):
         parts = [queries_of(task, rows) for rows in (one.train, one.valid, one.test)]
-        assert [len(part) for part in parts] == [4, 2, 2]
-        assert len(set.union(*parts)) == 8
+        assert ([len(part) for part in parts], len(set.union(*parts))) == ([4, 2, 2], 8)
 
 
 def test_half_of_the_items_of_every_list():
@@ -152,8 +151,7 @@ def test_refusals(call, kind, said):
 def test_tasks_in_any_form():
     X, y = np.zeros((4, 1)), [0, 1, 0, 1]
     found = as_tasks({"a": (X, y), "b": (X, y, ["u", "u", "v", "v"]), "c": make_task(name="c")})
-    assert [one.name for one in found] == ["a", "b", "c"]
-    assert found[1].groups.n_groups == 2
+    assert ([one.name for one in found], found[1].groups.n_groups) == (["a", "b", "c"], 2)
     assert [one.name for one in as_tasks([(X, y), (X, y)])] == ["task 1", "task 2"]
 
 
@@ -220,8 +218,7 @@ def test_index_zero_in_one_file_counts_for_all(tmp_path):
     path.write_text(path.read_text().replace("1:0", "0:9 1:0", 1))
     parts = read_folds(tmp_path).parts(TaskSplit("Fold1"))
     assert (parts.train.X.shape, parts.test.X.shape) == ((6, 4), (5, 4))
-    assert parts.train.X[:, 0].tolist() == [0.0] * 6
-    assert parts.valid.X[0, 0] == 9.0
+    assert (parts.train.X[:, 0].tolist(), parts.valid.X[0, 0]) == ([0.0] * 6, 9.0)
 
 
 def test_one_fold_and_other_names(tmp_path):
@@ -482,12 +479,10 @@ def test_unusable_parts_are_refused(tmp_path):
         read_folds(tmp_path)
     parts_of(tmp_path, 4)
     (tmp_path / "S2.txt").unlink()
-    with pytest.raises(FileError, match=r"without a gap; found S1.txt, S3.txt, S4.txt"):
-        read_folds(tmp_path)
+    refused(FileError, r"without a gap; found S1.txt, S3.txt, S4.txt", read_folds, tmp_path)
     parts_of(tmp_path, 3)
     (tmp_path / "S2.csv").write_text("a\n")
-    with pytest.raises(FileError, match=r"two files are part 2: S2.csv and S2.txt"):
-        read_folds(tmp_path)
+    refused(FileError, r"two files are part 2: S2.csv and S2.txt", read_folds, tmp_path)
     (tmp_path / "S2.csv").unlink()
     (tmp_path / "S3.txt").write_text((tmp_path / "S1.txt").read_text())
     (tmp_path / "S4.txt").unlink()

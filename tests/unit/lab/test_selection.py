@@ -34,8 +34,7 @@ def problem(n_features=5, n=240):
 def test_the_least_important_feature_goes_first():
     X, y, qid = problem()
     found = eliminate_features(RankBoost(30), X, y, qid=qid)
-    assert found.sizes.tolist() == [5, 4, 3, 2, 1]
-    assert found.features(1) == ("feature 3",)
+    assert (found.sizes.tolist(), found.features(1)) == ([5, 4, 3, 2, 1], ("feature 3",))
     assert found.features(2) == ("feature 1", "feature 3")
     kept = list(range(5))
     for number in range(5):  # (by hand)
@@ -139,8 +138,7 @@ def test_subsamples_are_complementary_halves_of_the_queries():
     assert len(Recorder.seen) == 6
     for (_, one), (_, two) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
         assert len(set(one)) == len(set(two)) == 6
-        assert set(one) | set(two) == set(qid)
-        assert len(one) + len(two) == len(qid)
+        assert (set(one) | set(two), len(one) + len(two)) == (set(qid), len(qid))
     by_hand = [RankBoost(3).fit(rows, y[[np.flatnonzero((r == X).all(1))[0] for r in rows]], qid=q)
                .feature_importances_ > 0 for rows, q in Recorder.seen]  # fmt: skip
     np.testing.assert_array_equal(found.chosen, by_hand)
@@ -151,8 +149,7 @@ def test_what_matters_is_stable():
     X, y, qid = problem(6)
     found = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
     assert found.stable == ("feature 3", "feature 1") or found.stable == ("feature 1", "feature 3")
-    assert found.mean_chosen == 2.0
-    assert found.false_bound == pytest.approx(4.0 / (0.2 * 6))
+    assert (found.mean_chosen, found.false_bound) == (2.0, pytest.approx(4.0 / (0.2 * 6)))
     assert (found.chosen.sum(axis=1) == 2).all()
     again = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
     np.testing.assert_array_equal(found.chosen, again.chosen)

@@ -4,6 +4,7 @@ from crucial.errors import ParameterError
 from crucial.measures.base import CustomMeasure
 from crucial.measures.names import MEASURES, get_measure, get_measures
 from crucial.measures.positions import NDCG
+from refusals import refused
 
 EXAMPLES = [
     "ndcg", "ndcg@10", "ndcg@6(b=2.5)", "ndcg_exp@10(letor)", "map", "map@100(rel=2)", "mrr",
@@ -21,8 +22,7 @@ EXAMPLES = [
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_plain_names_are_read_back_to_the_same_measure(name: str) -> None:
     measure = get_measure(name)
-    assert measure.name == name
-    assert get_measure(measure.name) == measure
+    assert (measure.name, get_measure(measure.name)) == (name, measure)
     assert get_measure(measure) is measure
 
 
@@ -79,8 +79,7 @@ def test_letor_is_the_base_2_discount() -> None:
     ("profit@3(cost=2e300)", "option 'cost' must be a number. Got '2e300'"),
 ])  # fmt: skip
 def test_bad_names_are_named(name: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        get_measure(name)
+    refused(ParameterError, message, get_measure, name)
 
 
 def test_functions_are_measures() -> None:
@@ -148,8 +147,7 @@ def test_one_measure_or_several_each_once():
     ]
     assert get_measures([]) == []
     assert len(get_measures("map", required=True)) == 1
-    with pytest.raises(ParameterError, match="measures is empty: name at least one"):
-        get_measures([], required=True)
+    refused(ParameterError, "measures is empty: name at least one", get_measures, [], required=True)
 
 
 def test_numbers_at_the_end_of_their_range() -> None:

@@ -27,8 +27,7 @@ def test_a_deeper_question_is_answered_after_a_shallow_one() -> None:
     judged = JudgedLists.from_labels(np.zeros(100))
     ranking = Ranking(judged, np.arange(100.0))
     assert ranking.blocks(2).items.tolist() == [99, 98]
-    assert len(ranking.blocks(20).items) == 20
-    assert len(ranking.blocks().items) == 100
+    assert (len(ranking.blocks(20).items), len(ranking.blocks().items)) == (20, 100)
     assert ranking.blocks(2) is ranking.blocks(2)
 
 
@@ -111,8 +110,7 @@ def test_no_lists_have_no_blocks() -> None:
 def test_two_tables() -> None:
     judged = JudgedLists.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
     blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
-    assert len(judged._plain_tables) == 2
-    assert blocks.items.tolist() == [0, 4, 3, 2, 1, 5]
+    assert (len(judged._plain_tables), blocks.items.tolist()) == (2, [0, 4, 3, 2, 1, 5])
     assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
 
 

@@ -190,11 +190,9 @@ def test_the_paired_test_is_delongs():
     assert p == pytest.approx(math.erfc(abs(change) / error / math.sqrt(2)), rel=0.1)
     reach = (interval.high - interval.low) / 2
     assert 1.96 * error < reach < 2.0 * error
-    assert interval.low == pytest.approx(change - reach)
-    assert test == "DeLong"
+    assert (interval.low, test) == (pytest.approx(change - reach), "DeLong")
     again = row_difference(get_measure("r2"), judged, first, second)
-    assert again[0] == pytest.approx(-change)
-    assert again[2] == pytest.approx(p)
+    assert (again[0], again[2]) == (pytest.approx(-change), pytest.approx(p))
     assert row_difference(auc, judged, first, first)[0::2][:2] == (0.0, 1.0)
     perfect = row_difference(
         auc, JudgedLists.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]]
@@ -232,8 +230,7 @@ def test_other_measures_are_compared_by_drawing_rows():
     )
     assert test == "bootstrap"
     assert interval.low < change < interval.high
-    assert interval.draws == 400
-    assert (p < 0.05) == (interval.low > 0)
+    assert (interval.draws, p < 0.05) == (400, interval.low > 0)
     same = row_difference(get_measure("map"), JudgedLists.from_labels(y), first, first, some)
     assert (same[0], same[2]) == (0.0, 1.0)
 
@@ -284,9 +281,7 @@ def test_draws_follow_the_digits():
 
 
 def test_numbers_in_words():
-    assert p_text(1e-9) == "< 1e-4"
-    assert p_text(0.0) == "< 1e-4"
-    assert p_text(0.5) == "0.5000"
+    assert (p_text(1e-9), p_text(0.0), p_text(0.5)) == ("< 1e-4", "< 1e-4", "0.5000")
     assert counted(1, "feature") == "1 feature"
     assert interval_text((float("nan"), 1.0)) == "none"
     assert interval_text((0.123456, 0.2), None) == "0.1235 to 0.2000"
@@ -337,8 +332,7 @@ def test_coverage_of_the_bootstrap_and_size_of_the_test():
 def test_the_third_digit_stands_with_a_dozen_queries():
     """The ends of few queries are wide, and need more draws than those of many."""
     found = bootstrap_interval(np.random.default_rng(0).random(12) * 0.8)
-    assert digits_that_stand(found.error) == 3
-    assert found.text.count(".") == 2
+    assert (digits_that_stand(found.error), found.text.count(".")) == (3, 2)
 
 
 # -- paired tests, Holm's correction, wins and losses ---------------------------------------------
@@ -397,8 +391,7 @@ def test_student_agrees_with_scipy():
 
 def test_queries_without_a_value_are_left_out():
     found = paired_test([0.5, np.nan, 0.25, 0.5], [0.75, 0.5, np.nan, 1.0])
-    assert found.n == 2
-    assert found.difference == 0.375
+    assert (found.n, found.difference) == (2, 0.375)
     none = paired_test([np.nan], [0.5])
     assert none.n == 0
     assert np.isnan([none.p, none.difference, none.low]).all()
@@ -413,8 +406,7 @@ def test_pooled_differences_weigh():
 def test_equal_but_for_rounding_is_equal():
     a = np.array([0.1 + 0.2, 0.5])
     found = paired_test(a, [0.3, 0.5])
-    assert found.p == 1.0
-    assert win_tie_loss(a, [0.3, 0.5]) == (0, 2, 0)
+    assert (found.p, win_tie_loss(a, [0.3, 0.5])) == (1.0, (0, 2, 0))
 
 
 def test_losses_turn_wins_around():

@@ -177,8 +177,7 @@ def test_the_first_infinity_is_named(form, value):
 def test_names_of_columns_are_checked():
     model = small_model(feature_names=["a", "b", "c"])
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    assert model.predict(frame).tolist() == SCORES
-    assert model.predict(X).tolist() == SCORES
+    assert (model.predict(frame).tolist(), model.predict(X).tolist()) == (SCORES, SCORES)
     with pytest.raises(DataError, match=r"same order .*\nColumn 0 is 'b', expected 'a'"):
         model.predict(frame[["b", "a", "c"]])
     with pytest.raises(DataError, match=r"unseen at fit time:\n- d\nFeature .* now missing:\n- c"):
@@ -226,8 +225,7 @@ def test_pickles_carry_no_compiled_parts():
     before = len(pickle.dumps(model))
     model.predict(X)
     data = pickle.dumps(model)
-    assert len(data) == before
-    assert pickle.loads(data) == model
+    assert (len(data), pickle.loads(data)) == (before, model)
     assert pickle.loads(data).predict(X).tolist() == SCORES
 
 
@@ -245,13 +243,10 @@ def test_importance_is_the_share_of_absolute_weight():
 
 def test_shapes_are_step_functions():
     shapes = small_model(feature_names=["a", "b", "c"]).shapes()
-    assert sorted(shapes) == [0, 2]
-    assert shapes[2].name == "c"
+    assert (sorted(shapes), shapes[2].name) == ([0, 2], "c")
     assert shapes[2].thresholds.tolist() == [-1.0, 0.5]
-    assert shapes[2].values.tolist() == [0.0, 1.0, 1.625]
-    assert shapes[2].missing == 4.5
-    assert shapes[0].thresholds.tolist() == []
-    assert shapes[0].values.tolist() == [-0.25]
+    assert (shapes[2].values.tolist(), shapes[2].missing) == ([0.0, 1.0, 1.625], 4.5)
+    assert (shapes[0].thresholds.tolist(), shapes[0].values.tolist()) == ([], [-0.25])
 
 
 def test_small_batches_need_neither_numba_nor_scipy():

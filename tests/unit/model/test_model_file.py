@@ -62,8 +62,7 @@ def test_white_space_is_free(path):
     path.write_bytes(sealed(FINE))
     model = load_model(path)
     path.write_text(json.dumps(json.loads(sealed(FINE)), indent=7).replace("\n", "\r\n"))
-    assert load_model(path) == model
-    assert model.weights == (1.5,)
+    assert (load_model(path), model.weights) == (model, (1.5,))
 
 
 def test_a_users_ranker_cannot_be_saved(path):

@@ -138,8 +138,7 @@ def test_a_model_adds_them_up_in_every_way(model, intercept, tmp_path):
     assert why(model, filled, 0, 1).added.sum() == pytest.approx(apart, rel=1e-13)
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
-    assert again == model
-    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    assert (again, again.predict(X).tobytes()) == (model, model.predict(X).tobytes())
 
 
 def test_two_ways_of_many_rows():
