@@ -273,19 +273,6 @@ def test_kills_between_rounds_and_within_are_waited_out(client):
 
 
 @pytest.mark.slow
-def test_twenty_kills_in_three_hundred_rounds(doomed_client):
-    kills = set(random.Random(0).sample(range(5, 300), 20))
-
-    def before(number):
-        if number in kills:
-            threading.Timer(random.uniform(0.0, 0.1), kill, [doomed_client]).start()
-
-    with parts_on(doomed_client, 11, pause=0.005) as parts:
-        assert chain(parts, 300, before) == local_chain(11, 300)
-        assert parts.losses >= 15  # (two kills may hit the same worker)
-
-
-@pytest.mark.slow
 def test_a_part_that_kills_every_worker(client, monkeypatch):
     monkeypatch.setattr(transport, "_LOST_IN_A_ROW", 2)
     with pytest.raises(ClusterError, match=r"1 \(toy 1\).*: the worker was lost 3 times in a row"):

@@ -17,7 +17,6 @@ from crucial.export.export import RESERVED, Verification, check_export, engine_n
 from crucial.export.targets import target_named
 from crucial.export.trees import (
     EngineForest,
-    EngineTrees,
     ExportSettings,
     NestedNode,
     flattened,
@@ -309,16 +308,6 @@ def test_numbers_beyond_float32_become_infinite_without_a_note(recwarn):
     made = EngineForest(flattened(nested, read), "<", np.float32, np.float64)
     assert made.scores(np.array([[3e38], [1e300], [-1e300]])).tolist() == [1.0, 2.0, 1.0]
     assert len(recwarn) == 0
-
-
-def test_a_leaf_is_what_a_node_is_by_default():
-    assert NestedNode() == (0.0, -1, 0.0, ())
-    trees = flattened([2.5, (1, 0.5, False, (1.0, 3.0))], read)
-    assert (trees.roots.tolist(), trees.features.tolist()) == ([0, 1], [-1, 1, -1, -1])
-    assert trees.thresholds.tolist() == [0.0, 0.5, 0.0, 0.0]
-    assert trees.missing_left.tolist() == [False] * 4
-    assert (trees.left.tolist(), trees.right.tolist()) == ([0, 2, 0, 0], [0, 3, 0, 0])
-    assert isinstance(trees, EngineTrees)
 
 
 def test_how_many_cells_are_walked_at_a_time(monkeypatch):
