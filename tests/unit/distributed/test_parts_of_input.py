@@ -285,21 +285,17 @@ def test_bad_input(client, data, roles, message):
 
 
 def test_bad_arrays(client):
-    table = da.ones((40, 2), chunks=(10, 2))
-    with pytest.raises(DataError, match="X has 40 rows, and qid has 30"):
-        coded(client, table, roles={"label": da.ones(40), "qid": da.ones(30)})
-    with pytest.raises(DataError, match=r"label must be 1D. Got an array of shape \(40, 2\)"):
-        coded(client, table, roles={"label": table})
-    with pytest.raises(DataError, match=r"an array of two dimensions. Got Array"):
-        coded(client, da.ones(40), roles={"label": da.ones(40)})
-    for role in ("label", "qid"):
-        roles = {one: da.ones(40, chunks=10) for one in ("label", "qid") if one != role}
-        with pytest.raises(
-            DataError, match=f"have no .* Pass them with {role}, as an array beside"
-        ):
-            coded(client, table, roles=roles)
-    with pytest.raises(DataError, match="the parts are no files: sep cannot apply to them"):
-        coded(client, table, sep=",")
+    table, ones = da.ones((40, 2), chunks=(10, 2)), da.ones(40, chunks=10)
+    for data, roles, said in (
+        (table, {"label": ones, "qid": da.ones(30)}, "X has 40 rows, and qid has 30"),
+        (table, {"label": table}, r"label must be 1D. Got an array of shape \(40, 2\)"),
+        (ones, {"label": ones}, "an array of two dimensions. Got Array"),
+        (table, {"qid": ones}, "have no .* Pass them with label, as an array beside"),
+        (table, {"label": ones}, "have no .* Pass them with qid, as an array beside"),
+    ):
+        refused(DataError, said, coded, client, data, roles=roles)
+    said = "the parts are no files: sep cannot apply to them"
+    refused(DataError, said, coded, client, table, sep=",")
 
 
 def test_a_part_that_changes_between_two_readings_is_refused(client):

@@ -55,13 +55,13 @@ def test_an_interval_without_values_has_no_centre():
 
 def test_centres_refuse():
     X, y, qid = rows()
-    with pytest.raises(ParameterError, match="'n_intervals' parameter of centres must be at most"):
-        inspection.centres(X, y, qid=qid, n_intervals=16)
-    with pytest.raises(ParameterError, match="'kinds' parameter of centres"):
-        inspection.centres(X, y, qid=qid, kinds=["median"])
-    with pytest.raises(ParameterError, match=r"'features' parameter of centres .* \[0, 2\]"):
-        inspection.centres(X, y, qid=qid, features=[3])
-    refused(DataError, "needs a feature", inspection.centres, X, y, qid=qid, features=[])
+    for options, said in (
+        ({"n_intervals": 16}, "'n_intervals' parameter of centres must be at most"),
+        ({"kinds": ["median"]}, "'kinds' parameter of centres"),
+        ({"features": [3]}, r"'features' parameter of centres .* \[0, 2\]"),
+        ({"features": []}, "needs a feature"),
+    ):
+        refused(ValueError, said, inspection.centres, X, y, qid=qid, **options)
 
 
 def test_paths_report_how_steadily_rankers_learned():

@@ -20,6 +20,7 @@ from crucial import RankBoost, inspection
 from crucial.errors import DataError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from refusals import refused
 
 numbers = st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.3, 1.0, 3.0])
 weak = st.one_of(
@@ -224,18 +225,14 @@ def test_rows_that_cannot_be_found_are_refused(pipeline, arguments, message):
         inspection.why(pipeline, FRAME, **arguments)
 
 
-def test_labels_need_an_index_without_repetition(pipeline: Any) -> None:
-    with pytest.raises(ValueError, match="several rows have the label 'x'"):
-        inspection.why(pipeline, FRAME.set_axis(["x"] * 60), loc=("x", "x"))
-    with pytest.raises(ValueError, match="ndarray has none: pass positions"):
-        inspection.why(pipeline, FRAME.to_numpy(), loc=(0, 1))
-
-
-def test_labels_that_no_index_has_are_refused():
-    model = RankBoost(3).fit(FRAME, Y)
-    for label in (["d1"], slice(None)):
-        with pytest.raises(DataError, match=r"loc: no row has the label .* begins with 'd0'"):
-            inspection.why(model, FRAME, loc=(label, "d1"))
+@pytest.mark.parametrize(("table", "loc", "said"), [
+    (FRAME.set_axis(["x"] * 60), ("x", "x"), "several rows have the label 'x'"),
+    (FRAME.to_numpy(), (0, 1), "ndarray has none: pass positions"),
+    (FRAME, (["d1"], "d1"), "loc: no row has the label .* begins with 'd0'"),
+    (FRAME, (slice(None), "d1"), "loc: no row has the label .* begins with 'd0'"),
+])  # fmt: skip
+def test_labels_that_name_no_row_are_refused(pipeline, table, loc, said) -> None:
+    refused(DataError, said, inspection.why, pipeline, table, loc=loc)
 
 
 def test_labels_of_several_levels_are_plain_values():

@@ -228,12 +228,12 @@ def test_shuffling_inside_a_query_leaves_what_is_common_to_it(rows) -> None:
 
 
 def test_bad_requests(ranker, frame, rows) -> None:
-    with pytest.raises(ParameterError, match=r"'kind' parameter of importances must be one of"):
-        inspection.importances(ranker, kind="gain")
-    with pytest.raises(DataError, match="need rows and labels"):
-        inspection.importances(ranker, kind="permutation")
-    with pytest.raises(ParameterError, match="did you mean 'ndcg'"):
-        inspection.importances(ranker, frame, rows[1], kind="permutation", metric="ndgc@5")
+    for given, options, said in (
+        ((), {"kind": "gain"}, "'kind' parameter of importances must be one of"),
+        ((), {"kind": "permutation"}, "need rows and labels"),
+        ((frame, rows[1]), {"kind": "permutation", "metric": "ndgc@5"}, "did you mean 'ndcg'"),
+    ):
+        refused(ValueError, said, inspection.importances, ranker, *given, **options)
 
 
 def test_curve_of_an_estimator(ranker, frame, rows) -> None:

@@ -168,19 +168,16 @@ def test_every_result_prints_draws_and_is_a_frame():
     refused(DataError, "projection='3d'", results[-1].plot, flat)
 
 
-def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(DataError, match=r"needs labels of two values. Got 3.*use iroc_curve"):
-        inspection.roc_curve(THREE, SCORES)
-    with pytest.raises(DataError, match=r"at least three values. Got 2. Use roc_curve"):
-        inspection.iroc_curve(TWO, SCORES)
-    with pytest.raises(DataError, match=r"labels of three values. Got 2.*roc_curve for two"):
-        inspection.roc_surface(TWO, SCORES)
-    with pytest.raises(DataError, match=r"amounts of at least 0.*profit_curve takes any"):
-        inspection.gain_curve(TRUE, SCORES)
-    with pytest.raises(DataError, match="must not be negative"):
-        inspection.roc_curve(TWO, SCORES, sample_weight=-np.ones(N))
-    with pytest.raises(DataError, match="at least one row with a weight above 0"):
-        inspection.roc_curve(TWO, SCORES, sample_weight=np.zeros(N))
+@pytest.mark.parametrize(("curve", "y", "weight", "said"), [
+    (inspection.roc_curve, THREE, None, "needs labels of two values. Got 3.*use iroc_curve"),
+    (inspection.iroc_curve, TWO, None, "at least three values. Got 2. Use roc_curve"),
+    (inspection.roc_surface, TWO, None, "labels of three values. Got 2.*roc_curve for two"),
+    (inspection.gain_curve, TRUE, None, "amounts of at least 0.*profit_curve takes any"),
+    (inspection.roc_curve, TWO, -np.ones(N), "must not be negative"),
+    (inspection.roc_curve, TWO, np.zeros(N), "at least one row with a weight above 0"),
+])  # fmt: skip
+def test_labels_that_do_not_fit_are_refused(curve, y, weight, said):
+    refused(DataError, said, curve, y, SCORES, sample_weight=weight)
 
 
 @pytest.mark.parametrize("seed", [-1, "a", 1.5])

@@ -19,6 +19,7 @@ from crucial.model.weak import ScaledFeature, Stump
 from crucial.pages import as_json
 from crucial.rankers.rank_net import RankNet
 from crucial.rankers.rankboost import RankBoost
+from refusals import refused
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028&\"'"
 
@@ -305,19 +306,18 @@ def test_png_is_read_back() -> None:
     assert np.rint(read * 255).astype(int).tolist() == grey.tolist()
 
 
-def test_bad_input_is_named(ranker, frame, rows) -> None:
-    _, y, qid = rows
+@pytest.mark.parametrize(("change", "said"), [
+    ({"metrics": "ndgc@5"}, "unknown measure 'ndgc'; did you mean 'ndcg'"),
+    ({"qid": None}, "have no query ids"),
+    ({"item": ["a"]}, "item must have one name for each of the 200 rows"),
+])  # fmt: skip
+def test_bad_input_is_named(ranker, frame, rows, change, said) -> None:
+    refused(
+        ValueError, said, inspection.report, ranker, frame, rows[1], **{"qid": rows[2]} | change
+    )
+    said = r"unseen at fit time:\n- years\nFeature .* now missing:\n- age"
     other = frame.rename(columns={"age": "years"})
-    with pytest.raises(
-        DataError, match=r"unseen at fit time:\n- years\nFeature .* now missing:\n- age"
-    ):
-        inspection.report(ranker, other, y, qid=qid)
-    with pytest.raises(ParameterError, match="unknown measure 'ndgc'; did you mean 'ndcg'"):
-        inspection.report(ranker, frame, y, qid=qid, metrics="ndgc@5")
-    with pytest.raises(DataError, match="have no query ids"):
-        inspection.report(ranker, frame, y)
-    with pytest.raises(DataError, match="item must have one name for each of the 200 rows"):
-        inspection.report(ranker, frame, y, qid=qid, item=["a"])
+    refused(DataError, said, inspection.report, ranker, other, rows[1], qid=rows[2])
 
 
 # -- what `report` refuses before it computes, and what it says where there is nothing to measure--

@@ -278,27 +278,30 @@ def test_names_are_text_on_the_page():
 
 def test_what_cannot_be_a_scorecard_is_refused():
     X, y = rows()
-    trees = crucial.GradientRanker(20, max_leaves=4, interactions=2).fit(np.nan_to_num(X), y)
+    filled = np.nan_to_num(X)
+    trees = crucial.GradientRanker(20, max_leaves=4, interactions=2).fit(filled, y)
     refused(NotRankedError, r"combines 2.*Train a sum of functions of one", scorecard, trees, X, y)
-    with pytest.raises(NotRankedError, match=r"RankingForest is none.*RankBoost, PNormPush"):
-        scorecard(crucial.RankingForest(3).fit(np.nan_to_num(X), y), np.nan_to_num(X), y)
+    forest = crucial.RankingForest(3).fit(filled, y)
+    refused(NotRankedError, "RankingForest is none.*RankBoost, PNorm", scorecard, forest, filled, y)
     ranker = crucial.RankBoost(5).fit(X, y, qid=np.arange(300) // 10)
     refused(DataError, r"trained with queries. Train it without qid", scorecard, ranker, X, y)
-    with pytest.raises(DataError, match=r"labels of two values. Got 3.*good_from"):
-        scorecard(model(), X, np.arange(300) % 3)
-    refused(DataError, "rows of one label only", scorecard, model(), X, np.ones(300))
-    refused(DataError, "lower label first on these rows", scorecard, model(), X, 1 - y)
+    for labels, said in (
+        (np.arange(300) % 3, "labels of two values. Got 3.*good_from"),
+        (np.ones(300), "rows of one label only"),
+        (1 - y, "lower label first on these rows"),
+    ):
+        refused(DataError, said, scorecard, model(), X, labels)
     refused(DataError, "same score", scorecard, model(), np.zeros((4, 2)), [0, 1, 0, 1])
-    with pytest.raises(DataError, match="larger points_to_double_odds"):
-        scorecard(model(), X, y, points_to_double_odds=1e-3)
-    with pytest.raises(DataError, match="must not be negative"):
-        scorecard(model(), X, y, sample_weight=-np.ones(300))
-    for name, value in (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x")):
-        refused(ParameterError, name, scorecard, model(), X, y, **{name: value})
-    with pytest.raises(ParameterError, match="'title' parameter of scorecard must be str"):
-        scorecard(model(), X, y, title=None)
-    with pytest.raises(ParameterError, match="'table' parameter of to_sql must be str"):
-        scorecard(model(), X, y).to_sql(None)
+    for name, value, said in (
+        ("points_to_double_odds", 1e-3, "larger points_to_double_odds"),
+        ("sample_weight", -np.ones(300), "must not be negative"),
+        ("title", None, "'title' parameter of scorecard must be str"),
+        *((name, value, name) for name, value in
+          (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x"))),
+    ):  # fmt: skip
+        refused(ValueError, said, scorecard, model(), X, y, **{name: value})
+    said = "'table' parameter of to_sql must be str"
+    refused(ParameterError, said, scorecard(model(), X, y).to_sql, None)
 
 
 def test_rows_without_weight_move_no_edge():

@@ -176,26 +176,27 @@ def test_time_number_reads_what_a_column_has():
     refused(TypeError, "'soon' is no number of days", time_number, "soon", DAYS)
 
 
-def test_the_first_call_of_each_kind_is_checked():
+@pytest.mark.parametrize(("rows", "said"), [
+    ({"a": 1.0, "zoo": 1.0}, r"no feature 'zoo'\. Pass the features only"),
+    ([{"bb": 1.0}], r"no feature 'bb'\. Did you mean 'b'\?"),
+    ({"c": float("inf")}, "'c' is inf"),
+    ([1.0, 2.0, 3.0], r"has 4 values\. Got 3"),
+    (np.zeros((2, 3)), "X has 3 features, but AdditiveRanker is expecting 4"),
+    (pd.DataFrame(np.zeros((2, 4)), columns=[*"abcx"]), "The feature names should match"),
+    ({"a": "much"}, "value of 'a' is 'much' of type str"),
+    ({"a": 10**400}, "value of 'a' is a whole number beyond the range of floats"),
+])  # fmt: skip
+def test_the_first_call_of_each_kind_is_checked(rows, said):
     model = random_model("stumps", 1, n_rounds=30, names=NAMES)
-    with pytest.raises(DataError, match=r"no feature 'zoo'\. Pass the features only"):
-        model.scorer()({"a": 1.0, "zoo": 1.0})
-    refused(DataError, r"no feature 'bb'\. Did you mean 'b'\?", model.scorer(), [{"bb": 1.0}])
-    refused(DataError, "'c' is inf", model.scorer(), {"c": float("inf")})
-    refused(DataError, r"has 4 values\. Got 3", model.scorer(), [1.0, 2.0, 3.0])
-    with pytest.raises(DataError, match="X has 3 features, but AdditiveRanker is expecting 4"):
-        model.scorer()(np.zeros((2, 3)))
-    with pytest.raises(DataError, match="The feature names should match"):
-        model.scorer()(pd.DataFrame(np.zeros((2, 4)), columns=[*"abcx"]))
-    refused(DataTypeError, "value of 'a' is 'much' of type str", model.scorer(), {"a": "much"})
-    with pytest.raises(
-        DataError, match="value of 'a' is a whole number beyond the range of floats"
-    ):
-        model.scorer()({"a": 10**400})
+    kind = DataTypeError if "much" in said else DataError
+    refused(kind, said, model.scorer(), rows)
+
+
+def test_features_without_names_have_numbers():
     nameless = AdditiveRanker(2, [Stump(1, 0.5, 0)], [1.0])
     assert nameless.scorer()({1: 1.0}) == 1.0
-    with pytest.raises(DataError, match="no names of features: use their numbers, 0 to 1"):
-        nameless.scorer()({"b": 1.0})
+    said = "no names of features: use their numbers, 0 to 1"
+    refused(DataError, said, nameless.scorer(), {"b": 1.0})
 
 
 def test_frames_of_other_columns_are_refused_at_any_call():
