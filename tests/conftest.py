@@ -35,6 +35,7 @@ settings.register_profile("default", max_examples=30, **_COMMON)
 settings.register_profile("few", max_examples=6, **_COMMON)
 settings.register_profile("full", max_examples=1000, **_COMMON)
 settings.register_profile("raw", max_examples=30, phases=[Phase.generate], **_COMMON)
+os.environ["MPLBACKEND"] = "agg"  # (figures are drawn without a window)
 os.environ.pop("COLUMNS", None)  # (runs in parallel set it, and tables would follow it)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from crucial.distributed.messages import LocalParts
@@ -98,3 +99,16 @@ def chain(parts, rounds, before=lambda number: None):
 def local_chain(n_parts, rounds):
     """Return what `chain` returns for parts in this process."""
     return chain(LocalParts([ToyPart(seed) for seed in range(n_parts)]), rounds)
+
+
+@contextmanager
+def local_client(n_workers, **more):
+    """Yield a client of a new cluster: of threads, unless ``processes`` says otherwise."""
+    from distributed import Client, LocalCluster
+
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50} | more
+    with (
+        LocalCluster(n_workers=n_workers, **{"processes": False} | options) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

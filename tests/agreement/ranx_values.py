@@ -4,8 +4,6 @@ Importing ranx and compiling its functions takes long, so the default suite read
 and a slow test asks ranx itself.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -11,7 +11,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial import RankBoost, RankingForest
@@ -24,6 +24,7 @@ from crucial.model.additive import AdditiveRanker
 from crucial.model.form import region_tree, score_form
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
 from naive.random_models import random_model
+from naive.sweep import holds_for
 
 ATTACKS = ('pr"ice; DROP TABLE x--', "l`e'n gth", "clïcks */ \n */ ??/", "</script>" + "a" * 50)
 CATEGORIES = {"it's": -0.2, "b\\": 0.3, "</x>\n": 0.6, 'd"': 2.0}
@@ -105,8 +106,7 @@ def test_categories_that_are_numbers_or_names_of_nothing(kind, tmp_path):
         console.log(JSON.stringify([rows.map((one) => score({{ shop: one }})), score({{}})]))"
     run = subprocess.run(["node", "-e", code], cwd=tmp_path, capture_output=True, check=True)
     found, nothing = json.loads(run.stdout)
-    assert found == expected.tolist()
-    assert nothing == expected[-1]
+    assert (found, nothing) == (expected.tolist(), expected[-1])
 
 
 def test_text_ends_nowhere_in_databases_with_escapes(tmp_path):
@@ -126,8 +126,6 @@ def test_names_that_bigquery_cannot_hold_are_refused(tmp_path):
 
 
 def test_sqlite_refuses_a_column_that_is_not_there(tmp_path):
-    import sqlite3
-
     random_model("stumps", 1, names=("a", "b", "c", "d")).export(
         tmp_path / "x.sql", "sql", dialect="sqlite"
     )
@@ -159,22 +157,9 @@ NAMES = st.text(min_size=1, max_size=60) | st.sampled_from(
 )
 
 
+@holds_for(st.lists(NAMES, min_size=4, max_size=4, unique=True), quick=6, full=150)
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=6)
-@given(names=st.lists(NAMES, min_size=4, max_size=4, unique=True))
-def test_any_name_is_held_or_refused(target, names, tmp_path_factory):
-    held_or_refused(target, names, tmp_path_factory)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=150)
-@given(names=st.lists(NAMES, min_size=4, max_size=4, unique=True))
-def test_more_names_are_held_or_refused(target, names, tmp_path_factory):
-    held_or_refused(target, names, tmp_path_factory)
-
-
-def held_or_refused(target, names, tmp_path_factory):
+def test_any_name_is_held_or_refused(target, tmp_path_factory, names):
     path = tmp_path_factory.mktemp("names") / "x"
     own = target_named(target)
     try:
@@ -279,25 +264,20 @@ def test_dates_say_what_the_engine_must_get(tmp_path):
     assert model.export(tmp_path / "x", "sql", encoded=True).verification.same_scores
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2024-02-29", datetime(2024, 2, 29)),
-        ("2024-02-29 10:11", datetime(2024, 2, 29, 10, 11)),
-        ("2024-02-29T10:11:12", datetime(2024, 2, 29, 10, 11, 12)),
-        ("2024-02-29 10:11:12.9999999", datetime(2024, 2, 29, 10, 11, 12, 999_999)),
-        ("2024-02-29T10:11:12.5Z", datetime(2024, 2, 29, 10, 11, 12, 500_000)),
-        ("2024-02-29 10:11:12.123456+02:00", datetime(2024, 2, 29, 8, 11, 12, 123_456)),
-        ("2024-02-29 23:11-01:30", datetime(2024, 3, 1, 0, 41)),
-        ("1969-07-20 20:17:40.000001", datetime(1969, 7, 20, 20, 17, 40, 1)),
-        ("no date", None),
-        (None, None),
-        (19_782.5, datetime(2024, 2, 29, 12)),
-    ],
-)
+@pytest.mark.parametrize(("text", "moment"), [
+    ("2024-02-29", datetime(2024, 2, 29)),
+    ("2024-02-29 10:11", datetime(2024, 2, 29, 10, 11)),
+    ("2024-02-29T10:11:12", datetime(2024, 2, 29, 10, 11, 12)),
+    ("2024-02-29 10:11:12.9999999", datetime(2024, 2, 29, 10, 11, 12, 999_999)),
+    ("2024-02-29T10:11:12.5Z", datetime(2024, 2, 29, 10, 11, 12, 500_000)),
+    ("2024-02-29 10:11:12.123456+02:00", datetime(2024, 2, 29, 8, 11, 12, 123_456)),
+    ("2024-02-29 23:11-01:30", datetime(2024, 3, 1, 0, 41)),
+    ("1969-07-20 20:17:40.000001", datetime(1969, 7, 20, 20, 17, 40, 1)),
+    ("no date", None),
+    (None, None),
+    (19_782.5, datetime(2024, 2, 29, 12)),
+])  # fmt: skip
 def test_dates_of_sqlite_are_iso_text_with_or_without_a_zone(text, moment):
-    import sqlite3
-
     found = DIALECTS["sqlite"].times[DAYS].format(x="?1")
     (day,) = sqlite3.connect(":memory:").execute(f"SELECT {found}", (text,)).fetchone()
     assert day == (None if moment is None else time_number(moment, DAYS))
@@ -341,8 +321,6 @@ def test_many_trees_are_walked_in_duckdb(dialect, tmp_path):
 
 @given(st.floats(1e-300, 1e300))
 def test_numbers_that_sqlite_misreads_become_fractions(number):
-    import sqlite3
-
     text = repr(number) if "e" in repr(number) else f"{number!r}e0"
     written = exact_numbers(text)
     assert sqlite3.connect(":memory:").execute(f"SELECT {written}").fetchone()[0] == number
@@ -358,8 +336,6 @@ def test_databases_like_sqlite_get_fractions_of_what_it_misreads(dialect, tmp_pa
 
 
 def test_fractions_are_exact():
-    import sqlite3
-
     from crucial.export.sql import _fraction
 
     numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)

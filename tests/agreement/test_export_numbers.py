@@ -117,15 +117,12 @@ def test_thresholds_that_are_0_for_lightgbm_need_the_data(tmp_path):
     stumps(0.0, 0.5).export(tmp_path / "x", "lightgbm")
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"features": ["a"]}, "'features' parameter of export must be a mapping from names"),
-        ({"features": {"a": 1}}, "'features' parameter of export must be a mapping from names"),
-        ({"name": 5}, "'name' parameter of export must be str or None"),
-        ({"shift": "no"}, "'shift' parameter of export must be True, False or None"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "match"), [
+    ({"features": ["a"]}, "'features' parameter of export must be a mapping from names"),
+    ({"features": {"a": 1}}, "'features' parameter of export must be a mapping from names"),
+    ({"name": 5}, "'name' parameter of export must be str or None"),
+    ({"shift": "no"}, "'shift' parameter of export must be True, False or None"),
+])  # fmt: skip
 def test_settings_of_a_wrong_kind(settings, match, tmp_path):
     for target in ("python", "sql", "c", "xgboost"):
         with pytest.raises(ParameterError, match=match):

@@ -4,8 +4,6 @@ Not held against it: Condorcet (its order depends on that of a Python set, and i
 without either document as a vote for the second), median rank (it has the median of scores).
 """
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

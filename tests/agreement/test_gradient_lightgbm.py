@@ -42,19 +42,16 @@ def exponential(scores):
 
 # (LightGBM estimates the number of rows of a leaf by their curvature, so that the least number
 # of rows is exact only where all have the same)
-@pytest.mark.parametrize(
-    ("loss", "gradient", "leaves", "min_rows", "l2"),
-    [
-        ("query_rmse", squares, 2, 10, 0.0),
-        ("query_rmse", squares, 6, 10, 0.0),
-        ("query_rmse", squares, 6, 25, 5.0),
-        ("query_rmse", squares, 20, 10, 0.0),
-        ("softmax", softmax, 2, 10, 0.0),
-        ("softmax", softmax, 6, 10, 0.0),
-        ("exponential", exponential, 2, 10, 0.0),
-        ("exponential", exponential, 6, 1, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("loss", "gradient", "leaves", "min_rows", "l2"), [
+    ("query_rmse", squares, 2, 10, 0.0),
+    ("query_rmse", squares, 6, 10, 0.0),
+    ("query_rmse", squares, 6, 25, 5.0),
+    ("query_rmse", squares, 20, 10, 0.0),
+    ("softmax", softmax, 2, 10, 0.0),
+    ("softmax", softmax, 6, 10, 0.0),
+    ("exponential", exponential, 2, 10, 0.0),
+    ("exponential", exponential, 6, 1, 0.0),
+])  # fmt: skip
 def test_the_first_trees_agree(loss, gradient, leaves, min_rows, l2):
     """A row of the squared error has a curvature of 1, so that l2 is in the same unit in both."""
     data = lightgbm.Dataset(X, Y, params={"min_data_in_bin": 1, "max_bin": 255})

@@ -1,7 +1,5 @@
 """`cross_validate` fits the rankers of other packages as they are fitted by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

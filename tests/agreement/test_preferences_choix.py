@@ -1,7 +1,5 @@
 """Strengths against choix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

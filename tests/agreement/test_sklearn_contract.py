@@ -4,14 +4,12 @@ One is excused, for rankers whose score is a rank inside the query: scored one b
 have nobody to be ranked against.
 """
 
-from __future__ import annotations
-
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import (
     check_estimator,
     check_methods_subset_invariance,
@@ -19,7 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import crucial
-from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost
+from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, RankingSVM, RankRLS
 
 
 def public_estimators() -> list[type[BaseEstimator]]:
@@ -99,41 +97,6 @@ def test_scikit_learns_checks_with_defaults_and_other_parameters(estimator: Base
     assert skipped <= {"check_array_api_input", no_chances}
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"choice": "largest_drop", "step": "exact"},
-        {"weak": "feature", "step": "numeric"},
-        {"weak": "feature", "step": "bound"},
-        {"weak": "tree", "min_rows": 3, "n_estimators": 20},
-        {"gain": "linear", "balance": "queries"},
-    ],
-    ids=str,
-)
-def test_a_weight_of_two_is_a_row_twice(parameters: dict[str, Any]):
-    """As scikit-learn's check does, for other parameters and with queries."""
-    random = np.random.default_rng(3)
-    X = random.random((40, 6))
-    X[random.random(X.shape) < 0.1] = np.nan
-    y = random.integers(0, 3, 40)
-    qid = random.integers(0, 4, 40)
-    weight = random.integers(0, 4, 40)
-    ranker = RankBoost(**{"n_estimators": 60} | parameters)
-    weighted = clone(ranker).fit(X, y, sample_weight=weight, qid=qid)
-    repeated = clone(ranker).fit(X.repeat(weight, axis=0), y.repeat(weight), qid=qid.repeat(weight))
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-7)
-
-
-def test_parameters_come_back_unchanged():
-    ranker = RankBoost(n_estimators=7, monotone_constraints={"a": 1}, eval_metric=["map", "mrr"])
-    assert clone(ranker).get_params() == ranker.get_params()
-    ranker.set_params(n_estimators=9, weak="feature")
-    assert (ranker.n_estimators, ranker.weak) == (9, "feature")
-    with pytest.raises(ValueError, match="Invalid parameter 'rounds' for estimator RankBoost"):
-        ranker.set_params(rounds=3)
-
-
 def test_it_is_neither_a_classifier_nor_a_regressor():
     from sklearn.base import is_classifier, is_regressor
 
@@ -143,8 +106,6 @@ def test_it_is_neither_a_classifier_nor_a_regressor():
 
 @pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), crucial.TreeRank()], ids=str)
 def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     from sklearn.inspection import PartialDependenceDisplay, partial_dependence
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -162,13 +123,43 @@ def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
     assert len(shown.axes_.ravel()) == 2
 
 
-def test_a_pickled_ranker_ranks_the_same():
+# -- scikit-learn's own checks over kernel rankers, whose defaults are linear ---------------------
+
+
+VARIANTS_KERNEL = [
+    RankingSVM(kernel="rbf"),
+    RankingSVM(kernel="poly", loss="squared_hinge", margin="gap"),
+    RankingSVM(kernel="rbf", n_landmarks=5, margin="product"),
+    RankingSVM(kernel="precomputed"),
+    RankRLS(kernel="rbf"),
+    RankRLS(kernel="poly", n_landmarks=5),
+    RankRLS(kernel="precomputed"),
+]
+
+
+def kernel_excused(estimator: Any) -> dict[str, str]:
+    """The one check that an estimator cannot pass, and why."""
+    if estimator.kernel != "precomputed":
+        return {}
+    reason = "it rounds the kernel to integers, which then is not positive semidefinite"
+    return {"check_estimators_dtypes": reason}
+
+
+@parametrize_with_checks(VARIANTS_KERNEL, expected_failed_checks=kernel_excused)
+def test_scikit_learns_checks_of_kernel(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", [RankingSVM, RankRLS])
+def test_a_precomputed_kernel_is_cut_both_ways(kind: Any) -> None:
+    """GridSearchCV and the like take rows and columns of a pairwise table."""
     random = np.random.default_rng(0)
-    X, y = random.random((60, 4)), random.integers(0, 2, 60)
-    qid = np.repeat(["b", "a", "c"], 20)
-    ranker = RankBoost(n_estimators=20).fit(X, y, qid=qid)
-    ranker.predict(X)  # what was compiled for it is no part of the pickle
-    again = pickle.loads(pickle.dumps(ranker))
-    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
-    assert again.trace_.to_dict() == ranker.trace_.to_dict()
-    assert again.score(X, y, qid=qid) == ranker.score(X, y, qid=qid)
+    X = random.normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * random.normal(size=60) > 0).astype(int)
+    gram = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    computed = cross_val_score(kind(kernel="precomputed"), gram, y, cv=3)
+    named = cross_val_score(kind(kernel="rbf", gamma=1.0, standardise=False), X, y, cv=3)
+    np.testing.assert_allclose(computed, named, atol=0.03)
+    search = GridSearchCV(kind(kernel="rbf"), {"gamma": [0.01, 1.0], "l2": [0.01]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.8
+    assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()

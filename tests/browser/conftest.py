@@ -1,7 +1,5 @@
 """A real browser, in which any complaint or request of a page fails its test."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page where a person compares, in a real browser: clicks, keys, undo, kill and go on."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -58,9 +56,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     trouble: list[str] = []
     contexts = []
 
-    def open_page(
-        program: Program, width: int = 1280, scheme: str = "light", height: int = 850
-    ) -> Any:
+    def open_page(program, width=1280, scheme="light", height=850):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme,
             accept_downloads=True, has_touch=width < 500,
@@ -150,8 +146,7 @@ def test_clicks_and_keys(start: Start, visit: Any, tmp_path: Path) -> None:
     target = tmp_path / "down.csv"
     download.value.save_as(target)
     table = read_comparisons(target)
-    assert len(table) == 6
-    assert table.tie.tolist() == [False] * 4 + [True] * 2
+    assert (len(table), table.tie.tolist()) == (6, [False] * 4 + [True] * 2)
     winners = [table.items[k] for k in table.winner[:4]]
     assert winners == [told[0][0], told[1][1], told[2][0], told[3][1]]
 
@@ -354,14 +349,11 @@ def test_hostile_names_stay_text(start: Start, visit: Any, tmp_path: Path) -> No
         assert page.evaluate("document.querySelector('#left .text').textContent") == HOSTILE
         act(page, lambda: page.click("#left"))
         page.keyboard.press("Escape")
-    assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 5
+    assert (page.locator("img").count(), page.locator("script").count()) == (0, 5)
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_and_other_pages(
-    browser: Any, start: Start, tmp_path: Path, refused_by_the_policy: Any
-) -> None:
+def test_the_policy_and_other_pages(browser, start, tmp_path, refused_by_the_policy):
     program = start(items_file(tmp_path))
     page = browser.new_page()
     page.goto(program.url)

@@ -6,8 +6,6 @@ library and Numba (`make test-cpus`). Rankers and measures are held to the byte,
 of more than 256 equations, which LAPACK solves: its scores are held to `CLOSE`.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

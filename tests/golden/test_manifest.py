@@ -4,8 +4,6 @@
 and the small problems under the two settings that differ the most.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from crucial import Groups, RankBoost, load_model
+from crucial.model.file import VERSION
 from crucial.rankers.registry import RANKERS, ranker_class
 
 FOLDER = Path(__file__).parent / "models"
@@ -69,9 +70,31 @@ def test_scores_are_what_they_were(path: Path) -> None:
     assert scored(path.name.removesuffix(".scores.json")) == json.loads(path.read_text())
 
 
-def test_every_ranker_has_a_file() -> None:
+MADE = ("additive-1", "affine-1", "kernel-1", "rank_addition-1", "ranking_trees-1-median",
+        "ranking_trees-1-tree", "trees-1")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_models_made_by_hand_score_and_are_written_as_they_were(name: str, tmp_path: Path) -> None:
+    path = FOLDER.parent / f"{name}.json"
+    expected, model = json.loads(path.with_suffix(".scores.json").read_text()), load_model(path)
+    X = np.array(expected["rows"], float)
+    groups = Groups.from_qid(expected.get("qid"), len(X))
+    scores = [float.fromhex(one) for one in expected["scores"]]
+    reach = 1e-13 if name == "kernel-1" else 0.0
+    assert model.predict(X, groups).tolist() == pytest.approx(scores, rel=reach, abs=0.0)
+    if "first_10" in expected:
+        early = model.truncate(10).predict(X).tolist()
+        assert [value.hex() for value in early] == expected["first_10"]
+    model.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_there_are_files_of_every_version_and_ranker() -> None:
     found = {path.name.split(".")[0].rsplit("-", 1)[0] for path in FOLDER.glob("*.scores.json")}
     assert found == {*RANKERS, "table"}
+    additive = {f"additive-{number}.json" for number in range(1, VERSION + 1)}
+    assert additive == {path.name for path in FOLDER.parent.glob("additive-?.json")}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Numbers of Wang et al., and of the readings of it that are settled in the docs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -72,20 +70,3 @@ def test_diff_rank_on_two_queries_of_five():
     np.testing.assert_allclose(ranker.trace_.column("alpha"), expected, atol=1e-12)
     assert ranker.trace_[-1].loss == pytest.approx(0.889312194673, abs=1e-12)
     assert ranker.trace_[-1].r2 == pytest.approx(0.25, abs=1e-15)
-
-
-def test_theorem_1_a_curved_feature_is_ranked_better_than_by_a_line():
-    """Equation 19: relevance rises and falls again with the feature."""
-    x = np.linspace(-5.0, 4.0, 91)[1:-1]
-    y = np.where(x < 0, 3 - x**2, 3 - x**2 / 4)
-    curved, linear = (FeatureRank(n_intervals=k).fit(x[:, None], y).trace_[-1].r2 for k in (8, 2))
-    assert curved < 0.2 < linear
-
-
-def test_centres_of_equation_19_in_three_pieces():
-    """Cut at y = 2 and y = -1: -3.5 and 1.5 and 0.5 in the middle of each piece's values."""
-    x = np.arange(-4.995, 4.0, 0.01)
-    y = np.where(x < 0, 3 - x**2, 3 - x**2 / 4)
-    top, bottom = x[y > 2], x[y < -1]
-    assert top.mean() == pytest.approx(0.5, abs=0.01)
-    assert bottom.mean() == pytest.approx(-3.5, abs=0.01)  # (the appendix has -2.5)

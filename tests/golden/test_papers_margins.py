@@ -1,48 +1,36 @@
 """Numbers on margins that Rudin & Schapire (2009) give, or that follow from its definitions."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import lambertw
 
-from crucial import RankBoost, SmoothMarginRanker
+from crucial import AdaBoostRanker, LabelRanker, RankBoost, SmoothMarginRanker, max_margin
+from crucial.data.bins import Bins
+from crucial.data.instances import Instances
+from crucial.errors import DataError, NotRankedError, NotSeparableWarning, ParameterError
+from crucial.inspection import (
+    class_margins,
+    covering_bound,
+    finite_class_bound,
+    log_covering_of_means,
+    margin_bound,
+)
+from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
 from naive.margins import naive_smooth_margin
+from naive.papers import COLUMNS, PAIRS8, PAIRS13, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
-
-# -- theorem 6: a matrix on which RankBoost misses the largest margin ---------------------
-
-MATRIX = [
-    "-++++--+",
-    "-++--+++",
-    "+-+++-++",
-    "+-++-+++",
-    "+-+-+++-",
-    "++-++++-",
-    "++-+++-+",
-    "++++--+-",
-]
-SIGNS = np.array([[1.0 if c == "+" else -1.0 for c in row] for row in MATRIX])
-# Row i: winner i gets 1 where the sign is +, loser i where it is -.
-X8 = np.concatenate((SIGNS > 0, SIGNS < 0)).astype(float)
-PAIRS8 = [(i, i + 8) for i in range(8)]
-
-
-def margin_of(ranker):
-    totals = np.bincount(
-        [one.feature for one in ranker.model_.rankers], ranker.model_.weights, minlength=8
-    )
-    assert (totals >= 0).all()
-    return float((SIGNS @ totals).min() / totals.sum())
-
-
-def test_rudin_schapire_2009_theorem_6_coordinate_descent_ends_at_a_third():
-    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=20_000)
-    assert margin_of(ranker.fit_pairs(X8, PAIRS8)) == pytest.approx(0.33329, abs=5e-6)
 
 
 def test_rudin_schapire_2009_theorem_6_smooth_margin_reaches_three_eighths():
     ranker = SmoothMarginRanker(20_000, weak="column").fit_pairs(X8, PAIRS8)
-    margin = margin_of(ranker)
+    weights = totals(ranker)
+    assert (weights >= 0).all()
+    margin = float((SIGNS @ weights).min() / weights.sum())
     assert margin == pytest.approx(0.37419, abs=5e-6)
     assert 0.374 < margin < 3 / 8
     assert margin == pytest.approx(ranker.trace_[-1].extras["margin"], rel=1e-9)
@@ -50,15 +38,11 @@ def test_rudin_schapire_2009_theorem_6_smooth_margin_reaches_three_eighths():
 
 # -- thirteen pairs and five columns ------------------------------------------------------
 
-Y = np.array([3, 2, 2, 1, 1, 0])
-COLUMNS = np.array([[int(c) for c in word] for word in
-                    ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
-
 
 @pytest.mark.parametrize("path", PATHS)
 def test_smooth_margin_of_thirteen_pairs(path):
     with using(path):
-        ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, Y)
+        ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, SET_Y)
     g, mu = ranker.trace_.column("smooth_margin"), ranker.trace_.column("margin")
     assert ranker.separable_round_ == 14
     assert (g[:13] <= 0).all()
@@ -69,13 +53,12 @@ def test_smooth_margin_of_thirteen_pairs(path):
     assert (mu <= 1 / 7 + 1e-15).all()
     # Until then every round is one of coordinate descent.
     descent = RankBoost.preset("coordinate_descent", n_estimators=14, weak="column")
-    assert ranker.ensemble_.weights[:14] == descent.fit(COLUMNS, Y).ensemble_.weights
+    assert ranker.ensemble_.weights[:14] == descent.fit(COLUMNS, SET_Y).ensemble_.weights
 
 
 def test_smooth_margin_of_thirteen_pairs_by_listing_them():
-    ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, Y)
-    pairs = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
-    matrix = np.array([COLUMNS[i] - COLUMNS[k] for i, k in pairs])
+    ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, SET_Y)
+    matrix = np.array([COLUMNS[i] - COLUMNS[k] for i, k in PAIRS13])
     chosen, alphas, g, mu = naive_smooth_margin(matrix, np.ones(13), 100)
     assert [one.feature for one in ranker.ensemble_.rankers] == chosen
     np.testing.assert_allclose(ranker.ensemble_.weights, alphas, rtol=1e-10)
@@ -85,7 +68,238 @@ def test_smooth_margin_of_thirteen_pairs_by_listing_them():
 
 def test_columns_and_their_stumps_are_the_same_weak_rankers():
     """Below 0 and above 1 there is nothing to part: one threshold a column."""
-    columns = SmoothMarginRanker(60, weak="column").fit(COLUMNS, Y)
-    stumps = SmoothMarginRanker(60).fit(COLUMNS, Y)
+    columns = SmoothMarginRanker(60, weak="column").fit(COLUMNS, SET_Y)
+    stumps = SmoothMarginRanker(60).fit(COLUMNS, SET_Y)
     assert stumps.ensemble_.weights == pytest.approx(columns.ensemble_.weights, rel=1e-12)
     assert math.isclose(stumps.trace_[-1].loss, columns.trace_[-1].loss, rel_tol=1e-12)
+
+
+# -- margins of classification (Rudin & Schapire 2009, sections 2 and 4): theorem 6 for AdaBoost --
+
+
+# With these classes neither the constant nor an opposite helps: 3/8 stays the largest margin.
+Y = np.array([-1, -1, -1, -1, -1, 1, 1, -1])
+X = SIGNS * Y[:, None]
+
+
+def test_theorem_6_the_largest_margin():
+    """All votes, their opposites and the constant, against a row of score 0."""
+    votes = np.column_stack((X, -X, np.ones(8), -np.ones(8)))
+    h = np.vstack((votes, np.zeros(votes.shape[1])))
+    pairs = [(i, 8) if y > 0 else (8, i) for i, y in enumerate(Y)]
+    assert max_margin(h, pairs).rho == pytest.approx(3 / 8, abs=1e-12)
+
+
+def test_theorem_6_adaboost_ends_at_a_third():
+    booster = AdaBoostRanker(2500, 1.0).fit(X, Y)
+    assert class_margins(booster, X, Y).minimum == pytest.approx(1 / 3, abs=5e-4)
+    assert booster.separable_round_ is None
+
+
+@pytest.mark.parametrize("step", ["smooth", "line_search"])
+def test_theorem_6_coordinate_ascent_goes_on(step):
+    booster = AdaBoostRanker(2500, 1.0, step=step).fit(X, Y)
+    margin = class_margins(booster, X, Y).minimum
+    assert 0.372 < margin < 3 / 8
+    assert booster.trace_[-1].extras["margin"] == pytest.approx(margin, abs=1e-9)
+    g = booster.trace_.column("smooth_margin")
+    assert booster.separable_round_ == 9
+    assert np.all(np.diff(g[8:]) > -1e-12)
+    assert 0.36 < g[-1] < margin
+
+
+def test_three_of_four_rows_need_a_third():
+    """``or`` of two features: votes and the constant at a third each, so margin 1/3."""
+    table = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    booster = AdaBoostRanker(3000, 1.0, step="line_search").fit(table, [1, 1, 1, 0])
+    assert class_margins(booster, table, [1, 1, 1, 0]).minimum == pytest.approx(1 / 3, abs=2e-3)
+
+
+def test_margins_of_a_ranker_with_an_intercept():
+    """A stump of 0 and 1 is half a vote and half a constant."""
+    table, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    classifier = RankBoost(1, 1.0).fit(table, y).to_classifier()
+    alpha, b = classifier.ranker_.model_.weights[0], classifier.intercept_
+    assert b == pytest.approx(-alpha / 2)  # both classes are alike, so all is in the vote
+    found = class_margins(classifier, table, y)
+    assert found.norm == pytest.approx(alpha / 2)
+    assert (found.minimum, found.maximum) == pytest.approx((1.0, 1.0))
+    moved = class_margins(classifier.ranker_, table, y)  # without it: 0 or alpha over alpha
+    assert (moved.minimum, moved.maximum) == pytest.approx((0.0, 1.0))
+    assert moved.norm == pytest.approx(alpha)
+
+
+def test_what_is_not_separable_is_said():
+    table, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1]
+    with pytest.warns(NotSeparableWarning, match="all steps were AdaBoost's"):
+        found = AdaBoostRanker(5, step="smooth").fit([*table, [2.0]], [*y, 1])
+    assert found.separable_round_ is None
+
+
+def test_refusals():
+    booster = AdaBoostRanker(5).fit(X, Y)
+    with pytest.raises(DataError, match="needs labels of two values, and y has 3"):
+        class_margins(booster, X, [0, 1, 2, 0, 1, 2, 0, 1])
+    with pytest.raises(NotRankedError, match="need votes, stumps or trees"):
+        class_margins(RankBoost(3, weak="feature", step="numeric").fit(X, Y), X, Y)
+    with pytest.raises(ParameterError, match="step='smooth' needs subsample=1"):
+        AdaBoostRanker(5, step="smooth", subsample=0.5).fit(X, Y)
+    with pytest.raises(ParameterError, match="'step' parameter of AdaBoostRanker"):
+        AdaBoostRanker(5, step="numeric").fit(X, Y)
+    assert math.isfinite(class_margins(booster, X, Y, sample_weight=np.arange(8)).minimum)
+
+
+# -- theorem 2 of Rudin & Schapire (2009) with its corollaries 4 and 5, solved for epsilon --------
+
+
+def corollary_4(m, share, n_rankers, theta, delta):
+    """The exact epsilon in closed form, by Lambert's function."""
+    a, b = 8 * math.log(n_rankers) / theta**2, m * share**2 / 8
+    exponent = 2 * (math.log(16) + math.log(2 / delta) / a)
+    return math.sqrt(a / (2 * b) * lambertw(2 * b / a * math.exp(exponent)).real)
+
+
+def failure(m, share, n_rankers, theta, epsilon):
+    """The probability that corollary 4 gives up at an epsilon."""
+    classes = math.log(n_rankers) * math.log(16 / epsilon) / (theta**2 / 8)
+    return 2 * math.exp(classes - m * (epsilon * share) ** 2 / 8)
+
+
+def test_corollary_4_solved_exactly():
+    exact = margin_bound(10_000_000, 0.25, 1000, 0.1, 0.05, solve="exact")
+    assert exact.value == pytest.approx(0.49577930691815, abs=1e-13)
+    assert exact.value == pytest.approx(corollary_4(1e7, 0.25, 1000, 0.1, 0.05), rel=1e-12)
+    assert failure(1e7, 0.25, 1000, 0.1, exact.value) == pytest.approx(0.05, rel=1e-9)
+    # Equation 2 is larger, and has a condition that the exact solution does not need.
+    assert margin_bound(10_000_000, 0.25, 1000, 0.1).value == pytest.approx(0.538376937641)
+    assert math.isinf(margin_bound(10_000, 0.25, 1000, 0.1).value)
+    assert margin_bound(10_000, 0.25, 1000, 0.1, solve="exact").value == pytest.approx(
+        corollary_4(1e4, 0.25, 1000, 0.1, 0.05), rel=1e-12
+    )
+
+
+def test_lemma_3():
+    assert log_covering_of_means(1000, 0.1, 0.05) == pytest.approx(
+        math.log(1000) * math.log(40) / 0.02
+    )
+    assert log_covering_of_means(1000, 0.1, 3.0) == 0.0
+    assert log_covering_of_means(1, 0.1, 0.05) == 0.0
+
+
+def test_theorem_2_with_the_covering_number_of_lemma_3_is_corollary_4():
+    by_cover = covering_bound(1e6, 0.3, partial(log_covering_of_means, 50), 0.2, 0.01, below=0.1)
+    direct = margin_bound(1e6, 0.3, 50, 0.2, 0.01, below=0.1, solve="exact")
+    assert by_cover.value == pytest.approx(direct.value, rel=1e-12)
+    epsilon = by_cover.terms["epsilon"]
+    expected = math.log(50) * math.log(16 / epsilon) * 8 / 0.2**2
+    assert by_cover.terms["log_covering"] == pytest.approx(expected)
+    assert "10% have a margin of at most 0.2 in training" in str(by_cover)
+
+
+def test_corollary_5_of_a_number_is_the_finite_class():
+    by_cover = covering_bound(100_000, 0.25, math.log(1000), 0.1)
+    assert by_cover.value == pytest.approx(finite_class_bound(100_000, 0.25, 1000).value)
+    assert by_cover.value == pytest.approx(
+        math.sqrt(8 / (1e5 * 0.25**2) * (math.log(2000) + math.log(20))), rel=1e-13
+    )
+    probability = 2 * 1000 * math.exp(-1e5 * (by_cover.value * 0.25) ** 2 / 8)
+    assert probability == pytest.approx(0.05)
+
+
+@given(
+    st.floats(3, 9), st.floats(0.05, 0.5), st.integers(2, 10**6), st.floats(0.02, 1.0),
+    st.floats(1e-6, 0.5),
+)  # fmt: skip
+def test_the_exact_solution_is_the_smallest_and_equation_2_is_never_below_it(
+    log_m, share, n_rankers, theta, delta
+):
+    m = int(10**log_m)
+    exact = margin_bound(m, share, n_rankers, theta, delta, solve="exact").value
+    assert exact > 0
+    if exact < 16:
+        assert failure(m, share, n_rankers, theta, exact * 1.0001) < delta
+        assert failure(m, share, n_rankers, theta, exact * 0.9999) > delta
+    assert margin_bound(m, share, n_rankers, theta, delta).value >= exact * (1 - 1e-12)
+
+
+@given(st.floats(3, 8), st.floats(0, 300), st.floats(0.05, 1.0))
+def test_a_cover_that_does_not_depend_on_epsilon_is_a_square_root(log_m, size, theta):
+    m = int(10**log_m)
+    number = covering_bound(m, 0.25, size, theta).value
+    function = covering_bound(m, 0.25, lambda theta, epsilon: size, theta).value
+    assert function == pytest.approx(number, rel=1e-10)
+
+
+# -- rudin & Schapire (2009, section 5.1): AdaBoost.MH and the product form of .MR are one --------
+
+
+def noisy(n=300, n_labels=4, seed=0):
+    """Labels that no stump parts, in few distinct rows: all minima are attained."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 3, size=(n, 3)).astype(float)
+    slope = random.normal(size=(3, n_labels))
+    odds = X @ slope - (X @ slope).mean(axis=0) - 1.0  # right labels are the fewer
+    return X, random.random((n, n_labels)) < 1 / (1 + np.exp(-odds))
+
+
+def parts(f, right):
+    """F+ and F-."""
+    return np.exp(-f[right]).sum(), np.exp(f[~right]).sum()
+
+
+def run(name, X, right, rounds, discrete):
+    bins = Bins.build(Instances(X), np.arange(len(X)), None, 255)
+    search = LabelStumpSearch(bins, right.shape[1], discrete, 1)
+    objective = LABEL_OBJECTIVES[name](right, np.ones(len(X)))
+    # (a total weight so large that nothing is smoothed)
+    return boost_labels(search, objective, 1e15, rounds=rounds, rate=1.0, discrete=discrete)
+
+
+def test_real_predictions_take_the_same_way_but_for_an_intercept():
+    """The best real predictions of a stump leave no F-skew, round for round."""
+    X, right = noisy()
+    mh, product = (run(name, X, right, 40, False) for name in ("mh", "mr_product"))
+    for one, two in zip(mh.rounds, product.rounds, strict=True):
+        assert (one.stump.feature, one.stump.threshold) == (two.stump.feature, two.stump.threshold)
+        assert one.f_skew == pytest.approx(0.0, abs=1e-10)
+    difference = mh.scores - product.scores
+    assert np.ptp(difference) < 1e-9
+    good, bad = parts(np.zeros(right.shape), right)
+    assert difference[0, 0] == pytest.approx(0.5 * math.log(good / bad), abs=1e-9)
+    f_mh = sum(parts(mh.scores, right))
+    assert f_mh == pytest.approx(2 * math.sqrt(math.prod(parts(product.scores, right))), rel=1e-12)
+
+
+def test_discrete_predictions_go_to_the_same_minimum():
+    X, right = noisy(seed=1)
+    least = math.prod(parts(run("mh", X, right, 400, False).scores, right))
+    for name in ("mh", "mr_product"):
+        made = run(name, X, right, 1500, True)
+        assert math.prod(parts(made.scores, right)) == pytest.approx(least, rel=1e-6)
+        if name == "mh":
+            assert made.rounds[-1].f_skew == pytest.approx(0.0, abs=1e-4)
+
+
+def test_the_intercept_makes_a_minimiser_of_mh_of_the_product_form():
+    X, right = noisy(seed=2)
+    y = right.astype(int)
+    mh, product = (LabelRanker(200, objective=o).fit(X, y) for o in ("mh", "mr_product"))
+    expected = mh.trace_[-1].loss * right.size
+    good, bad = parts(product.label_scores(X), right)
+    assert good == pytest.approx(bad, rel=1e-9)
+    assert good + bad == pytest.approx(expected, rel=1e-8)
+    assert product.predict(X).tolist() == mh.predict(X).tolist()
+    assert product.rank_labels(X).tolist() == mh.rank_labels(X).tolist()
+
+
+def test_pairs_within_instances_have_another_minimum():
+    """What the equivalence does not reach: Schapire & Singer's own AdaBoost.MR."""
+    X, right = noisy(seed=3)
+    least = math.prod(parts(run("mh", X, right, 400, False).scores, right))
+    within = run("mr", X, right, 1500, False)
+    assert within.rounds[-1].z > 1 - 1e-9  # it is at its own minimum
+    assert math.prod(parts(within.scores, right)) > 1.01 * least
+    # ... by a shift of every instance's labels that its objective does not see.
+    centred = within.scores - within.scores.mean(axis=1, keepdims=True)
+    loss = LABEL_OBJECTIVES["mr"](right, np.ones(len(X))).weigh(centred)[1]
+    assert loss == pytest.approx(within.rounds[-1].log_loss, abs=1e-10)

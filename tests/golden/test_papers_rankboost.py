@@ -4,17 +4,19 @@
 Pancha, Liu & Ray (2019).
 """
 
-import itertools
 import math
 import warnings
 
 import numpy as np
 import pytest
 
-from crucial import LabelFeedback, PairFeedback, RankBoost
+from crucial import LabelFeedback, PairFeedback, RankBoost, RankBoostPlus
 from crucial.errors import NoProgressWarning
+from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Presence, Stump
+from naive.papers import H1, H2, INSIDE, LEMMA_3, PAIRS8, SET_A, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
+from perfect_rounds import lemma_1, lemma_2
 
 nan = math.nan
 
@@ -27,29 +29,18 @@ def path(request):
 
 # -- Connamacher et al. 2019, proposition 1 -----------------------------------------------
 
-SUBSETS = [frozenset(c) for k in range(4) for c in itertools.combinations("abc", k)]
-INSIDE = [
-    (SUBSETS.index(y), SUBSETS.index(x)) for x in SUBSETS for y in SUBSETS if x < y
-]  # (winner, loser)
-H1 = np.array([x == frozenset("ab") for x in SUBSETS], float)
-H2 = np.array([x in (frozenset(), frozenset("ac"), frozenset("abc")) for x in SUBSETS], float)
 
-
-@pytest.mark.parametrize(
-    ("h", "right", "wrong", "r1", "plain", "discrete", "continuous"),
-    [
-        (H1, 3, 1, 16 / 19, 0.9906274, 0.9717948, 0.9900339),
-        (H2, 7, 5, 12 / 19, 1.2192929, 0.9911663, 0.9923862),
-    ],
-)
+@pytest.mark.parametrize(("h", "right", "wrong", "r1", "plain", "discrete", "continuous"), [
+    (H1, 3, 1, 16 / 19, 0.9906274, 0.9717948, 0.9900339),
+    (H2, 7, 5, 12 / 19, 1.2192929, 0.9911663, 0.9923862),
+])  # fmt: skip
 def test_connamacher_2019_proposition_1(h, right, wrong, r1, plain, discrete, continuous):
     feedback = PairFeedback(INSIDE, 8)
     assert feedback.n_pairs == 19
     state = feedback.state()
     state.potentials(np.zeros(8))
     assert state.binary_weights(h.astype(np.uint8)) == pytest.approx((right / 19, wrong / 19))
-    assert feedback.r1(h) == pytest.approx(r1)
-    assert feedback.r2(h) == pytest.approx(17 / 38)
+    assert (feedback.r1(h), feedback.r2(h)) == (pytest.approx(r1), pytest.approx(17 / 38))
     assert feedback.loss(h) == pytest.approx(plain, abs=5e-8)
     for preset, expected in (("rb_d", discrete), ("rb_c", continuous)):
         ranker = RankBoost.preset(preset, weak="column", n_estimators=1)
@@ -64,16 +55,11 @@ def test_connamacher_2019_proposition_1(h, right, wrong, r1, plain, discrete, co
 def test_connamacher_2019_lemma_1():
     """A perfect ranker with an infinite weight breaks theorem 1; smoothed, it does not."""
     n = 4
-    a, b = np.arange(n + 1), np.arange(n + 1, 2 * n + 2)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
-    h1[[*a[:n], b[n]]] = 1  # all but the last winner, and the last loser
-    h2[a[n]] = 1
-    X = np.column_stack((h1, h2))
+    _, X, pairs = lemma_1(n)
     feedback = PairFeedback(pairs, len(X))
     bound = math.exp(-0.5 * (((n - 1) / (n + 1)) ** 2 + 1 / 4))
     assert bound == pytest.approx(0.7371234, abs=5e-8)
-    assert feedback.r1(1e6 * h2) == pytest.approx(0.8)
+    assert feedback.r1(1e6 * X[:, 1]) == pytest.approx(0.8)
     stopped = RankBoost.preset("rb_d", weak="column", on_perfect="stop").fit_pairs(X, pairs)
     assert stopped.model_.weights == pytest.approx([math.log(n)])
     assert stopped.trace_[0].z == pytest.approx(4 * n / (n + 1) ** 2)
@@ -85,28 +71,19 @@ def test_connamacher_2019_lemma_1():
 
 def test_connamacher_2019_lemma_2():
     """Large constants for perfect rankers break R1 <= E1 = prod Z; smoothed, they do not."""
-    a, b = np.arange(5), np.arange(5, 10)
-    pairs = [(x, y) for x in a for y in b]
-    h1, h2 = np.zeros(10), np.zeros(10)
-    h1[a[:4]] = 1
-    h2[[a[4], *b[:4]]] = 1
-    X = np.column_stack((h1, h2))
-    feedback = PairFeedback(pairs, 10)
+    _, X, pairs = lemma_2(1)
+    feedback, (h1, h2) = PairFeedback(pairs, 10), X.T
     large = 40 * (h1 + h2)
     assert feedback.r1(large) == pytest.approx(4 / 5)
     assert feedback.loss(large) == pytest.approx(4 / 5)
     z = feedback.z(np.zeros(10), h1, 40.0), feedback.z(40 * h1, h2, 15.0)
-    assert z[0] == pytest.approx(1 / 5)
-    assert z[1] == pytest.approx(4 / 5, abs=1e-5)
+    assert (z[0], z[1]) == (pytest.approx(1 / 5), pytest.approx(4 / 5, abs=1e-5))
     assert z[0] * z[1] == pytest.approx(4 / 25, abs=1e-5)
     assert math.exp(-0.5 * (0.8**2 + 0.2**2)) == pytest.approx(0.7117703, abs=5e-8)
     smooth = RankBoost.preset("rb_d", weak="column", n_estimators=2).fit_pairs(X, pairs)
     product = math.prod(smooth.trace_.column("z"))
     assert feedback.loss(smooth.predict(X)) == pytest.approx(product, rel=1e-12)
     assert feedback.r1(smooth.predict(X)) <= product
-
-
-LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
 
 
 def test_connamacher_2019_lemma_3():
@@ -123,47 +100,21 @@ def test_connamacher_2019_lemma_3():
     # Of either sign, coordinate descent reaches it.
     free = RankBoost(400, 1.0, weak="column", step="exact").fit(LEMMA_3, [6, 5, 4, 3, 2, 1])
     assert free.trace_[-1].loss == pytest.approx(0.887036518, abs=5e-10)
-    totals = np.bincount([one.feature for one in free.model_.rankers], free.model_.weights)
-    assert totals == pytest.approx([0.468945, 0.589531], abs=2e-6)
+    assert totals(free) == pytest.approx([0.468945, 0.589531], abs=2e-6)
 
 
 # -- Rudin & Schapire 2009, theorem 6 -----------------------------------------------------
 
-MATRIX = [
-    "-++++--+",
-    "-++--+++",
-    "+-+++-++",
-    "+-++-+++",
-    "+-+-+++-",
-    "++-++++-",
-    "++-+++-+",
-    "++++--+-",
-]
-
-
-def margin_after(rounds):
-    """Row i: winner i gets 1 where the sign is +, loser i where it is -."""
-    signs = np.array([[1.0 if c == "+" else -1.0 for c in row] for row in MATRIX])
-    X = np.concatenate((signs > 0, signs < 0)).astype(float)
-    pairs = [(i, i + 8) for i in range(8)]
-    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=rounds)
-    ranker.fit_pairs(X, pairs)
-    weights = np.bincount(
-        [one.feature for one in ranker.model_.rankers], ranker.model_.weights, minlength=8
-    )
-    assert (weights >= 0).all()
-    return float((signs @ weights).min() / weights.sum())
-
 
 def test_rudin_schapire_2009_theorem_6():
     """RankBoost does not reach the largest margin, 3/8: it tends to 1/3."""
-    assert margin_after(20_000) == pytest.approx(0.33329, abs=5e-6)
+    ranker = RankBoost.preset("coordinate_descent", weak="column", n_estimators=20_000)
+    weights = totals(ranker.fit_pairs(X8, PAIRS8))
+    assert (weights >= 0).all()
+    assert (SIGNS @ weights).min() / weights.sum() == pytest.approx(0.33329, abs=5e-6)
 
 
 # -- a small set, 13 pairs ----------------------------------------------------------------
-
-SET_A = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]], float)
-SET_Y = np.array([3, 2, 2, 1, 1, 0])
 
 
 def test_set_a_signed_slope_and_exact_step():
@@ -213,48 +164,7 @@ def test_abstentions_with_cumulative_weights():
     )
 
 
-# -- Rudin & Schapire 2009, section 5: the bipartite intercept ----------------------------
-
-
-def test_rudin_schapire_2009_the_bipartite_intercept():
-    """RankBoost with the intercept .5 ln(F+ / F-) minimises AdaBoost's objective."""
-    y = np.array([1, 1, 1, 0, 0, 0])
-    X = np.array([[1, 1], [1, 1], [0, 0], [1, 0], [0, 1], [0, 1]], float)
-    ranker = RankBoost(300, 1.0, weak="column", step="exact").fit(X, y)
-    alpha = np.bincount([one.feature for one in ranker.model_.rankers], ranker.model_.weights)
-    scores = ranker.predict(X)
-    positive, negative = np.exp(-scores[:3]).sum(), np.exp(scores[3:]).sum()
-    assert alpha[0] == pytest.approx(math.log(2), abs=1e-6)
-    assert positive * negative == pytest.approx(8, rel=1e-9)
-    intercept = 0.5 * math.log(positive / negative)
-    objective = np.exp(-(scores[:3] + intercept)).sum() + np.exp(scores[3:] + intercept).sum()
-    assert objective == pytest.approx(4 * math.sqrt(2), rel=1e-9)
-
-
 # -- Freund et al. 2003, section 3.2 ------------------------------------------------------
-
-
-def test_freund_2003_the_bound_of_method_3_holds():
-    """Z <= sqrt(1 - r^2) for the weight of method 3."""
-    random = np.random.default_rng(5)
-    X, y = random.normal(size=(60, 4)), random.integers(0, 3, 60)
-    ranker = RankBoost.preset("rankboost.3", n_estimators=40).fit(X, y)
-    z, r = ranker.trace_.column("z"), ranker.trace_.column("r")
-    assert (z <= np.sqrt(1 - r**2) + 1e-12).all()
-
-
-def test_freund_2003_method_2_takes_the_largest_drop():
-    """No other stump and no other weight makes Z smaller in the first round."""
-    random = np.random.default_rng(6)
-    X, y = random.normal(size=(25, 3)), random.integers(0, 2, 25)
-    ranker = RankBoost.preset("rankboost.2", n_estimators=1).fit(X, y)
-    feedback = LabelFeedback(y)
-    chosen = ranker.trace_[0].z
-    for j in range(3):
-        for threshold in np.sort(X[:, j])[:-1]:
-            output = X[:, j] > threshold
-            for alpha in (-1.0, -0.3, -0.1, 0.1, 0.3, 1.0):
-                assert feedback.z(np.zeros(25), output, alpha) >= chosen - 1e-12
 
 
 def test_method_1_refuses_what_it_cannot_order():
@@ -282,3 +192,142 @@ def test_section_6_1_meta_search_is_weak_learn_3_cum():
         assert total[weak] > 0.0
     free = RankBoost.preset("meta_search", positive_weights=None).fit(X, y)
     assert min(free.model_.weights) < 0.0
+
+
+# -- numbers that Connamacher, Pancha, Liu & Ray (2019) give, or that follow from RankBoost+ ------
+
+
+# -- a small set, 13 pairs ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+def test_set_a_three_rounds(search):
+    ranker = RankBoostPlus(3, search=search).fit(SET_A, SET_Y)
+    assert ranker.n_pairs_ == 13
+    assert ranker.model_.rankers == (Stump(2, 2.0, 0), Stump(0, 0.5, 0), Stump(0, 1.5, 0))
+    assert ranker.model_.weights == pytest.approx(
+        [-0.405465108108, -0.378163041091, 0.267993584771], abs=1e-12
+    )
+    assert [one.loss for one in ranker.trace_] == pytest.approx(
+        [0.923076923077, 0.860790273415, 0.830777825764], abs=1e-12
+    )
+    assert ranker.static_round_ is None
+
+
+def test_set_a_becomes_static_in_round_5():
+    """The best new ranker of round 5, f2 > 0, is dependent: S gains f1 > 2 and is static."""
+    ranker = RankBoostPlus(5).fit(SET_A, SET_Y)
+    assert ranker.static_round_ == 5
+    assert ranker.model_.rankers[3:] == (Stump(0, 2.5, 0), Stump(0, 1.5, 0))
+    assert ranker.model_.weights[3:] == pytest.approx([-0.282331561226, 0.087726230883], abs=1e-12)
+    assert [one.loss for one in ranker.trace_][3:] == pytest.approx(
+        [0.798731900099, 0.795668247774], abs=1e-12
+    )
+    assert ranker.basis_ == (
+        Stump(2, 2.0, 0), Stump(0, 0.5, 0), Stump(0, 1.5, 0), Stump(0, 2.5, 0), Stump(1, 2.5, 0),
+    )  # fmt: skip
+    assert ranker.eta_ == pytest.approx(
+        [-0.405465108108, -0.378163041091, 0.267993584771 + 0.087726230883, -0.282331561226, 0],
+        abs=1e-11,
+    )
+
+
+# -- proposition 1, proposition 3 and corollary 1 -----------------------------------------
+
+
+def test_connamacher_2019_proposition_1_for_e2():
+    """E1 orders h1 and h2 against R1; E2 finds them equal, as R2 does."""
+    feedback = PairFeedback(INSIDE, 8)
+    losses = []
+    for h in (H1, H2):
+        assert feedback.r2(h) == pytest.approx(17 / 38)
+        ranker = RankBoostPlus(1, weak="column").fit_pairs(h[:, None], INSIDE)
+        losses.append(ranker.trace_[0].loss)
+    r2 = 17 / 38
+    assert losses == pytest.approx([2 * math.sqrt(r2 * (1 - r2))] * 2, rel=1e-12)
+
+
+# -- appendix B: what breaks RB-D's guarantees does not break these -----------------------
+
+
+def test_connamacher_2019_lemma_1_does_not_touch_rankboost_plus():
+    """A ranker with W- = 0 has a finite weight, and theorem 2 holds."""
+    n = 4
+    _, X, pairs = lemma_1(n)
+    ranker = RankBoostPlus(200, weak="column", on_perfect="stop").fit_pairs(X, pairs)
+    assert ranker.trace_.stopped != "perfect weak ranker"
+    first = ranker.trace_[0]
+    assert first.extras["delta"] == pytest.approx(-(n**2 - 1) / (n + 1) ** 2)
+    assert first.alpha == pytest.approx(
+        0.5 * math.log((n**2 + n) / (n + 1))
+    )  # (W+ + W0 / 2) / (W- + W0 / 2)
+    feedback = PairFeedback(pairs, len(X))
+    bound = math.exp(-0.5 * sum(one.extras["delta"] ** 2 for one in ranker.trace_))
+    assert feedback.r2(ranker.predict(X)) <= ranker.trace_[-1].loss <= bound
+
+
+def test_connamacher_2019_lemma_2_does_not_touch_rankboost_plus():
+    """Two rankers without a wrong pair where they are chosen: R2 <= E2 = prod Z <= U."""
+    _, X, pairs = lemma_2(1)
+    ranker = RankBoostPlus(2, weak="column", on_perfect="stop").fit_pairs(X, pairs)
+    assert ranker.trace_[0].alpha == pytest.approx(0.5 * math.log((20 + 2.5) / 2.5))
+    product = math.prod(ranker.trace_.column("z"))
+    assert ranker.trace_[-1].loss == pytest.approx(product, rel=1e-12)
+    bound = math.exp(-0.5 * sum(ranker.trace_.column("delta") ** 2))
+    assert PairFeedback(pairs, 10).r2(ranker.predict(X)) <= product <= bound
+
+
+def test_connamacher_2019_lemma_3_does_not_touch_rankboost_plus():
+    """Weights of either sign reach the minimum of E2 on the span, where RB-D stays above."""
+    from scipy.optimize import minimize
+
+    y = [6, 5, 4, 3, 2, 1]
+    ranker = RankBoostPlus(300, weak="column").fit(LEMMA_3, y)
+    hi, lo = np.triu_indices(6, 1)
+    matrix = LEMMA_3[hi] - LEMMA_3[lo]
+
+    def f2(eta):
+        return np.where(matrix == 0, np.cosh(eta), np.exp(-eta * matrix)).prod(axis=1).mean()
+
+    best = minimize(f2, np.zeros(2), tol=1e-14)
+    assert ranker.trace_[-1].loss == pytest.approx(best.fun, rel=1e-9)
+    order = [one.feature for one in ranker.basis_]
+    assert ranker.eta_ == pytest.approx(best.x[order], abs=1e-5)
+
+
+# -- section 3.4: RB-C and RankBoost+ -----------------------------------------------------
+
+
+def test_connamacher_2019_a_step_with_eta_0_is_that_of_rb_c():
+    """Equation 39 is equation 34 with alpha' = 0: the first round of both is the same."""
+    random = np.random.default_rng(4)
+    X, y = random.normal(size=(50, 5)), random.integers(0, 3, 50)
+    ours = RankBoostPlus(1).fit(X, y)
+    theirs = RankBoost.preset("rb_c", choice="steepest", n_estimators=1).fit(X, y)
+    assert ours.model_.rankers == theirs.model_.rankers
+    assert ours.model_.weights == pytest.approx(theirs.model_.weights, rel=1e-13)
+    assert ours.trace_[0].extras["e1"] == pytest.approx(theirs.trace_[0].loss, rel=1e-12)
+
+
+# -- section 5: E2 of the other two -------------------------------------------------------
+
+
+def test_connamacher_2019_figure_2_the_course_of_e2():
+    """RankBoost+ brings E2 down; RB-D's rises, RB-C's falls first and rises then."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(60, 12))
+    y = np.digitize(X[:, :4].sum(axis=1) + 2 * random.normal(size=60), [-1, 0, 1])
+    plus = RankBoostPlus(100).fit(X, y)
+    discrete = RankBoost.preset("rb_d", choice="steepest", n_estimators=100).fit(X, y)
+    continuous = RankBoost.preset("rb_c", choice="steepest", n_estimators=100).fit(X, y)
+    e2 = {name: e2_trace(one, X, y) for name, one in
+          (("plus", plus), ("d", discrete), ("c", continuous))}  # fmt: skip
+    assert e2["plus"] == pytest.approx(plus.trace_.column("e2"), rel=1e-9)
+    assert (np.diff(e2["plus"]) <= 0).all()
+    lowest = int(e2["c"].argmin())
+    assert 3 < lowest < 90
+    assert e2["c"][-1] > 1.5 * e2["c"][lowest]
+    assert e2["d"][-1] > 10 * e2["d"][0]
+    assert e2["plus"][-1] < e2["c"].min() < e2["d"].min()
+    # As expected, the other two are better at E1.
+    assert discrete.trace_[-1].loss < plus.trace_[-1].extras["e1"]

@@ -5,8 +5,6 @@ each. ``python tests/golden/transcripts.py`` runs them again and writes that fil
 a text is reviewed as a change of it. Clocks stand still, so that no text has a time in it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from crucial.model.weak import Constant, Vote
-from naive.boost import TIE, ZERO, offers
+from naive.boost import ZERO, offers
+from naive.component_boost import best_of
 
 
 @dataclass
@@ -39,15 +40,10 @@ class NaiveAdaBoost:
             d = self.weight * np.exp(-self.y * scores)
             d /= d.sum()
             slopes = [float((d * self.y * h).sum()) for _, h in hypotheses]
-            best = max(map(abs, slopes))
-            if best <= ZERO:
-                self.stopped = "no weak ranker helps"
-                return self
-            tied = [i for i, r in enumerate(slopes) if abs(r) >= best - TIE * (best + 1e-4)]
-            chosen = next((i for i in tied if slopes[i] > 0), tied[0])
+            chosen = best_of([abs(slope) for slope in slopes], slopes)
             g = self.smooth_margins[-1] if self.smooth_margins else -math.inf
             ascends = self.step != "exact" and g > 0
-            if ascends and best <= g:
+            if chosen is None or (ascends and max(map(abs, slopes)) <= g):
                 self.stopped = "no weak ranker helps"
                 return self
             right, wrong = (1 + slopes[chosen]) / 2, (1 - slopes[chosen]) / 2

@@ -1,7 +1,5 @@
 """RankBoost with trees over listed pairs: every pair and every split, one after the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +17,7 @@ class NaiveRound:
     z: float
 
 
-def boost(
-    X: Any, pairs: Any, weight: Any, rounds: int, rate: float, **limits: Any
-) -> tuple[list[NaiveRound], Any]:
+def boost(X, pairs, weight, rounds, rate, **limits):
     """Return the rounds and the scores."""
     high, low = np.array(pairs.hi), np.array(pairs.lo)
     w = np.array(pairs.weight) / np.sum(pairs.weight)

@@ -1,7 +1,5 @@
 """Feature rankings of Wang et al. the slow, plain way: lists, pairs and loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

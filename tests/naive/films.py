@@ -4,7 +4,8 @@
 """
 
 import math
-from itertools import combinations
+
+from naive.losses import hard_loss
 
 
 def ratings_of(table, viewer):
@@ -15,18 +16,6 @@ def mean_of(ratings):
     return sum(ratings.values()) / len(ratings) if ratings else 0.0
 
 
-def ranking_loss(scores, rated):
-    """Share of the user's pairs in the wrong order, a tie counting half (equation 21)."""
-    wrong = pairs = 0
-    for one, other in combinations(rated, 2):
-        if rated[one] == rated[other]:
-            continue
-        hi, lo = (one, other) if rated[one] > rated[other] else (other, one)
-        pairs += 1
-        wrong += 1.0 if scores[hi] < scores[lo] else 0.5 if scores[hi] == scores[lo] else 0.0
-    return wrong / pairs
-
-
 def best_scale_default(table, viewer, rated):
     """The best of the ratings that occur: loss, then nearness to the viewer's mean, then size."""
     said = ratings_of(table, viewer)
@@ -34,8 +23,9 @@ def best_scale_default(table, viewer, rated):
     mean = mean_of(said)
     found = []
     for default in scale:
-        scores = {film: said.get(film, default) for film in rated}
-        found.append((ranking_loss(scores, rated), abs(default - mean), default))
+        scores = [said.get(film, default) for film in rated]
+        loss = hard_loss(list(rated.values()), scores, 0.5, "comparable")  # (equation 21)
+        found.append((loss, abs(default - mean), default))
     loss, _, default = min(found)
     return loss, mean if set(rated) <= set(said) else default
 

@@ -1,7 +1,5 @@
 """Fusions of one query, straight from their definitions, with dicts and loops."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A tree grown by trying every split of every leaf, one after the other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +22,9 @@ class Node:
     threshold: float | None = None
     missing: int = 0
     gain: float = 0.0
-    children: list[Node] = field(default_factory=list)
+    children: list["Node"] = field(default_factory=list)
 
-    def leaves(self) -> list[Node]:
+    def leaves(self) -> list["Node"]:
         if not self.children:
             return [self]
         return [leaf for child in self.children for leaf in child.leaves()]
@@ -108,6 +106,19 @@ class NaiveTree:
             (right if goes_right else left).append(i)
         return left, right
 
+    def worth(self, leaf: Node, feature: int, cut: float | None, side: int) -> float | None:
+        """Return what both sides of a split are worth; None if it is not on offer."""
+        left, right = self.parts(leaf.rows, feature, cut, side)
+        a, b = self.sums(left), self.sums(right)
+        sign = 0 if self.signs is None else self.signs[feature]
+        free = b[0] * (a[1] + self.ridge) - a[0] * (b[1] + self.ridge)
+        if min(a[1], b[1]) < self.least or (sign and cut is not None and sign * free < 0):
+            return None
+        return self.drop(left, leaf) + self.drop(right, leaf)
+
+    def is_heavy(self, leaf: Node, split: Any) -> bool:
+        return all(self.sums(part)[2] >= self.min_rows for part in self.parts(leaf.rows, *split))
+
     def best_split(self, leaf: Node) -> Any:
         if self.max_depth is not None and leaf.depth >= self.max_depth:
             return None
@@ -118,16 +129,9 @@ class NaiveTree:
             if full and feature not in self.used:
                 continue
             for cut, side in self.candidates(feature):
-                left, right = self.parts(leaf.rows, feature, cut, side)
-                a, b = self.sums(left), self.sums(right)
-                if min(a[1], b[1]) < self.least or min(a[2], b[2]) < self.min_rows:
-                    continue
-                sign = 0 if self.signs is None else self.signs[feature]
-                free = b[0] * (a[1] + self.ridge) - a[0] * (b[1] + self.ridge)
-                if sign and cut is not None and sign * free < 0:
-                    continue
-                gain = self.drop(left, leaf) + self.drop(right, leaf)
-                found.append((gain, feature, cut, side))
+                worth = self.worth(leaf, feature, cut, side)
+                if worth is not None and self.is_heavy(leaf, (feature, cut, side)):
+                    found.append((worth, feature, cut, side))
         best = max((one[0] for one in found), default=0.0)
         # (under monotone bounds a leaf may be worth less than the 0 of no split)
         if not best > 0.0 or not best - base > TIE * best:
@@ -194,21 +198,10 @@ class NaiveSymmetricTree(NaiveTree):
         _, c, w = self.sums(leaf.rows)
         return c >= 2 * self.least and w >= 2 * self.min_rows
 
-    def is_heavy(self, leaf: Node, split: Any) -> bool:
-        return all(self.sums(part)[2] >= self.min_rows for part in self.parts(leaf.rows, *split))
-
     def gain(self, leaf: Node, feature: int, cut: float | None, side: int) -> float | None:
         """Return what a split gains, whatever its weights; None if it is not on offer."""
-        left, right = self.parts(leaf.rows, feature, cut, side)
-        a, b = self.sums(left), self.sums(right)
-        if min(a[1], b[1]) < self.least:
-            return None
-        sign = 0 if self.signs is None else self.signs[feature]
-        free = b[0] * (a[1] + self.ridge) - a[0] * (b[1] + self.ridge)
-        if sign and cut is not None and sign * free < 0:
-            return None
-        worth = self.drop(left, leaf) + self.drop(right, leaf)
-        return worth - self.drop(leaf.rows, leaf)
+        worth = self.worth(leaf, feature, cut, side)
+        return None if worth is None else worth - self.drop(leaf.rows, leaf)
 
     def takes(self, leaf: Node, split: Any) -> bool:
         gain = self.gain(leaf, *split)

@@ -1,7 +1,5 @@
 """Hinge losses by listing every pair."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,9 +17,7 @@ def listed_pairs(y: Floats, qid: Ints, weight: Floats) -> Iterator[tuple[int, in
                 yield i, j, float(weight[i] * weight[j])
 
 
-def shortfalls(
-    scores: Floats, y: Floats, qid: Ints, weight: Floats, margin: str
-) -> Iterator[tuple[int, int, float, float]]:
+def shortfalls(scores, y, qid, weight, margin):
     """Yield (winner, loser, weight, what the hinge is taken of) of every pair."""
     for i, j, c in listed_pairs(y, qid, weight):
         apart, gap = scores[i] - scores[j], y[i] - y[j]
@@ -29,9 +25,7 @@ def shortfalls(
         yield i, j, c, float(short)
 
 
-def hinge_value(
-    scores: Floats, y: Floats, qid: Ints, weight: Floats, margin: str, squared: bool
-) -> float:
+def hinge_value(scores, y, qid, weight, margin, squared):
     """Return the weighted mean over pairs of the hinge, or of half of its square."""
     total, whole = 0.0, 0.0
     for _, _, c, short in shortfalls(scores, y, qid, weight, margin):
@@ -41,9 +35,7 @@ def hinge_value(
     return float(np.float64(total / whole))
 
 
-def hinge_sums(
-    scores: Floats, y: Floats, qid: Ints, weight: Floats, move: Floats, margin: str, cut: float
-) -> Floats:
+def hinge_sums(scores, y, qid, weight, move, margin, cut):
     """Return ``wins``, ``losses`` and ``moved`` of `HingeSums` at power 2, column by column."""
     gap = np.where(qid[:, None] == qid, y[:, None] - y, 0.0)
     apart = scores[:, None] - scores

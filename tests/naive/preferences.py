@@ -1,7 +1,5 @@
 """Strengths by Hunter's (2004) MM algorithm, consensus by trying everything."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

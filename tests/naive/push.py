@@ -6,12 +6,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from naive.boost import NaiveBoost, Rules, offers
-from naive.own_losses import (
-    logistic_loss,
-    logistic_weights,
-    push_distribution,
-    push_log_loss,
-)
+from naive.own_losses import logistic_loss, logistic_weights, push_distribution, push_log_loss
 from naive.pairs import Pairs, from_labels
 
 

@@ -1,7 +1,5 @@
 """RankRLS by listing every pair, and cross-validation by fitting again."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 
@@ -10,13 +8,9 @@ import numpy as np
 from crucial.types import Bools, Floats, Ints
 
 __all__ = [
-    "exact_left_out_margins",
-    "fit_kernel",
-    "fit_linear",
-    "left_out_pairs",
-    "left_out_queries",
+    "exact_left_out_margins", "fit_kernel", "fit_linear", "left_out_pairs", "left_out_queries",
     "objective",
-]
+]  # fmt: skip
 
 
 def _differences(y: Floats, qid: Ints, weight: Floats) -> tuple[Floats, Floats, float]:
@@ -52,9 +46,7 @@ def fit_kernel(gram: Floats, y: Floats, qid: Ints, l2: float) -> Floats:
     return np.asarray(np.linalg.solve(system, laplacian @ y / whole))
 
 
-def objective(
-    scores: Floats, square: float, y: Floats, qid: Ints, weight: Floats, l2: float
-) -> float:
+def objective(scores, square, y, qid, weight, l2):
     """Return the mean over pairs of the squared error, and the ridge of the squared length."""
     pairs, roots, whole = _differences(y, qid, weight)
     error = roots * (pairs @ (scores - y))
@@ -84,9 +76,7 @@ def left_out_pairs(X: Floats, y: Floats, qid: Ints, l2: float) -> dict[tuple[int
     return found
 
 
-def exact_left_out_margins(
-    X: Floats, y: Floats, qid: Ints, l2: float, standardise: bool
-) -> dict[tuple[int, int], Fraction]:
+def exact_left_out_margins(X, y, qid, l2, standardise):
     """Return ``f_i - f_j`` where y_i > y_j of a query, by a fit to all others, in fractions.
 
     A standard feature has its weight times its standard deviation in the ridge, whose square is

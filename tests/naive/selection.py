@@ -1,7 +1,5 @@
 """Selection of features by listing pairs and sets."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

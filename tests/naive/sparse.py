@@ -1,7 +1,5 @@
 """Objectives of sparse linear rankers by listing pairs, and their minima by general solvers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,30 +1,15 @@
 """The kernels of ``compiled.splits`` in NumPy: the best split of every cell of a tree."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from crucial.types import Bools, Bytes, Codes, Floats, Ints
+from crucial.types import Floats
 
 __all__ = ["peaks", "places"]
 
 
 def peaks(
-    codes: Codes,
-    n_bins: Ints,
-    rows: NDArray[np.uint32],
-    starts: Ints,
-    good: Bytes,
-    weight: Floats,
-    scale: Floats,
-    features: Ints,
-    gini: bool,
-    learned: bool,
-    begin: int,
-    end: int,
-    peak: Floats,
-) -> None:
+    codes, n_bins, rows, starts, good, weight, scale, features, gini, learned, begin, end, peak
+):
     """Write the largest criterion of the splits of each cell by each of its features.
 
     A split cuts a feature between two bins; abstentions go to either side. Its criterion is
@@ -64,21 +49,21 @@ def peaks(
 
 
 def places(
-    codes: Codes,
-    n_bins: Ints,
-    rows: NDArray[np.uint32],
-    starts: Ints,
-    good: Bytes,
-    weight: Floats,
-    scale: Floats,
-    chosen: Ints,
-    least: Floats,
-    gini: bool,
-    learned: bool,
-    place: Ints,
-    above: Bools,
-    missing: Bools,
-) -> None:
+    codes,
+    n_bins,
+    rows,
+    starts,
+    good,
+    weight,
+    scale,
+    chosen,
+    least,
+    gini,
+    learned,
+    place,
+    above,
+    missing,
+):
     """Write the first split of each cell, by its chosen feature, that reaches ``least``.
 
     Splits are in the order of thresholds; of one threshold, the values above it come first as
@@ -114,16 +99,7 @@ def places(
         missing[cell] = kind % 2 == 1
 
 
-def _histograms(
-    codes: Codes,
-    n_bins: Ints,
-    rows: NDArray[np.uint32],
-    starts: Ints,
-    good: Bytes,
-    weight: Floats,
-    cell: int,
-    slots: Ints,
-) -> Floats:
+def _histograms(codes, n_bins, rows, starts, good, weight, cell, slots):
     """Return the weight per slot, side (not good, good) and code."""
     inside = slice(int(starts[cell]), int(starts[cell + 1]))
     width = int(n_bins[slots].max()) + 1
@@ -136,9 +112,7 @@ def _histograms(
     return table.reshape(-1, 2, width)
 
 
-def _criteria(
-    table: Floats, n_bins: Ints, scale: Floats, gini: bool, signed: bool = False
-) -> Floats:
+def _criteria(table, n_bins, scale, gini, signed=False):
     """Return the criterion per slot, side of abstentions (below, above) and first code above."""
     slots, width = np.arange(len(table)), table.shape[2]
     absent = table[slots, :, n_bins] * scale

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +10,7 @@ from hypothesis import given, settings
 _INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-def holds_for(
-    *strategies: Any, quick: int, full: int, interpreted: int = 15
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def holds_for(*strategies, quick, full, interpreted=15):
     """Make a check of drawn examples into two tests.
 
     The decorated name becomes the quick test; ``<name>_at_length``, marked ``slow``, is

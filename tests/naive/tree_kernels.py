@@ -1,33 +1,21 @@
 """The kernels of ``compiled.gradient_trees`` in NumPy, as their meaning reads."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.trees import WIDE
-from crucial.types import Bools, Codes, Floats, Ints
+from crucial.types import Floats
 
 __all__ = [
-    "add_rows",
-    "leaf_sums",
-    "level_gains",
-    "pack",
-    "partition",
-    "quantise",
-    "scan",
-    "spread",
-]
+    "add_rows", "leaf_sums", "level_gains", "pack", "partition", "quantise", "scan", "spread",
+]  # fmt: skip
 
 _LOW = 0xFFFFFFFF
 Limits = tuple[int, float, float, float, float, float, float, float, float]
 
 
-def pack(
-    codes: Codes, begin: int, end: int, by_block: NDArray[np.uint64], by_row: NDArray[np.uint64]
-) -> None:
+def pack(codes, begin, end, by_block, by_row):
     """Write the codes of eight features per row into one word, for a range of rows, twice."""
     by_block[:, begin:end] = 0
     for f, column in enumerate(codes):
@@ -36,32 +24,13 @@ def pack(
     by_row[begin:end] = by_block[:, begin:end].T
 
 
-def quantise(
-    gradient: Floats,
-    curvature: Floats,
-    unit_g: float,
-    unit_c: float,
-    begin: int,
-    end: int,
-    sums: NDArray[np.int64],
-) -> None:
+def quantise(gradient, curvature, unit_g, unit_c, begin, end, sums):
     """Write gradient and curvature in whole units into one word, for a range of rows."""
     g, c = np.rint(gradient[begin:end] / unit_g), np.rint(curvature[begin:end] / unit_c)
     sums[begin:end] = (g.astype(np.int64) << 32) + c.astype(np.int64)
 
 
-def add_rows(
-    by_block: NDArray[np.uint64],
-    by_row: NDArray[np.uint64],
-    blocks: Ints,
-    rows: NDArray[np.int32],
-    sums: NDArray[np.int64],
-    begin: int,
-    end: int,
-    whole: bool,
-    near: NDArray[np.uint64],
-    out: NDArray[np.int64],
-) -> None:
+def add_rows(by_block, by_row, blocks, rows, sums, begin, end, whole, near, out):
     """Write the sums per bin of the rows of a leaf, for some blocks of features."""
     for b in blocks.tolist():
         own = np.ascontiguousarray(by_row[rows[begin:end], b]).view(np.uint8).reshape(-1, 8)
@@ -75,14 +44,7 @@ def _gain(g: Floats, c: Floats, l2: float, low: float, high: float) -> Floats:
     return np.asarray(value * (2.0 * g - (c + l2) * value))
 
 
-def _gains(
-    h: NDArray[np.int64],
-    n_bins: int,
-    missing: bool,
-    sign: int,
-    limits: Limits,
-    counts: Floats | None,
-) -> Floats:
+def _gains(h, n_bins, missing, sign, limits, counts):
     """Return the gain of every place of a feature, 0 where it is not on offer.
 
     A place is ``2 k + side``: codes below k go left, abstentions left (0) or right (1).
@@ -110,21 +72,21 @@ def _gains(
 
 
 def scan(
-    hist: NDArray[np.int64],
-    less: NDArray[np.int64],
-    subtract: bool,
-    features: Ints,
-    n_bins: Ints,
-    has_missing: Bools,
-    signs: Ints,
-    limits: Limits,
-    counts: Floats,
-    target: float,
-    room: NDArray[np.int64],
-    gains: Floats,
-    bits: NDArray[np.int64],
-    peaks: Floats,
-) -> int:
+    hist,
+    less,
+    subtract,
+    features,
+    n_bins,
+    has_missing,
+    signs,
+    limits,
+    counts,
+    target,
+    room,
+    gains,
+    bits,
+    peaks,
+):
     """Write the largest gain of some features in a leaf, or find the first place of enough gain."""
     for f in features.tolist():
         if subtract:
@@ -138,19 +100,8 @@ def scan(
 
 
 def level_gains(
-    hist: NDArray[np.int64],
-    less: NDArray[np.int64],
-    subtract: bool,
-    features: Ints,
-    n_bins: Ints,
-    has_missing: Bools,
-    signs: Ints,
-    limits: Limits,
-    counts: Floats,
-    base: float,
-    room: NDArray[np.int64],
-    totals: Floats,
-) -> None:
+    hist, less, subtract, features, n_bins, has_missing, signs, limits, counts, base, room, totals
+):
     """Add what every split of a leaf gains to the gains of the same splits of other leaves."""
     for f in features.tolist():
         if subtract:
@@ -165,18 +116,7 @@ def level_gains(
             totals[f, 256 * side : 256 * side + n + 1] += better[side::2]
 
 
-def partition(
-    codes: Codes,
-    feature: int,
-    n_bins: int,
-    place: int,
-    begin: int,
-    end: int,
-    rows: NDArray[np.int32],
-    sums: NDArray[np.int64],
-    spare_rows: NDArray[np.int32],
-    spare_sums: NDArray[np.int64],
-) -> int:
+def partition(codes, feature, n_bins, place, begin, end, rows, sums, spare_rows, spare_sums):
     """Move the rows of a leaf that go left before the others, in order; return their number."""
     own = codes[feature, rows[begin:end]]
     left = np.where(own == n_bins, place % 2 == 0, own < place // 2)
@@ -185,17 +125,7 @@ def partition(
     return int(left.sum())
 
 
-def leaf_sums(
-    rows: NDArray[np.int32],
-    starts: Ints,
-    first: int,
-    last: int,
-    gradient: Floats,
-    curvature: Floats,
-    per_g: float,
-    per_c: float,
-    sums: NDArray[np.int64],
-) -> None:
+def leaf_sums(rows, starts, first, last, gradient, curvature, per_g, per_c, sums):
     """Write gradient and curvature of a range of leaves, as whole numbers of units."""
     for leaf in range(first, last):
         part = rows[starts[leaf] : starts[leaf + 1]]
@@ -203,9 +133,7 @@ def leaf_sums(
             sums[leaf, side] = np.rint(values).astype(np.int64).sum()
 
 
-def spread(
-    rows: NDArray[np.int32], starts: Ints, first: int, last: int, values: Floats, outputs: Floats
-) -> None:
+def spread(rows, starts, first, last, values, outputs):
     """Write the values of a range of leaves to their rows."""
     for leaf in range(first, last):
         outputs[rows[starts[leaf] : starts[leaf + 1]]] = values[leaf]

@@ -1,7 +1,5 @@
 """How the studies are run, and MovieLens-100K for the slow tests of the studies on it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

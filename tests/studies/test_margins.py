@@ -2,6 +2,8 @@
 
 import math
 import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,3 +62,43 @@ def test_the_surface_is_printed_and_drawn(study, tmp_path):
     assert float(re.search(r"smallest ([\d.]+)", said)[1]) >= 0.5
     assert path.read_bytes()[:4] == b"\x89PNG"
     assert study("margins", "smooth-progress", "--tied", 0.9).exit_code == 2
+
+
+# -- the study of perfect rounds: numbers of appendix B of Connamacher et al. (2019) --------------
+
+
+SCRIPT = Path(__file__).parents[2] / "studies" / "perfect_rounds.py"
+
+
+@pytest.fixture(scope="module")
+def perfect():
+    return runpy.run_path(str(SCRIPT))
+
+
+@pytest.mark.parametrize("n", [3, 4, 30])
+def test_lemma_1(perfect, n):
+    problem = perfect["lemma_1"](n)
+    bound = math.exp(-0.5 * (((n - 1) / (n + 1)) ** 2 + 1 / 4))
+    alone, limit = (perfect["treat"](problem, way) for way in ("infinite", "limit"))
+    assert alone == pytest.approx((n / (n + 1), n / (n + 1), bound))  # equation 48
+    assert (alone.r1 > bound) == (n >= 4)  # equation 47: violated from 10 elements on
+    # (Z is 4n / (n + 1)^2, then one half: what is left is tied by the second ranker)
+    assert limit == pytest.approx((n / (n + 1) ** 2, 2 * n / (n + 1) ** 2, bound))
+    stopped = perfect["treat"](problem, "stop")
+    assert stopped.e1 == pytest.approx(4 * n / (n + 1) ** 2)
+
+
+def test_lemma_2(perfect):
+    problem = perfect["lemma_2"](2)
+    large = perfect["treat"](problem, "constant")
+    assert large == pytest.approx((4 / 5, 4 / 5, math.exp(-0.5 * (0.8**2 + 0.2**2))))
+    limit = perfect["treat"](problem, "limit")
+    assert limit[:2] == pytest.approx((4 / 25, 4 / 25))
+    assert perfect["treat"](problem, "stop") == (1.0, 1.0, 1.0)
+
+
+def test_the_table(perfect, capsys):
+    perfect["main"]()
+    lines = capsys.readouterr().out.splitlines()
+    broken = {line.split()[0] for line in lines if line.endswith("  no")}
+    assert broken == {"infinite", "constant"}

@@ -1,7 +1,5 @@
 """Table 1 of Freund et al. (2003), counted by hand and printed; learning curves of fusions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

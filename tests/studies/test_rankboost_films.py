@@ -1,7 +1,5 @@
 """The studies of films: rankers held to their words in plain loops, figures, top-N tables."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -154,7 +152,6 @@ def test_targets_are_no_features():
 
 
 def test_tables_and_figures(study, tmp_path):
-    pytest.importorskip("matplotlib")
     ratings = club()
     path = tmp_path / "ratings.csv"
     rows = zip(ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist())

@@ -1,7 +1,5 @@
 """The studies of losses, of ranking trees, and of all rankers on one data set."""
 
-from __future__ import annotations
-
 import gzip
 import re
 
@@ -27,6 +25,7 @@ from crucial.lab.protocols import read_folds
 from crucial.lab.results import load_experiment
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive import losses
+from refusals import refused
 from review import (
     ALLOCATIONS,
     LANDMARKS,
@@ -75,20 +74,14 @@ def test_section_31_simulation_of_the_smallest_tables():
         return found[key].hard.mean()
 
     expected = {
-        ("L2", "updated", False): 0.16,
-        ("L2", "updated", True): 0.16,
-        ("Hinge", "simple", False): 0.49,
-        ("Hinge", "simple", True): 0.27,
-        ("Hinge", "updated", False): 0.14,
-        ("Hinge", "updated", True): 0.24,
-        ("piecewise .1", "simple", False): 0.18,
-        ("piecewise .5", "simple", False): 0.19,
-        ("piecewise .9", "simple", False): 0.21,
-        ("piecewise .1", "simple", True): 0.26,
-        ("piecewise .5", "simple", True): 0.32,
-        ("piecewise .9", "simple", True): 0.33,
+        ("L2", "updated", False): 0.16, ("L2", "updated", True): 0.16,
+        ("Hinge", "simple", False): 0.49, ("Hinge", "simple", True): 0.27,
+        ("Hinge", "updated", False): 0.14, ("Hinge", "updated", True): 0.24,
+        ("piecewise .1", "simple", False): 0.18, ("piecewise .5", "simple", False): 0.19,
+        ("piecewise .9", "simple", False): 0.21, ("piecewise .1", "simple", True): 0.26,
+        ("piecewise .5", "simple", True): 0.32, ("piecewise .9", "simple", True): 0.33,
         ("Exp", "updated", True): 0.27,
-    }
+    }  # fmt: skip
     for key, value in expected.items():
         # (other draws than those of the specification: their means differ by some .04)
         assert mean(*key) == pytest.approx(value, abs=0.08), key
@@ -121,15 +114,13 @@ def test_one_table_of_times():
     assert found.listed > 0
     assert list(found.localised) == [5, 25]
     assert time_losses(50, 3, listed=False).listed is None
-    with pytest.raises(ParameterError, match="'n_rows' parameter of loss_times"):
-        time_losses(1, 3)
+    refused(ParameterError, "'n_rows' parameter of loss_times", time_losses, 1, 3)
 
 
 def test_the_command_prints_a_line_per_table(study):
     words = ("--rows", "20,40", "--columns", "2,3", "--list-up-to", 20)
     lines = study("review", "loss-times", *words).stdout.splitlines()
-    assert len(lines) == 2 + 4
-    assert lines[2].split()[:2] == ["20", "2"]
+    assert (len(lines), lines[2].split()[:2]) == (2 + 4, ["20", "2"])
     assert sum("left out" in line for line in lines) == 2
     assert "'n_rows'" in study("review", "loss-times", "--rows", 1).stderr
 
@@ -164,13 +155,11 @@ def test_sets_are_found_and_learned(two_classes) -> None:
 
 def test_the_command_prints_one_line_per_ranker(study, two_classes) -> None:
     lines = study("review", "treerank", two_classes).stdout.splitlines()
-    assert len(lines) == 4
-    assert lines[1].split()[:2] == ["Toy", "TreeRank"]
+    assert (len(lines), lines[1].split()[:2]) == (4, ["Toy", "TreeRank"])
 
 
 def test_missing_files_are_named(study, two_classes, tmp_path) -> None:
-    with pytest.raises(DataError, match=r"has no file that ends in .learn.csv"):
-        find_sets(tmp_path / "nowhere")
+    refused(DataError, r"has no file that ends in .learn.csv", find_sets, tmp_path / "nowhere")
     (two_classes / "Toy.test.csv.gz").unlink()
     done = study("review", "treerank", two_classes)
     assert done.exit_code == 2

@@ -1,7 +1,5 @@
 """Errors carry what their messages are made of."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest
@@ -45,21 +43,17 @@ class TestFields:
     def test_model_file_error(self):
         assert str(ModelFileError("is empty.", path="m.json")) == "m.json: is empty."
 
-    @pytest.mark.parametrize(
-        "error",
-        [
-            FileError("a.csv", "no.", 3, 7, remedy=REMEDY),
-            ParameterError.refused("RankBoost", "p", "a number", "x"),
-            DataTypeError("X is a list.", parameter="X"),
-            ModelFileError("is empty.", path="m.json"),
-            MissingExtraError("install it."),
-        ],
-    )
+    @pytest.mark.parametrize("error", [
+        FileError("a.csv", "no.", 3, 7, remedy=REMEDY),
+        ParameterError.refused("RankBoost", "p", "a number", "x"),
+        DataTypeError("X is a list.", parameter="X"),
+        ModelFileError("is empty.", path="m.json"),
+        MissingExtraError("install it."),
+    ])  # fmt: skip
     def test_pickles(self, error):
         back = pickle.loads(pickle.dumps(error))
         assert type(back) is type(error)
-        assert str(back) == str(error)
-        assert back.__dict__ == error.__dict__
+        assert (str(back), back.__dict__) == (str(error), error.__dict__)
         assert back.message.spelled(spell) == error.message.spelled(spell)
 
 

@@ -1,7 +1,5 @@
 """The public names that packages import on first use."""
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 from pathlib import Path

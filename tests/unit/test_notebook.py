@@ -1,14 +1,11 @@
 """Results in notebooks: every class of results has HTML, which is whole, escaped and colourless."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re
 import warnings
 from collections.abc import Callable
 from functools import cache
-from html.parser import HTMLParser
 from importlib import import_module
 from typing import Any
 
@@ -17,8 +14,14 @@ import pandas as pd
 import pytest
 
 import crucial
-from crucial import RankBoost, inspection, recommend
+from crucial import RankBoost, inspection, preferences, recommend
+from crucial.data.comparisons import Comparisons
+from crucial.fusion import comparison
+from crucial.inspection import learning_curves, scorecards, shape_functions
+from crucial.lab import results
 from crucial.notebook import HtmlTable, tables_html
+from crucial.preferences import judges, learning
+from naive.html import Page
 
 RNG = np.random.default_rng(0)
 NAMES = ["<b>bm25</b>", "age & co", "x\u202ey"]
@@ -31,35 +34,6 @@ QID = np.repeat(np.arange(8), 10)
 NO_RESULTS = {"Blocks"}
 
 
-class Whole(HTMLParser):
-    """Checks that tags are closed in order, and keeps text and styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.text: list[str] = []
-        self.styles: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
-        self.seen.append(tag)
-        self.styles.append(dict(attrs).get("style", ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
-def read(text: str) -> Whole:
-    parser = Whole()
-    parser.feed(text)
-    assert not parser.open
-    return parser
-
-
 @pytest.fixture(scope="module")
 def ranker() -> RankBoost:
     ranker = RankBoost(n_estimators=12, record_risks=True)
@@ -68,8 +42,6 @@ def ranker() -> RankBoost:
 
 @pytest.fixture(scope="module")
 def pairs() -> Any:
-    from crucial.data.comparisons import Comparisons
-
     items = RNG.permuted(np.tile(np.array(["<i>a", "b", "c", "d"]), (60, 1)), axis=1)
     judges = np.array(["u", "v"])[np.arange(60) % 2]
     return Comparisons.from_columns(items[:, 0], items[:, 1], judge=judges)
@@ -103,30 +75,28 @@ RESULTS: dict[str, Make] = {
     "FeatureElimination": lambda r, p: crucial.eliminate_features(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID
     ),
-    "FriedmanTest": lambda r, p: _statistics().friedman_test(RNG.random((6, 3))),
-    "Leaderboard": lambda r, p: _preferences().leaderboard(p),
-    "Consensus": lambda r, p: _preferences().consensus(p),
-    "Circles": lambda r, p: _preferences().leaderboard(p).circles,
-    "JudgeAgreement": lambda r, p: _preferences().leaderboard(p).agreement,
-    "PositionBias": lambda r, p: import_module("crucial.preferences.judges").PositionBias(
+    "FriedmanTest": lambda r, p: results.friedman_test(RNG.random((6, 3))),
+    "Leaderboard": lambda r, p: preferences.leaderboard(p),
+    "Consensus": lambda r, p: preferences.consensus(p),
+    "Circles": lambda r, p: preferences.leaderboard(p).circles,
+    "JudgeAgreement": lambda r, p: preferences.leaderboard(p).agreement,
+    "PositionBias": lambda r, p: judges.PositionBias(
         ("all", "<i>"), (5, 5), (0.6, 0.6), (0.1, -0.2), (0.0, -0.3), (0.2, 0.1), (0.03, 0.5)
     ),
-    "PreferenceRanker": lambda r, p: import_module("crucial.preferences.learning").PreferenceRanker(
-        r.model_, 12, 0.7, 30
-    ),
-    "PairShape": lambda r, p: import_module("crucial.inspection.shape_functions").PairShape(
+    "PreferenceRanker": lambda r, p: learning.PreferenceRanker(r.model_, 12, 0.7, 30),
+    "PairShape": lambda r, p: shape_functions.PairShape(
         (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
     ),
-    "IntervalCentres": lambda r, p: import_module(
-        "crucial.inspection.learning_curves"
-    ).IntervalCentres((0,), ("<b>",), {"mean": RNG.normal(size=(1, 3))}),
+    "IntervalCentres": lambda r, p: learning_curves.IntervalCentres(
+        (0,), ("<b>",), {"mean": RNG.normal(size=(1, 3))}
+    ),
     "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
     "MaxMargin": lambda r, p: inspection.max_margin(np.eye(3), [[0, 1], [1, 2]]),
     "Band": lambda r, p: inspection.roc_curve(Y, FRAME[NAMES[0]], intervals=True).band,
     "Comparison": lambda r, p: _experiment().compare("<i>stump"),
     "RankSummary": lambda r, p: _experiment().ranks("auc"),
     "ExperimentResult": lambda r, p: _experiment(),
-    "ReasonCodes": lambda r, p: import_module("crucial.inspection.scorecards").ReasonCodes(
+    "ReasonCodes": lambda r, p: scorecards.ReasonCodes(
         np.array([3]), np.array([0.5]), *[np.zeros((1, 0), int)] * 3, ()
     ),
     "Loners": lambda r, p: _loners(),
@@ -150,27 +120,17 @@ def _experiment() -> Any:
 
 
 def _loners() -> Any:
-    fusion = import_module("crucial.fusion.comparison")
-    return fusion.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
+    return comparison.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
 
 
 def _fusions() -> Any:
-    fusion = import_module("crucial.fusion.comparison")
     systems = [
-        fusion.SystemResult(name, "run", {"map": value}, {"map": (value - 0.2, -0.1, 0.2)}, 0.1)
+        comparison.SystemResult(name, "run", {"map": value}, {"map": (value - 0.2, -0.1, 0.2)}, 0.1)
         for name, value in (("<i>", 0.2), ("rrf", 0.3))
     ]
     none: Any = None
     more = ("<i>", "rrf", systems, {}, _loners(), none, ["1"], ["2", "3"])
-    return fusion.FusionComparison(("map",), *more)
-
-
-def _statistics() -> Any:
-    return import_module("crucial.lab.results")
-
-
-def _preferences() -> Any:
-    return import_module("crucial.preferences")
+    return comparison.FusionComparison(("map",), *more)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -178,42 +138,42 @@ def _preferences() -> Any:
 def test_the_html_is_whole_and_follows_the_page(name: str, ranker: RankBoost, pairs: Any) -> None:
     result = RESULTS[name](ranker, pairs)
     assert type(result).__name__ == name
-    found = read(result._repr_html_())
-    assert not {"b", "i", "script", "img"} & set(found.seen)  # (names are escaped)
-    assert "\u202e" not in "".join(found.text)
-    for style in found.styles:
+    found = Page(result._repr_html_())
+    styles = [value for name, value in found.attributes if name == "style"]
+    assert not {"b", "i", "script", "img"} & set(found.tags)  # (names are escaped)
+    assert "\u202e" not in "".join(found.words)
+    for style in styles:
         assert not re.search(r"(?<!-)color:|font", style)  # (text is as the page has it)
         assert "background" not in style or style.startswith("margin-left")  # (only of bars)
 
 
 def test_names_and_numbers_are_there(ranker: RankBoost) -> None:
     why = inspection.why(ranker, FRAME, 0, 1)
-    found = read(why._repr_html_())
-    text = "".join(found.text)
+    found = Page(why._repr_html_())
+    text = "".join(found.words)
     assert "row 0 (score " in text
     assert "<b>bm25</b>" in text
-    bars = [style for style in found.styles if style.startswith("margin-left")]
+    bars = [text for name, text in found.attributes if text.startswith("margin-left")]
     assert len(bars) == np.count_nonzero(why.added)
     assert max(float(re.findall(r";width:([\d.]+)%", bar)[0]) for bar in bars) in (50.0, 100.0)
 
 
 def test_bars_long_tables_and_curves() -> None:
     columns = {"place": list(range(100)), "change": [x - 50.0 for x in range(100)]}
-    long = read(tables_html("", [HtmlTable(columns, {"change": None})]))
-    assert long.seen.count("tr") == 31
-    assert "and 70 more rows" in "".join(long.text)
-    curve = read(tables_html("", [HtmlTable(columns, {}, curve=True)]))
-    assert curve.seen.count("tr") == 22
-    assert "99" in curve.text
+    long = Page(tables_html("", [HtmlTable(columns, {"change": None})]))
+    assert long.tags.count("tr") == 31
+    assert "and 70 more rows" in "".join(long.words)
+    curve = Page(tables_html("", [HtmlTable(columns, {}, curve=True)]))
+    assert curve.tags.count("tr") == 22
+    assert "99" in curve.words
     odd = {"v": [None, float("nan"), float("inf"), True, "1e3", (1, 2), 1234567, 0.123456]}
-    cells = [x for x in read(tables_html("", [HtmlTable(odd, {"v": None})])).text if x != "v"]
+    cells = [x for x in Page(tables_html("", [HtmlTable(odd, {"v": None})])).words if x != "v"]
     assert cells == ["inf", "yes", "1e3", "1, 2", "1234567", "0.1235"]
     left, right = re.findall(
         r"margin-left:([\d.]+)%;width:([\d.]+)%",
         tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})]),
     )
-    assert left == ("25.0", "25.0")
-    assert right == ("50.0", "50.0")
+    assert (left, right) == (("25.0", "25.0"), ("50.0", "50.0"))
 
 
 def result_classes() -> list[type]:

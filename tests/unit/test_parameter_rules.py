@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import pickle
 import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +21,9 @@ from crucial.parameters import (
     at_least,
     between,
     check,
+    check_parameters,
     either,
+    fixed,
     flag,
     function,
     int_between,
@@ -25,7 +31,10 @@ from crucial.parameters import (
     none_or,
     nonzero,
     one_of,
+    parameter,
+    parameters_of,
     plain,
+    with_parameters,
 )
 
 SHARE = between(0, 1, low_open=True, high_open=True, noun="share")
@@ -61,31 +70,21 @@ def test_what_a_rule_allows(rule: Rule, good: list[object], bad: list[object]) -
     assert not any(rule.accepts(value) for value in bad)
 
 
-@pytest.mark.parametrize(
-    ("rule", "wording", "kind"),
-    [
-        (at_least(1), "an int of at least 1", "int"),
-        (none_or(int_between(2, 65535)), "an int in [2, 65535] or None", "int or None"),
-        (between(0, 1, low_open=True), "a number in (0, 1]", "float"),
-        (above(0), "a number in (0, inf)", "float"),
-        (one_of("pairs", 1, None), "one of 'pairs', 1, None", '{"pairs", 1, None}'),
-        (flag, "True or False", "bool"),
-        (none_or(nonzero), "a nonzero int or None", "int or None"),
-        (
-            either(one_of(None, "exp"), function),
-            "None, 'exp' or a function",
-            '{None, "exp"} or callable',
-        ),
-        (
-            none_or(either(at_least(1), SHARE)),
-            "an int of at least 1, a share in (0, 1) or None",
-            "int, float or None",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rule", "wording", "kind"), [
+    (at_least(1), "an int of at least 1", "int"),
+    (none_or(int_between(2, 65535)), "an int in [2, 65535] or None", "int or None"),
+    (between(0, 1, low_open=True), "a number in (0, 1]", "float"),
+    (above(0), "a number in (0, inf)", "float"),
+    (one_of("pairs", 1, None), "one of 'pairs', 1, None", '{"pairs", 1, None}'),
+    (flag, "True or False", "bool"),
+    (none_or(nonzero), "a nonzero int or None", "int or None"),
+    (either(one_of(None, "exp"), function), "None, 'exp' or a function",
+     '{None, "exp"} or callable'),
+    (none_or(either(at_least(1), SHARE)), "an int of at least 1, a share in (0, 1) or None",
+     "int, float or None"),
+])  # fmt: skip
 def test_how_a_rule_is_worded(rule: Rule, wording: str, kind: str) -> None:
-    assert rule.wording == wording
-    assert rule.kind == kind
+    assert (rule.wording, rule.kind) == (wording, kind)
 
 
 def test_an_error_names_owner_parameter_rule_value_and_remedy() -> None:
@@ -135,8 +134,7 @@ def test_the_names_close_to_an_unknown_one() -> None:
 
 
 def test_one_choice_is_not_one_of() -> None:
-    assert one_of("a").wording == "'a'"
-    assert one_of("a", "b").wording == "one of 'a', 'b'"
+    assert (one_of("a").wording, one_of("a", "b").wording) == ("'a'", "one of 'a', 'b'")
 
 
 def test_numbers_beyond_the_floats_are_refused_in_words() -> None:
@@ -144,3 +142,145 @@ def test_numbers_beyond_the_floats_are_refused_in_words() -> None:
         for rule in (between(0, 1), above(0)):
             with pytest.raises(ParameterError, match=r"'x' parameter of f .* No float can hold it"):
                 check("f", "x", value, rule)
+
+
+# -- declarations: constructors, inheritance, order, documentation --------------------------------
+
+
+@with_parameters
+class Threaded:
+    n_jobs: int | None = parameter(none_or(at_least(1)), "Threads.", default=None)
+
+
+@with_parameters
+class Base(Threaded):
+    """A base.
+
+    Attributes
+    ----------
+    weights_ : array
+        One per feature.
+    n_iter_ : int
+    """
+
+    rounds: int = parameter(at_least(1), "Rounds.", default=10, kw_only=False, grid=(5, 10))
+    step: str = parameter(one_of("long", "short"), "How far to go.", default="long")
+    rate: float = parameter(above(0), "Factor.", default=0.5)
+
+
+@with_parameters
+class Derived(Base):
+    """One line.
+
+    Notes
+    -----
+    A note.
+
+    Attributes
+    ----------
+    best_ : int
+    n_iter_ : int
+        Rounds.
+    """
+
+    own: bool = parameter(flag, "A flag of its own.", default=False)
+    step: str = parameter(default="short")
+    rate: float = fixed(default=0.25)
+
+
+@with_parameters
+class First:
+    p: float = parameter(above(0), "Comes first.", default=4.0, kw_only=False)
+
+
+@with_parameters
+class Led(Base, First):
+    rounds: int = parameter(text="Rounds at most.", default=20, kw_only=False)
+
+
+@with_parameters
+class Computed(Base):
+    @property
+    def rounds(self) -> int:  # type: ignore[misc, override]
+        return 7
+
+
+def test_the_signature() -> None:
+    assert str(inspect.signature(Base)) == (
+        "(rounds: 'int' = 10, *, step: 'str' = 'long', rate: 'float' = 0.5, "
+        "n_jobs: 'int | None' = None) -> 'None'"
+    )
+    assert list(inspect.signature(Derived).parameters) == ["rounds", "own", "step", "n_jobs"]
+    assert list(inspect.signature(Led).parameters) == ["p", "rounds", "step", "rate", "n_jobs"]
+    assert list(inspect.signature(Computed).parameters) == ["step", "rate", "n_jobs"]
+    assert Computed().rounds == 7
+
+
+def test_python_checks_calls_and_names_the_class() -> None:
+    made = Base(3, step="short")
+    assert vars(made) == {"rounds": 3, "step": "short", "rate": 0.5, "n_jobs": None}
+    with pytest.raises(
+        TypeError, match=r"Base.__init__\(\) got an unexpected keyword argument 'x'"
+    ):
+        Base(x=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Derived.__init__\(\) got .* argument 'rate'"):
+        Derived(rate=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="takes from 1 to 2 positional arguments but 3 were given"):
+        Base(1, "long")  # type: ignore[misc]
+    assert Derived().rate == 0.25
+    assert vars(pickle.loads(pickle.dumps(made))) == vars(made)
+
+
+def test_what_is_left_out_is_inherited() -> None:
+    old, new = parameters_of(Base)["step"], parameters_of(Derived())["step"]
+    assert (new.default, new.rule, new.text) == ("short", old.rule, old.text)
+    led = parameters_of(Led)["rounds"]
+    assert (led.default, led.text, led.grid) == (20, "Rounds at most.", (5, 10))
+    assert parameters_of(Base)["rounds"].default == 10
+    assert parameters_of(object()) == {}
+
+
+def test_a_new_parameter_needs_a_rule_and_a_text() -> None:
+    with pytest.raises(TypeError, match="parameter 'a' is new and needs a rule and a text"):
+
+        @with_parameters
+        class Bad:
+            a: int = parameter(default=1)
+
+
+def test_values_are_checked_under_the_name_of_the_class() -> None:
+    check_parameters(Derived(own=True))
+    with pytest.raises(ParameterError, match="'step' parameter of Derived must be one of 'long'"):
+        check_parameters(Derived(step="far"))
+
+
+def test_a_constructor_of_its_own_is_left_alone() -> None:
+    @with_parameters
+    class Own(Base):
+        def __init__(self) -> None:
+            super().__init__(rounds=4)
+
+    assert Own().rounds == 4
+
+
+def test_the_docstring() -> None:
+    assert Derived.__doc__ == (
+        "One line.\n\n"
+        "Parameters\n----------\n"
+        "rounds : int, default=10\n    Rounds.\n"
+        "own : bool, default=False\n    A flag of its own.\n"
+        'step : {"long", "short"}, default="short"\n    How far to go.\n'
+        "n_jobs : int or None, default=None\n    Threads.\n\n"
+        "Attributes\n----------\n"
+        "best_ : int\n"
+        "weights_ : array\n    One per feature.\n"
+        "n_iter_ : int\n    Rounds.\n\n"
+        "Notes\n-----\nA note.\n"
+    )
+    assert Threaded.__doc__ is None
+
+
+def test_nothing_depends_on_docstrings() -> None:
+    code = "from crucial import RankBoost; print(RankBoost.__doc__, RankBoost(5).n_estimators)"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert done.stdout == "None 5\n", done.stderr

@@ -1,7 +1,5 @@
 """Progress: bars on terminals, lines elsewhere, also while a file is read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys
@@ -71,9 +69,7 @@ def test_one_file_is_shown_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("small_files_count")
 @pytest.mark.parametrize("packed", [False, True])
-def test_reading_writes_lines_where_they_are_wanted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], packed: bool
-) -> None:
+def test_reading_writes_lines_where_they_are_wanted(tmp_path, capsys, packed):
     path = tmp_path / ("rows.txt.gz" if packed else "rows.txt")
     path.write_bytes(gzip.compress(ROWS) if packed else ROWS)
     crucial.read_data(path)
@@ -106,9 +102,7 @@ def test_a_bar_on_a_terminal_takes_no_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert "half done" in terminal.getvalue()
 
 
-def test_nothing_is_shown_without_a_terminal_unless_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_nothing_is_shown_without_a_terminal_unless_asked_for(capsys):
     with progress.progress_bar("working", 3) as show:
         assert show is None
     with progress.progress_bar("working", 3, wanted=False, verbose=1) as show:
@@ -117,9 +111,7 @@ def test_nothing_is_shown_without_a_terminal_unless_asked_for(
 
 
 @pytest.mark.usefixtures("small_files_count")
-def test_readers_that_do_not_say_how_far_they_are_show_a_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readers_that_do_not_say_how_far_they_are_show_a_status(tmp_path, monkeypatch):
     terminal = on_terminal(monkeypatch)
     frame = pytest.importorskip("pandas").DataFrame({"label": [0, 1] * 50, "x": range(100)})
     frame.to_parquet(tmp_path / "rows[red].parquet")

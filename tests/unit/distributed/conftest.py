@@ -2,18 +2,10 @@
 
 import pytest
 
+from toy_parts import local_client
+
 
 @pytest.fixture(scope="session")
 def client():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=3,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address=":0",
-            worker_dashboard_address=None,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(3, worker_dashboard_address=None) as client:
         yield client

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,18 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.loop import Round, Trace
-from crucial.distributed.fit import Checkpoint, check_ranker, checking, read_checkpoint
+from crucial.distributed.fit import (
+    Checkpoint,
+    check_ranker,
+    checking,
+    read_checkpoint,
+    show_parted_rounds,
+    traffic_note,
+)
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same
+from refusals import refused
 
 STUMP = Stump(3, 0.1, 1)
 
@@ -137,18 +146,14 @@ def test_other_data_are_noticed():
         watching(2, trace)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "problem"),
-    [
-        (GradientRanker(), "is a checkpoint of RankBoost, not of GradientRanker"),
-        (RankBoost(max_bins=7), r"was written with max_bins=\d+, and max_bins is now 7\. Fit with"),
-        (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "problem"), [
+    (GradientRanker(), "is a checkpoint of RankBoost, not of GradientRanker"),
+    (RankBoost(max_bins=7), r"was written with max_bins=\d+, and max_bins is now 7\. Fit with"),
+    (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
+])  # fmt: skip
 def test_other_parameters_are_refused(tmp_path, estimator, problem):
     Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace_of(-0.1, -0.2))
-    with pytest.raises(ParameterError, match=problem):
-        read_checkpoint(tmp_path / "fit.json", estimator)
+    refused(ParameterError, problem, read_checkpoint, tmp_path / "fit.json", estimator)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +202,8 @@ def test_damaged_files_are_refused(tmp_path):
     Checkpoint(path, RankBoost()).write(trace_of(-0.1))
     for text, problem in damaged(path.read_text()):
         path.write_text(text)
-        with pytest.raises(FileError, match=problem):
-            read_checkpoint(path, RankBoost())
-    with pytest.raises(FileError, match="no such file"):
-        read_checkpoint(tmp_path / "other.json", RankBoost())
+        refused(FileError, problem, read_checkpoint, path, RankBoost())
+    refused(FileError, "no such file", read_checkpoint, tmp_path / "other.json", RankBoost())
 
 
 def resealed(text, old, new):
@@ -217,8 +220,7 @@ def test_hostile_files_with_a_right_checksum(tmp_path):
     Checkpoint(path, RankBoost()).write(trace_of(-0.1))
     text = path.read_text()
     path.write_text(resealed(text, (-0.1).hex(), "0x1p+99999"))
-    with pytest.raises(FileError, match="damaged: hexadecimal value too large"):
-        read_checkpoint(path, RankBoost())
+    refused(FileError, "damaged: hexadecimal value too large", read_checkpoint, path, RankBoost())
     path.write_text(resealed(text, '"RankBoost"', "1"))
     with pytest.raises(FileError, match="this checkpoint is damaged: Expected `str`, got `int`"):
         read_checkpoint(path, RankBoost())
@@ -236,3 +238,21 @@ def test_weak_rankers_of_users_are_refused(tmp_path):
     trace.add(Round(object(), 1.0, 0.5, 0.9, -0.1))
     with pytest.raises(NotRankedError, match="round 1 is a weak ranker of class object"):
         Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace)
+
+
+# -- progress of a fit on a cluster ---------------------------------------------------------------
+
+
+def test_lines_have_rounds_loss_workers_and_bytes(capsys):
+    traffic = SimpleNamespace(n_workers=2, losses=0, bytes_sent=1_000_000, bytes_received=500_000)
+    trace = Trace()
+    with show_parted_rounds(traffic, 2, verbose=1) as after_round:
+        trace.add(Round(Stump(0, 0.5, 0), 1.0, 0.5, 0.9, 0.0, measures={"ndcg": 0.25}))
+        assert after_round(1, trace) is False
+    line = capsys.readouterr().err
+    assert line == "boosting 1/2  loss 1.0000  ndcg 0.2500  2 workers  1.5 MB\n"
+
+
+def test_lost_workers_are_counted():
+    traffic = SimpleNamespace(n_workers=1, losses=3, bytes_sent=0, bytes_received=0)
+    assert traffic_note(traffic) == "1 worker  0.0 MB  3 workers lost"

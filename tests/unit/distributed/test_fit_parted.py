@@ -16,6 +16,7 @@ from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime
 from naive.cuts import Forgetful, Problem, assert_same
+from refusals import refused
 
 STUMPS = [
     RankBoost(12),
@@ -126,19 +127,15 @@ def test_1_to_40_parts():
             assert_same(grown, again)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        RankBoost(6, step="exact", record_risks=True),
-        RankBoost(6, step="exact", choice="largest_drop"),
-        GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
-        GradientRanker(4, min_rows=5, loss="lambda"),
-        GradientRanker(4, min_rows=5, loss="yeti"),
-        RankBoost(3, weak="tree", min_rows=5),
-        GradientRanker(3, min_rows=5, loss="logistic"),
-    ],
-    ids=name_of,
-)
+@pytest.mark.parametrize("estimator", [
+    RankBoost(6, step="exact", record_risks=True),
+    RankBoost(6, step="exact", choice="largest_drop"),
+    GradientRanker(4, min_rows=5, loss="xendcg", record_risks=True),
+    GradientRanker(4, min_rows=5, loss="lambda"),
+    GradientRanker(4, min_rows=5, loss="yeti"),
+    RankBoost(3, weak="tree", min_rows=5),
+    GradientRanker(3, min_rows=5, loss="logistic"),
+], ids=name_of)  # fmt: skip
 def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
     """Parts are so small that NumPy would run them, and the whole is not."""
     problem = Problem(5, weighted=True, levels=4)
@@ -295,47 +292,29 @@ def test_callbacks_end_a_fit():
         return finished.number == 3
 
     fitted = problem.fit_cut(RankBoost(10, callbacks=stop), 3)
-    assert seen == [1, 2, 3]
-    assert fitted.trace_.stopped == "stopped by a callback"
+    assert (seen, fitted.trace_.stopped) == ([1, 2, 3], "stopped by a callback")
 
 
-@pytest.mark.parametrize(
-    ("estimator", "words"),
-    [
-        (RankBoost(warm_start=True), "warm_start=True .* use a checkpoint and resume"),
-        (
-            RankBoost(weak="feature"),
-            "weak='feature' does not .* use weak='stump' or 'tree', or fit",
-        ),
-        (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
-        (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
-        (
-            RankBoost(n_bags=3),
-            "RankBoost: n_bags=3 does not run on a cluster; use n_bags=1, or fit",
-        ),
-        (
-            GradientRanker(validation_folds=3),
-            "validation_folds=3 .* use early_stopping_rounds, with",
-        ),
-        (RankBoost(max_bins=None), "max_bins=None does not .* use max_bins=255 or less"),
-        (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
-        (RankBoostPlus(), "RankBoostPlus does not run on a cluster; use RankBoost or Gradient"),
-        (
-            AdaBoostRanker(),
-            "AdaBoostRanker does not run .* use RankBoost or GradientRanker, or fit",
-        ),
-        (LogisticRanker(), r"LogisticRanker does .* use GradientRanker\(loss='logistic'\), or fit"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "words"), [
+    (RankBoost(warm_start=True), "warm_start=True .* use a checkpoint and resume"),
+    (RankBoost(weak="feature"), "weak='feature' does not .* use weak='stump' or 'tree', or fit"),
+    (RankBoost(weak=StumpLearner("steepest")), "weak=<.* use weak='stump' or 'tree'"),
+    (RankBoost(thresholds="random"), "thresholds='random' .* use thresholds='quantiles'"),
+    (RankBoost(n_bags=3), "RankBoost: n_bags=3 does not run on a cluster; use n_bags=1, or fit"),
+    (GradientRanker(validation_folds=3), "validation_folds=3 .* use early_stopping_rounds, with"),
+    (RankBoost(max_bins=None), "max_bins=None does not .* use max_bins=255 or less"),
+    (GradientRanker(loss=_bound_to_a_lock()), "the function loss cannot be sent to workers"),
+    (RankBoostPlus(), "RankBoostPlus does not run on a cluster; use RankBoost or Gradient"),
+    (AdaBoostRanker(), "AdaBoostRanker does not run .* use RankBoost or GradientRanker, or fit"),
+    (LogisticRanker(), r"LogisticRanker does .* use GradientRanker\(loss='logistic'\), or fit"),
+])  # fmt: skip
 def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):
     class Untouched(LocalParts):
         def call(self, method, *args, changes=False):
             pytest.fail("a part was asked")
 
-    with pytest.raises(ParameterError, match=words):
-        fit_parted(estimator, Untouched([]), Problem().head)
-    with pytest.raises(ParameterError, match=words):
-        check_ranker(estimator)
+    refused(ParameterError, words, fit_parted, estimator, Untouched([]), Problem().head)
+    refused(ParameterError, words, check_ranker, estimator)
 
 
 def test_parts_without_a_pair_are_refused():
@@ -347,11 +326,9 @@ def test_parts_without_a_pair_are_refused():
         fit_parted(RankBoost(3), LocalParts([]), problem.head)
     problem = Problem(weighted=True)
     problem.weight[3] = -1.0
-    with pytest.raises(DataError, match="weight must be finite and not negative"):
-        problem.fit_cut(RankBoost(3), 2)
+    refused(DataError, "weight must be finite and not negative", problem.fit_cut, RankBoost(3), 2)
     problem.weight, problem.query_weight = np.full(len(problem.y), 1e-150), None
     problem.weight[
         LabelFeedback(problem.y, Groups.from_qid(problem.qid, len(problem.y))).rows[0]
     ] = 1.0
-    with pytest.raises(DataError, match="weights of rows are too far apart"):
-        problem.fit_cut(RankBoost(3), 2)
+    refused(DataError, "weights of rows are too far apart", problem.fit_cut, RankBoost(3), 2)

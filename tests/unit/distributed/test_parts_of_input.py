@@ -1,13 +1,18 @@
 """From Dask collections, delayed tables and files to coded parts of whole queries."""
 
-from __future__ import annotations
+from dataclasses import replace
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from crucial import Dataset
+import dask
+from crucial import Dataset, GradientRanker, RankBoost
+from crucial.distributed import input
+from crucial.distributed.fit import FitInput, load_parts
 from crucial.distributed.input import (
     ColumnRoles,
     coded_parts,
@@ -19,8 +24,7 @@ from crucial.distributed.input import (
 from crucial.errors import DataError
 from crucial.io import parquet
 from crucial.io.parts import QuantileSketch
-
-dask = pytest.importorskip("dask")
+from refusals import refused
 
 FEATURES = ["f0", "f1", "f2"]
 
@@ -81,8 +85,7 @@ def test_delayed_frames_of_every_kind(client, n_parts):
     kinds = [pd.DataFrame, pd.DataFrame, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()]
     made = [dask.delayed(kind(one)) for kind, one in zip([*kinds, as_dataset], cuts)]
     # (a data set has no names, which the others have)
-    with pytest.raises(DataError, match=r"part 4 \(from 0\) has 3 features without names, and"):
-        coded(client, made)
+    refused(DataError, r"part 4 \(from 0\) has 3 features without names, and", coded, client, made)
     surveyed, homes, parts = coded(client, [*made[:4], dask.delayed(cuts[4])], n_parts)
     assert len(surveyed.sources) == 4  # (one is empty)
     assert homes.n_parts == min(n_parts, 4)
@@ -92,7 +95,6 @@ def test_delayed_frames_of_every_kind(client, n_parts):
 
 def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
     import dask.array as da
-    import dask.dataframe as dd
 
     frame = rows()
     frame["weight"] = np.random.default_rng(1).integers(0, 3, len(frame)).astype(float)
@@ -152,14 +154,12 @@ def test_queries_in_one_part_stay_there(client):
     surveyed = survey(client, sources)
     for shuffle in (True, False):
         homes = find_homes(surveyed, 3, shuffle)
-        assert homes.sizes.tolist() == [len(one) for one in whole]
-        assert homes.moved == 0
+        assert (homes.sizes.tolist(), homes.moved) == ([len(one) for one in whole], 0)
     through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
     surveyed = survey(client, list_sources(through, {}, ColumnRoles(), {}))
     split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
     message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
-    with pytest.raises(DataError, match=message):
-        find_homes(surveyed, 3, False)
+    refused(DataError, message, find_homes, surveyed, 3, False)
     homes = find_homes(surveyed, 3, True)
     assert 0 < homes.moved <= 2 * sizes.max()
 
@@ -216,32 +216,26 @@ def unreadable():
     raise OSError("the disk is on fire")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
-        (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
-        (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
-        (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
-        (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
-        (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
-        (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
-        (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
-        (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
-        (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
-        (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
-        (
-            lambda f: f.set_axis(["f0", "f0", *f.columns[2:]], axis=1),
-            r"part 1 \(from 0\): column names must differ. [^\n]*'f0' 2 times$",
-        ),
-        (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
+    (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
+    (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
+    (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
+    (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
+    (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
+    (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
+    (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
+    (lambda f: f.assign(f0=np.inf), r"part 1 \(from 0\): Input X contains infinity .* row 0"),
+    (lambda f: f.assign(qid="a"), r"qid: part 0 \(from 0\) has numbers, and part 1 .* text"),
+    (lambda f: f["f0"], r"part 1 \(from 0\): must be a frame, a Dataset, or a tuple"),
+    (lambda f: f.set_axis(["f0", "f0", *f.columns[2:]], axis=1),
+     r"part 1 \(from 0\): column names must differ. [^\n]*'f0' 2 times$"),
+    (lambda f: unreadable(), r"part 1 \(from 0\) cannot be read: OSError: the disk is on fi"),
+])  # fmt: skip
 def test_a_bad_part_is_named(client, change, message):
     cuts = cut(rows(), [200, 100, 100])
     made = [dask.delayed(cuts[0]), dask.delayed(change)(cuts[1]), dask.delayed(cuts[2])]
-    with pytest.raises(DataError, match=message):
-        coded(client, made)
+    refused(DataError, message, coded, client, made)
 
 
 def test_a_bad_weight_is_named(client):
@@ -259,8 +253,7 @@ def test_query_weights_that_differ_inside_a_query_are_refused(client):
     cuts = cut(frame, [300, 100])
     within = frame.assign(c=np.arange(400.0))
     match = r"part 0 \(from 0\): query_weight must be constant inside a query. It is not in 'ant'"
-    with pytest.raises(DataError, match=match):
-        coded(client, [dask.delayed(within)], columns=columns)
+    refused(DataError, match, coded, client, [dask.delayed(within)], columns=columns)
     match = r"It is not in 'ant': 1 in part 0 \(from 0\), 1.5 in part 1 \(from 0\)"
     other = cuts[1].assign(c=cuts[1]["c"].replace(1.0, 1.5))
     with pytest.raises(DataError, match=match):
@@ -272,50 +265,37 @@ def test_a_bad_file_is_named(client, tmp_path):
         one.to_parquet(tmp_path / f"{number}.parquet")
     bad = tmp_path / "2.parquet"
     bad.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(DataError, match=r"2\.parquet: .*parquet"):
-        coded(client, tmp_path)
+    refused(DataError, r"2\.parquet: .*parquet", coded, client, tmp_path)
     bad.unlink()
     with pytest.raises(DataError, match=r"2\.parquet: .*[Nn]o such file"):
         coded(client, [tmp_path / "0.parquet", bad])
-    with pytest.raises(DataError, match=r"[*]\.csv: no file has such a name"):
-        coded(client, str(tmp_path / "*.csv"))
+    refused(DataError, r"[*]\.csv: no file has such a name", coded, client, str(tmp_path / "*.csv"))
     (tmp_path / "3.txt").write_text("1 qid:4 1:0.5\n0 qid:4 1:zero\n")
-    with pytest.raises(DataError, match=r"3\.txt, line 2, column"):
-        coded(client, str(tmp_path / "*.txt"))
+    refused(DataError, r"3\.txt, line 2, column", coded, client, str(tmp_path / "*.txt"))
 
 
-@pytest.mark.parametrize(
-    ("data", "roles", "message"),
-    [
-        ([], {}, "there are no parts: the sequence is empty"),
-        (pd.DataFrame({"a": [1]}), {}, "must be a Dask frame or array, a list .* Got DataFrame"),
-        ([dask.delayed(1)], {"label": np.ones(3)}, "label must be the name of a column, since"),
-        ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
-    ],
-)
+@pytest.mark.parametrize(("data", "roles", "message"), [
+    ([], {}, "there are no parts: the sequence is empty"),
+    (pd.DataFrame({"a": [1]}), {}, "must be a Dask frame or array, a list .* Got DataFrame"),
+    ([dask.delayed(1)], {"label": np.ones(3)}, "label must be the name of a column, since"),
+    ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
+])  # fmt: skip
 def test_bad_input(client, data, roles, message):
-    with pytest.raises(DataError, match=message):
-        coded(client, data, roles=roles)
+    refused(DataError, message, coded, client, data, roles=roles)
 
 
 def test_bad_arrays(client):
-    import dask.array as da
-
-    table = da.ones((40, 2), chunks=(10, 2))
-    with pytest.raises(DataError, match="X has 40 rows, and qid has 30"):
-        coded(client, table, roles={"label": da.ones(40), "qid": da.ones(30)})
-    with pytest.raises(DataError, match=r"label must be 1D. Got an array of shape \(40, 2\)"):
-        coded(client, table, roles={"label": table})
-    with pytest.raises(DataError, match=r"an array of two dimensions. Got Array"):
-        coded(client, da.ones(40), roles={"label": da.ones(40)})
-    for role in ("label", "qid"):
-        roles = {one: da.ones(40, chunks=10) for one in ("label", "qid") if one != role}
-        with pytest.raises(
-            DataError, match=f"have no .* Pass them with {role}, as an array beside"
-        ):
-            coded(client, table, roles=roles)
-    with pytest.raises(DataError, match="the parts are no files: sep cannot apply to them"):
-        coded(client, table, sep=",")
+    table, ones = da.ones((40, 2), chunks=(10, 2)), da.ones(40, chunks=10)
+    for data, roles, said in (
+        (table, {"label": ones, "qid": da.ones(30)}, "X has 40 rows, and qid has 30"),
+        (table, {"label": table}, r"label must be 1D. Got an array of shape \(40, 2\)"),
+        (ones, {"label": ones}, "an array of two dimensions. Got Array"),
+        (table, {"qid": ones}, "have no .* Pass them with label, as an array beside"),
+        (table, {"label": ones}, "have no .* Pass them with qid, as an array beside"),
+    ):
+        refused(DataError, said, coded, client, data, roles=roles)
+    said = "the parts are no files: sep cannot apply to them"
+    refused(DataError, said, coded, client, table, sep=",")
 
 
 def test_a_part_that_changes_between_two_readings_is_refused(client):
@@ -326,3 +306,116 @@ def test_a_part_that_changes_between_two_readings_is_refused(client):
     futures = coded_parts(client, surveyed, find_homes(surveyed, 1, True))
     with pytest.raises(DataError, match=r"part 0 .* has other rows than when it was read first"):
         client.gather(futures)
+
+
+# -- parts on workers, and what they need there ---------------------------------------------------
+
+
+def tables(n_parts=6, rows=60, seed=0):
+    random = np.random.default_rng(seed)
+    return [
+        pd.DataFrame(
+            {
+                "a": random.normal(size=rows).round(2),
+                "b": random.integers(0, 5, rows),
+                "qid": random.integers(0, 15, rows),
+                "label": random.integers(0, 2, rows),
+                "w": random.integers(1, 4, rows),
+            }
+        )
+        for _ in range(n_parts)
+    ]
+
+
+def delayed(frames):
+    return [dask.delayed(one) for one in frames]
+
+
+def rows_of(loaded, name="_rows"):
+    return loaded.parts.call("__getattribute__", name)
+
+
+def test_parts_and_eval_parts_are_on_the_workers(client):
+    frames, held = tables(), tables(2, seed=1)
+    held[0]["more"] = 1  # (an eval set may have columns that are no features)
+    given = FitInput(delayed(frames), weight="w", eval_set=delayed(held))
+    reported = []
+    with load_parts(client, given, n_parts=5, report=reported.append) as loaded:
+        assert (reported, loaded.parts.n_parts) == ([loaded.memory], 5)
+        assert loaded.parts.n_workers == 3
+        rows, watched = rows_of(loaded), rows_of(loaded, "_eval_rows")
+    bins = loaded.survey.bins
+    whole = join_rows(sorted(rows, key=lambda part: part.query[0]))
+    together = pd.concat(frames)
+    order = np.argsort(together["qid"].to_numpy(), kind="stable")
+    np.testing.assert_array_equal(whole.labels, together["label"].to_numpy()[order])
+    np.testing.assert_array_equal(whole.weight, together["w"].to_numpy()[order])
+    measured = join_rows([part for part in watched if part.n_rows])
+    assert measured.weight is None
+    local = pd.concat(held).sort_values("qid", kind="stable")
+    values = Dataset(local[["a", "b"]].to_numpy(), local["label"].to_numpy())
+    codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
+    np.testing.assert_array_equal(measured.bins.codes, codes)
+    assert all(part.bins.codes.shape[0] == 2 for part in watched)
+    text = "360 rows in 15 queries: needs about 350 MB on each of 3 workers; the largest"
+    assert str(loaded.memory).startswith(text)
+
+
+def test_arrays_with_an_eval_set(client):
+    frame = pd.concat(tables())
+    X, y, qid = frame[["a", "b"]].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
+    table, labels = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=90)
+    given = FitInput(table, labels, qid, eval_set=(table[:150], labels[:150], qid[:150]))
+    with load_parts(client, given) as loaded:
+        assert sum(part.n_rows for part in rows_of(loaded)) == 360
+        assert sum(part.n_rows for part in rows_of(loaded, "_eval_rows")) == 150
+    without = replace(given, eval_set=(table, labels))
+    with pytest.raises(DataError, match="eval_set has no query ids, and the rows to learn"):
+        load_parts(client, without).__enter__()
+
+
+def test_a_bad_eval_set_is_named(client):
+    frames = tables(2)
+    bad = [frames[0], frames[1].drop(columns="b")]
+    given = FitInput(delayed(frames), weight="w", eval_set=delayed(bad))
+    with pytest.raises(DataError, match=r"eval_set, part 1 \(from 0\): there is no column 'b'"):
+        load_parts(client, given).__enter__()
+
+
+def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
+    frames = tables(2)
+    frames[0].loc[:45, "qid"] = 7
+    given = FitInput(delayed(frames))
+    monkeypatch.setattr(input, "ROW_BYTES", 10**9)
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 20 * 10**9)
+    message = (
+        r"query 7 has \d+ rows, for which a worker needs \d+\.[34] GB, and it has 20\.0 GB. A q"
+    )
+    refused(DataError, message, load_parts(client, given).__enter__)
+    # (what a worker needs anyway is no fault of a query)
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 10**8)
+    with pytest.raises(DataError, match=r"needs about .*, and a worker has 100 MB. Use more work"):
+        load_parts(client, given).__enter__()
+    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 60 * 10**9)
+    message = (
+        r"needs about \d+\.[34] GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
+    )
+    refused(DataError, message, load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__)
+
+
+@pytest.mark.parametrize(("ranker", "largest", "expected"), [
+    (RankBoost(), 300, 2),
+    (RankBoost(choice="largest_drop"), 256, 3),
+    (RankBoost(choice="largest_drop"), 257, 4),
+    (RankBoost(choice="largest_drop"), 70_000, 2),
+    (RankBoost(weak="tree"), 300, 4),
+    (GradientRanker(weak="stump"), 300, 4),
+])  # fmt: skip
+def test_bytes_that_a_ranker_keeps_of_a_cell(ranker, largest, expected):
+    assert input.KeptCells.of(ranker).per_cell(largest) == expected
+
+
+def test_the_limit_is_that_of_the_smallest_worker(client):
+    workers = sorted(client.nthreads())
+    limits = [one["memory_limit"] for one in client.scheduler_info()["workers"].values()]
+    assert input.memory_limit(client, workers) == min(limits)

@@ -1,22 +1,32 @@
 """Fits on a cluster of threads: the model of one machine, to the byte."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
 from itertools import pairwise
 
+import dask.dataframe as dask_frame
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
+import dask
 from crucial import Dataset, GradientRanker, RankBoost, RankingSVM
-from crucial.distributed import DaskGradientRanker, DaskRankBoost, DaskRanker
-from crucial.errors import DataError, ParameterError
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
+from crucial.distributed import (
+    DaskGradientRanker,
+    DaskRankBoost,
+    DaskRanker,
+    evaluate_parts,
+    predict_parts,
+    rank_parts,
+)
+from crucial.distributed.fit import FitInput
+from crucial.distributed.input import ColumnRoles, column_names
+from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
+from crucial.io.parts import bins_without_rows
+from refusals import refused
+from toy_parts import local_client
 
 FEATURES = ["a", "b", "c", "d"]
 
@@ -63,32 +73,21 @@ def same(one, other):
 @pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
 def test_workers_and_parts_do_not_matter(workers, n_parts):
     frame = problem()
-    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(n_workers=workers, processes=False, **options) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(workers) as client:
         fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
         found = fit(
-            cut(frame, n_parts, seed=n_parts),
-            **COLUMNS,
-            weight="w",
-            query_weight="importance",
+            cut(frame, n_parts, seed=n_parts), **COLUMNS, weight="w", query_weight="importance"
         )
         weights = {"sample_weight": frame["w"], "query_weight": frame["importance"]}
         assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
-        RankBoost(4, weak="tree"),
-        GradientRanker(4, loss="xendcg", subsample_rows=0.7),
-        RankBoost(9, early_stopping_rounds=2),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("ranker", [
+    RankBoost(8, balance="queries", monotone_constraints={0: 1}, subsample=0.5),
+    RankBoost(4, weak="tree"),
+    GradientRanker(4, loss="xendcg", subsample_rows=0.7),
+    RankBoost(9, early_stopping_rounds=2),
+], ids=str)  # fmt: skip
 def test_rankers(client, ranker):
     frame = problem()
     data = cut(frame.drop(columns=["w", "importance"]), 9)
@@ -114,10 +113,8 @@ def test_an_eval_set_is_measured_on_the_workers(client):
 
 
 def test_predict_rank_and_evaluate(client):
-    import dask.dataframe as dd
-
     frame = problem().drop(columns=["w", "importance"])
-    rows = dd.from_pandas(frame, npartitions=4)
+    rows = dask_frame.from_pandas(frame, npartitions=4)
     ranker = DaskGradientRanker(3, client=client, verbose=0).fit(rows, **COLUMNS)
     plain = ranker.to_local()
     assert isinstance(plain, GradientRanker)
@@ -134,10 +131,7 @@ def test_predict_rank_and_evaluate(client):
 def test_hundreds_of_parts_on_two_processes_of_which_one_is_killed(workers, n_parts):
     frame = problem(n=30_000, queries=2_000).sort_values("query", ignore_index=True)
     data = cut(frame.drop(columns=["w", "importance"]), n_parts)
-    with (
-        distributed.LocalCluster(n_workers=workers, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(workers, processes=True) as client:
 
         def kill(finished):
             if finished.number == 10:
@@ -171,8 +165,6 @@ def test_what_is_refused(client):
     frame = problem()
     with pytest.raises(ParameterError, match="RankingSVM does not run on a cluster; use RankBo"):
         DaskRanker(RankingSVM(), client=client).fit(cut(frame, 2), **COLUMNS)
-    with pytest.raises(ParameterError, match=r"RankBoost: max_bins=300 does not run .* use max_b"):
-        DaskRankBoost(3, max_bins=300, client=client).fit(cut(frame, 2), **COLUMNS)
     with pytest.raises(ParameterError, match=r"The 'n_parts' parameter of DaskRankBoost must be"):
         DaskRankBoost(3, n_parts=0, client=client).fit(cut(frame, 2), **COLUMNS)
     with pytest.raises(DataError, match=r"query 'q\d+' has rows in part 0 .* shuffle=False"):
@@ -180,3 +172,75 @@ def test_what_is_refused(client):
     with pytest.raises(AttributeError, match="no attribute 'model_'"):
         _ = DaskRankBoost(3).model_
     assert repr(DaskRankBoost(3)) == "DaskRankBoost(RankBoost(n_estimators=3))"
+
+
+# -- arguments of fits and scores on Dask that cannot be meant ------------------------------------
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    table["qid"], table["label"] = np.arange(40) // 10, rng.integers(0, 3, 40)
+    return dask_frame.from_pandas(table, npartitions=2)
+
+
+@pytest.mark.parametrize(("words", "match"), [
+    ({"features": []}, "no column is left for the features"),
+    ({"features": "ab"}, "'features' parameter of fit must be a list of column names"),
+    ({"features": [1, 2]}, "'features' parameter of fit must be a list of column names"),
+    ({"features": 5}, "'features' parameter of fit must be a list of column names"),
+    ({"ignore": "ab"}, "'ignore' parameter of fit must be a list of column names"),
+    ({"query_weight": {0: 1.0}}, "'query_weight' .* must be the name of a column, a Dask"),
+    ({"weight": [1.0] * 40}, "'weight' .* must be the name of a column, a Dask array or None"),
+    ({"label": np.zeros(40)}, "'label' .* must be the name of a column, a Dask array or None"),
+])  # fmt: skip
+def test_what_is_refused_before_anything_is_read(frame, words, match):
+    refused(CrucialError, match, DaskRanker(RankBoost(3), verbose=0).fit, frame, **words)
+
+
+def test_nothing_is_fitted_yet(frame):
+    ranker = DaskRanker(RankBoost(3))
+    for call in (lambda: ranker.predict(frame), ranker.to_local):
+        refused(NotFittedError, "not fitted yet", call)
+    assert not hasattr(ranker, "ranker_")
+
+
+@pytest.mark.parametrize("model", ["x", 5, None])
+def test_scoring_needs_a_model(frame, model):
+    for score in (predict_parts, rank_parts, evaluate_parts):
+        refused(DataTypeError, "a fitted ranker or a model is needed", score, model, frame)
+    with pytest.raises(NotFittedError):
+        predict_parts(RankBoost(3), frame)
+
+
+def test_the_label_and_the_query_are_no_features():
+    for name in ("label", "qid"):
+        with pytest.raises(CrucialError, match=f"features names '{name}', which is already the"):
+            ColumnRoles(features=("a", name))
+    assert ColumnRoles(features=("a", "label"), labelled=False).features == ("a", "label")
+
+
+def test_bins_are_bins():
+    refused(CrucialError, r"'bins' parameter .* must be Bins or a Dataset", bins_without_rows, 5)
+
+
+def test_names_of_columns_in_any_form(frame):
+    columns = frame.columns
+    for names in (columns[:2], np.array(["a", "b"]), {"a": 0, "b": 1}.keys(), iter("ab")):
+        assert column_names("fit", names, columns[2:3]) == (("a", "b"), ("c",))
+
+
+def test_scores_take_a_list_of_names(frame):
+    table = frame.compute(scheduler="sync")
+    ranker = RankBoost(2).fit(table[list("abc")], table["label"], qid=table["qid"])
+    for score in (predict_parts, rank_parts, evaluate_parts):
+        words = f"'features' parameter of {score.__name__} must be a list of column names"
+        refused(CrucialError, words, score, ranker, frame, features="abc")
+
+
+def test_labels_beside_rows_with_a_feature_of_that_name(frame):
+    parts = FitInput(frame, frame["c"], "qid", features=("label", "a"))
+    sources = parts.sources(None)
+    assert sources[0].columns.label == "__label__"
+    assert sources[0].columns.features == ("label", "a")

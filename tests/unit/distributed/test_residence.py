@@ -1,12 +1,33 @@
 """Parts on one worker: changes happen once, whatever is asked twice or too late."""
 
 import pickle
+from dataclasses import dataclass, replace
 
+import distributed
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crucial.distributed.transport import Call, Done, Drop, Failed, Load, Lost, Residence
-from crucial.errors import ClusterError
-from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe
+from crucial import Bins, Instances
+from crucial.distributed import transport
+from crucial.distributed.fit import _Finished
+from crucial.distributed.messages import LocalParts, PartRows
+from crucial.distributed.transport import (
+    Call,
+    Done,
+    Drop,
+    Failed,
+    Load,
+    Lost,
+    Residence,
+    moves_to_idle,
+    placed,
+    result_of,
+)
+from crucial.errors import ClusterError, DataError
+from refusals import refused
+from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe, local_client
 
 
 @pytest.fixture
@@ -95,3 +116,126 @@ def test_an_error_that_cannot_be_pickled_is_reported_in_words(residence):
     residence._parts[0].fail = lambda: (_ for _ in ()).throw(Local("odd"))
     with pytest.raises(ClusterError, match="Local: odd"):
         raise ask(residence, call("fail")).error
+
+
+# -- waiting for the results of tasks: an answer or an error, never for ever ----------------------
+
+
+class Ended:
+    """A task that ended with an error."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def result(self, timeout=None):
+        raise self.error
+
+    def done(self):
+        return True
+
+
+def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(transport, "_LOOK", 0.05)
+    monkeypatch.setattr(transport, "_PATIENCE", 0.2)
+    with local_client(0) as client:
+        future = client.submit(int, "3")
+        for waiting in (future, _Finished(future)):
+            refused(ClusterError, "has had no worker for 0 s", result_of, "part 2", waiting)
+        client.cluster.scale(1)
+        monkeypatch.setattr(transport, "_PATIENCE", 60.0)
+        assert result_of("part 2", future) == 3
+        assert result_of("part 2", _Finished(future)) is None
+
+
+def test_a_slow_task_is_waited_for(client, monkeypatch):
+    monkeypatch.setattr(transport, "_LOOK", 0.01)
+    monkeypatch.setattr(transport, "_PATIENCE", 0.0)
+    assert result_of("part 2", client.submit(_slow, pure=False)) == "done"
+
+
+def _slow():
+    import time
+
+    time.sleep(0.3)
+    return "done"
+
+
+def test_errors_name_the_part():
+    killed = distributed.KilledWorker("task", None, 4)
+    with pytest.raises(ClusterError, match=r"^part 2: the workers .* lost one after the other"):
+        result_of("part 2", Ended(killed))
+    match = "^part 2 cannot be read: TimeoutError: no disk on the line$"
+    refused(DataError, match, result_of, "part 2", Ended(TimeoutError("no disk\non the line")))
+
+
+# -- which worker gets which part -----------------------------------------------------------------
+
+
+SIZES = st.lists(st.integers(1, 50), min_size=1, max_size=20)
+
+
+@given(SIZES, st.integers(1, 5))
+def test_loads_differ_by_at_most_one_part(sizes, n_workers):
+    plan = placed(range(len(sizes)), sizes, {f"w{i}": 0 for i in range(n_workers)})
+    assert sorted(n for numbers in plan.values() for n in numbers) == list(range(len(sizes)))
+    loads = [sum(sizes[n] for n in plan.get(f"w{i}", [])) for i in range(n_workers)]
+    assert max(loads) - min(loads) <= max(sizes)
+
+
+@given(SIZES, st.integers(1, 5))
+def test_no_worker_gives_away_its_only_part(sizes, n_workers):
+    homes = [f"w{n % n_workers}" for n in range(len(sizes))]
+    moves = moves_to_idle(homes, sizes, {*homes, "new"})
+    assert {homes[n] for n in range(len(sizes)) if n not in moves} == set(homes)
+    assert moves_to_idle(homes, sizes, set(homes)) == set()
+
+
+def test_a_new_worker_takes_its_share():
+    assert len(moves_to_idle(["a"] * 6 + ["b"] * 6, [1] * 12, ["a", "b", "c"])) == 4
+
+
+# -- parts in this process, and what they are made from -------------------------------------------
+
+
+@dataclass
+class Count:
+    value: int
+
+    def merge(self, other):
+        return Count(self.value + other.value)
+
+
+class Counter:
+    def __init__(self, start):
+        self.value = start
+
+    def add(self, more):
+        self.value += more
+        return Count(self.value)
+
+    def plain(self):
+        return self.value
+
+    def maybe(self):
+        return Count(self.value) if self.value else None
+
+
+def test_local_parts_merge_in_order():
+    parts = LocalParts([Counter(1), Counter(2), Counter(0)])
+    assert parts.n_parts == 3
+    assert parts.total("add", 0, changes=True) == Count(3)
+    assert (parts.call("plain"), parts.call("maybe")) == ([1, 2, 0], [Count(3)])
+
+
+def coded(n):
+    table = Instances.from_input(np.arange(float(2 * n)).reshape(n, 2))
+    return Bins.build(table, np.arange(n))
+
+
+def test_part_rows_of_other_lengths_are_refused():
+    bins = coded(3)
+    PartRows(bins, np.zeros(3), np.zeros(3, np.int64))
+    with pytest.raises(DataError, match=r"3 rows has labels of shape \(2,\)"):
+        PartRows(bins, np.zeros(2), np.zeros(3, np.int64))
+    wide = replace(bins, codes=bins.codes.astype(np.uint16))
+    refused(DataError, "at most 255 bins", PartRows, wide, np.zeros(3), np.zeros(3, np.int64))

@@ -1,17 +1,16 @@
 """Scores, positions and measures of Dask collections are those of one table."""
 
-from __future__ import annotations
-
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 
 import crucial
+import dask
 from crucial import Dataset, RankBoost
 from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
 from crucial.errors import DataError, NotRankedError
-
-dask = pytest.importorskip("dask")
 
 FEATURES = ["f0", "f1", "f2"]
 SIZES = (70, 0, 90, 40)
@@ -36,8 +35,6 @@ def parts(frame):
 
 def collections(frame, tmp_path):
     """Return the same rows in four forms."""
-    import dask.dataframe as dd
-
     for number, one in enumerate(parts(frame)):
         one.drop(columns="url").to_parquet(tmp_path / f"{number}.parquet", index=False)
     return {
@@ -60,8 +57,7 @@ def test_scores_positions_and_measures(problem, tmp_path):
         placed = rank_parts(ranker, data).compute(scheduler="sync")
         np.testing.assert_array_equal(placed, ranks)
         if form == "frame":
-            assert found.name == "score"
-            assert placed.name == "rank"
+            assert (found.name, placed.name) == ("score", "rank")
             assert placed.index.equals(frame.index)
             assert found.index.equals(frame.index)
         measured = evaluate_parts(ranker, data, ["ndcg@10", "map"]).compute(scheduler="sync")
@@ -70,8 +66,6 @@ def test_scores_positions_and_measures(problem, tmp_path):
 
 
 def test_arrays_keep_their_chunks(problem):
-    import dask.array as da
-
     frame, named = problem
     X, y, qid = (frame[one].to_numpy() for one in (FEATURES, "label", "qid"))
     ranker = RankBoost(8).fit(X, y, qid=qid)
@@ -124,8 +118,6 @@ def test_what_cannot_be_scored(problem):
 
 
 def test_features_named_as_roles_are_by_default(problem):
-    import dask.dataframe as dd
-
     frame, _ = problem
     other = frame.rename(columns={"label": "grade", "qid": "query"})
     other = other.rename(columns={"f0": "label", "f1": "qid"}).drop(columns="url")

@@ -1,17 +1,31 @@
 """What an export refuses before a line is written, and the parts of a form by hand."""
 
+import ast
+import builtins
+import re
+import shutil
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from crucial.errors import NotRankedError, ParameterError
-from crucial.export.export import Verification, check_export, engine_names, verified
+from crucial.export import trees as forest
+from crucial.export.export import RESERVED, Verification, check_export, engine_names, verified
 from crucial.export.targets import target_named
-from crucial.export.trees import ExportSettings
+from crucial.export.trees import (
+    EngineForest,
+    ExportSettings,
+    NestedNode,
+    flattened,
+    spliced,
+)
 from crucial.model.additive import AdditiveRanker
 from crucial.model.form import FormTree, ScoreForm, StepFunction, StraightPiece, score_form
 from crucial.model.weak import ScaledFeature, Stump, Tree
+from refusals import refused
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 COLUMNS = {"columns": {"1": {"kind": "time", "unit": "days"}}}
@@ -46,18 +60,15 @@ def test_what_a_target_cannot_hold(target, made, settings, error, match):
         check_export(target_named(target), form(**made), ExportSettings(**settings))
 
 
-@pytest.mark.parametrize(
-    ("target", "made", "settings"),
-    [
-        ("xgboost", {}, {}),
-        ("sql", {}, {"dialect": "duckdb"}),
-        ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
-        ("xgboost", {}, {"missing": "zero"}),
-        ("python", {"weights": [3e38, 1e38]}, {}),
-        ("python", {"training": COLUMNS}, {"encoded": True}),
-        ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
-    ],
-)
+@pytest.mark.parametrize(("target", "made", "settings"), [
+    ("xgboost", {}, {}),
+    ("sql", {}, {"dialect": "duckdb"}),
+    ("python", {"rankers": [ScaledFeature(0, 0.0, 1.0, 0.5)]}, {}),
+    ("xgboost", {}, {"missing": "zero"}),
+    ("python", {"weights": [3e38, 1e38]}, {}),
+    ("python", {"training": COLUMNS}, {"encoded": True}),
+    ("python", {"training": COLUMNS, "rankers": [Stump(0, 0.5, 0)]}, {}),
+])  # fmt: skip
 def test_what_a_target_can_hold(target, made, settings):
     check_export(target_named(target), form(**made), ExportSettings(**settings))
 
@@ -80,16 +91,6 @@ def test_names_in_the_engine():
     target = target_named("elasticsearch-ltr")
     settings = ExportSettings(features={"a": "title", "b": "a"})
     assert engine_names(target, form(), settings) == ("title", "a", "c", "d", "e", "f")
-
-
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_a_step_function_is_its_tree(k):
-    step = StepFunction(0, np.arange(1.0, k + 1.0), np.arange(k + 1.0) ** 2, -1.0)
-    x = np.append(np.arange(0.0, k + 1.5, 0.5), np.nan)[:, None]
-    below = np.array([np.sum(step.thresholds < one) for one in x[:, 0]])
-    expected = np.where(np.isnan(x[:, 0]), -1.0, below.astype(float) ** 2)
-    assert step.scores(x).tolist() == expected.tolist()
-    assert step.tree().scores(x).tolist() == expected.tolist()
 
 
 def test_a_straight_piece():
@@ -198,39 +199,224 @@ def test_a_verified_export():
     assert verify(5e-13, probability=True, rounding=0.0).difference < 1e-12
 
 
-@pytest.mark.parametrize(
-    "off",
-    [
-        {"twin": 0.75, "no_engine": True},
-        {"engine": 0.75},
-        {"engine": 0.25, "numbers": "float32"},
-        {"engine": 2e-6, "probability": True},
-        {"engine": 5e-7, "probability": True, "rounding": 0.0},
-        {"engine": np.nan},
-    ],
-)
+@pytest.mark.parametrize("off", [
+    {"twin": 0.75, "no_engine": True},
+    {"engine": 0.75},
+    {"engine": 0.25, "numbers": "float32"},
+    {"engine": 2e-6, "probability": True},
+    {"engine": 5e-7, "probability": True, "rounding": 0.0},
+    {"engine": np.nan},
+])  # fmt: skip
 def test_an_export_that_scores_differently_is_not_written(off):
-    with pytest.raises(
-        NotRankedError, match=r"the export was not written: .* differ on 2 of 2 rows"
-    ):
-        verify(**off)
+    refused(NotRankedError, r"the export was not written: .* differ on 2 of 2 rows", verify, **off)
 
 
 @pytest.mark.parametrize("name", ["elasticsearch", "elasticsearch-ltr", "solr"])
 def test_trees_of_very_many_levels_are_refused(name, tmp_path):
     n = 1500
     chain = Tree(
-        (0,) * n,
-        tuple(map(float, range(n))),
-        (0,) * n,
-        tuple(~leaf for leaf in range(n)),
-        (*range(1, n), ~n),
-        (1.0,) * n,
-        tuple(map(float, range(n + 1))),
-    )
+        (0,) * n, tuple(map(float, range(n))), (0,) * n, tuple(~leaf for leaf in range(n)),
+        (*range(1, n), ~n), (1.0,) * n, tuple(map(float, range(n + 1))),
+    )  # fmt: skip
     model = AdditiveRanker(1, [chain], [1.0], ["a"])
     with pytest.raises(NotRankedError, match=f"too many levels for {name}.*or export to xgboost"):
         model.export(tmp_path / "x", name, data=[[1.0], [2.0]])
     assert list(tmp_path.iterdir()) == []
     for other in ("xgboost", "lightgbm", "python"):
         model.export(tmp_path / other, other)
+
+
+# -- engines' trees, walked in blocks of rows, against a walk of one row and one tree at a time ---
+
+
+def random_tree(rng, depth):
+    """Return a nested tree: a leaf, or (feature, threshold, missing_left, children)."""
+    if depth == 0 or rng.random() < 0.2:
+        return float(rng.normal())
+    children = (random_tree(rng, depth - 1), random_tree(rng, depth - 1))
+    return int(rng.integers(3)), float(rng.integers(4)) / 3, bool(rng.integers(2)), children
+
+
+def read(part):
+    if isinstance(part, float):
+        return NestedNode(part)
+    feature, threshold, _, children = part
+    return NestedNode(0.0, feature, threshold, children)
+
+
+def engine_trees(nested):
+    """Return nested trees with the sides of missing values, of which `flattened` knows nothing."""
+    sides = []
+
+    def noted(part):
+        sides.append(not isinstance(part, float) and part[2])
+        return read(part)
+
+    return replace(flattened(nested, noted), missing_left=np.array(sides))
+
+
+def naive(trees, X, test, numbers, sums, start):
+    """Return the scores: every row down every tree, node after node."""
+    out = []
+    for row in X.astype(numbers):
+        total = sums(start)
+        for node in trees:
+            while not isinstance(node, float):
+                feature, threshold, missing_left, children = node
+                x, t = row[feature], numbers(threshold)
+                below = missing_left if np.isnan(x) else x < t if test == "<" else x <= t
+                node = children[0 if below else 1]
+            total = sums(total + sums(node))
+        out.append(float(total))
+    return out
+
+
+@pytest.mark.parametrize("test", ["<", "<="])
+@pytest.mark.parametrize("numbers", [np.float32, np.float64])
+@pytest.mark.parametrize("sums", [np.float32, np.float64])
+@pytest.mark.parametrize("cells", [1, 7, 24, 1 << 18])
+def test_scores_are_those_of_a_walk_by_hand(monkeypatch, test, numbers, sums, cells):
+    monkeypatch.setattr(forest, "_WALK_CELLS", cells)
+    rng = np.random.default_rng(cells)
+    nested = [random_tree(rng, 4) for _ in range(6)]
+    X = rng.integers(0, 4, (25, 3)) / 3  # (many values are on a threshold)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    made = EngineForest(engine_trees(nested), test, numbers, sums)
+    assert made.scores(X, 0.1).tolist() == naive(nested, X, test, numbers, sums, 0.1)
+    assert made.scores(X).tolist() == naive(nested, X, test, numbers, sums, 0.0)
+    alone = [naive([one], X, test, numbers, sums, 0.0) for one in nested]
+    assert made.leaves(X).tolist() == np.transpose(alone).tolist()
+    assert made.leaves(X).dtype == sums
+    counts, leaves = made.counts(X), made.trees.features < 0
+    assert counts[~leaves].tolist() == [0] * int((~leaves).sum())
+    assert counts.sum() == 6 * len(X)
+    found = sorted(zip(made.trees.values[leaves].astype(sums), counts[leaves], strict=True))
+    reached = Counter(value for values in alone for value in values)
+    assert {value: count for value, count in found if count} == reached
+
+
+def test_missing_values_go_right_where_no_node_says_otherwise():
+    nested = [(0, 1.0, False, (1.0, (1, 2.0, False, (3.0, 5.0))))]
+    made = EngineForest(flattened(nested, read), "<", np.float64, np.float64)
+    assert made.scores(np.array([[np.nan, np.nan], [0.0, np.nan], [np.nan, 1.0]])).tolist() == [
+        5.0, 1.0, 3.0,
+    ]  # fmt: skip
+
+
+def test_numbers_beyond_float32_become_infinite_without_a_note(recwarn):
+    nested = [(0, 1e39, False, (1.0, 2.0))]
+    made = EngineForest(flattened(nested, read), "<", np.float32, np.float64)
+    assert made.scores(np.array([[3e38], [1e300], [-1e300]])).tolist() == [1.0, 2.0, 1.0]
+    assert len(recwarn) == 0
+
+
+def test_how_many_cells_are_walked_at_a_time(monkeypatch):
+    """The memory of a block is that of some 2^18 pairs of a row and a tree, whatever the rows."""
+    assert forest._WALK_CELLS == 1 << 18
+    seen = []
+    walk = EngineForest._leaves
+
+    def counted(self, columns, thresholds, children):
+        seen.append(columns.shape[1])
+        return walk(self, columns, thresholds, children)
+
+    monkeypatch.setattr(EngineForest, "_leaves", counted)
+    monkeypatch.setattr(forest, "_WALK_CELLS", 8)
+    trees = flattened([1.0, 2.0, 3.0], read)
+    EngineForest(trees, "<", np.float64, np.float64).scores(np.zeros((5, 1)))
+    assert seen == [2, 2, 1]
+
+
+def test_lists_become_one_array():
+    made = spliced([[1, 2], [], [3]], np.int64)
+    assert (made.tolist(), made.dtype) == ([1, 2, 3], np.int64)
+
+
+# -- names of exported functions, models and tables: what a language or format cannot hold --------
+
+
+MODEL = AdditiveRanker(
+    2,
+    [Stump(0, 0.5, 0), Stump(1, -1.0, 1)],
+    [1.0, 0.25],
+    ["a", "b"],
+    {"estimator": "LogitBoost"},  # (so that it has probabilities)
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("python", "float"), ("python", "FEATURES"), ("python", "_numbers"), ("python", "exp"),
+        ("python", "class"), ("python", "print"),
+        ("javascript", "class"), ("javascript", "eval"), ("javascript", "Math"),
+        ("javascript", "module"), ("javascript", "let"),
+        ("c", "int"), ("c", "values"), ("c", "exp"), ("c", "main"), ("c", "SEARCH"),
+    ],
+)  # fmt: skip
+def test_words_of_the_language_and_of_the_file_are_no_names(target, name, tmp_path):
+    with pytest.raises(ParameterError, match=f"'{name}' means something else in .*{name}_score"):
+        MODEL.export(tmp_path / "x", target, name=name, verify=False)
+    assert not (tmp_path / "x").exists()
+    MODEL.export(tmp_path / "x", target, name=f"{name}_score")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "1st", "a-b", 'f"', "größe", "x;y", "a" * 3 + "\n"])
+@pytest.mark.parametrize("target", ["python", "javascript", "c"])
+def test_a_function_has_a_plain_name(target, name, tmp_path):
+    refused(ParameterError, "must be a name of a", MODEL.export, tmp_path / "x", target, name=name)
+
+
+def test_what_a_python_module_defines_is_reserved(tmp_path):
+    MODEL.export(tmp_path / "x.py", "python", name="my_own", probability=True)
+    tree = ast.parse((tmp_path / "x.py").read_text())
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    outside = [one for one in tree.body if not isinstance(one, ast.FunctionDef)]
+    own = {node.id for part in outside for node in ast.walk(part) if isinstance(node, ast.Name)}
+    own |= {name.name for part in outside for name in getattr(part, "names", [])}
+    own |= {one.name for one in tree.body if isinstance(one, ast.FunctionDef)} - {"my_own"}
+    assert own - {"my_own"} <= RESERVED["Python"]
+    assert {name for name in stored if hasattr(builtins, name)} <= RESERVED["Python"]
+
+
+def test_what_a_c_file_defines_is_reserved(tmp_path):
+    MODEL.export(tmp_path / "x.c", "c", name="my_own", probability=True)
+    text = (tmp_path / "x.c").read_text()
+    own = set(re.findall(r"#define (\w+)", text))
+    own |= set(re.findall(r"^static (?:const )?(?:int|double) (\w+)", text, re.MULTILINE))
+    own |= set(re.findall(r"(?:static const double|,) (divisor|offset) = ", text))
+    assert len(own) > 15
+    assert own <= RESERVED["C"]
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+@pytest.mark.parametrize("name", ["free", "malloc", "printf", "powf"])
+def test_functions_of_the_c_library_are_refused_by_the_compiler(name, tmp_path):
+    with pytest.raises(ParameterError, match=f"refuses the file with a function called '{name}'"):
+        MODEL.export(tmp_path / "x.c", "c", name=name)
+    assert not (tmp_path / "x.c").exists()
+
+
+@pytest.mark.parametrize(("name", "dialect", "message"), [
+    ("", "sqlite", "a table in this dialect has a name of 1 to 255 bytes"),
+    ("t\0", "ansi", "none of them NUL"),
+    ("t" * 64, "postgres", "1 to 63 bytes.* Got 't{40}' .64 bytes."),
+    ("a`b" + "t" * 64, "bigquery", "has no '`' in its name. Got 'a`bt{37}'"),
+])  # fmt: skip
+def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_path):
+    with pytest.raises(ParameterError, match=f"{message}.*with name"):
+        MODEL.export(tmp_path / "x", "sql", name=name, dialect=dialect)
+
+
+def test_a_table_of_bigquery_is_named_with_its_data_set(tmp_path):
+    MODEL.export(tmp_path / "x", "sql", name="project.data.rows", dialect="bigquery")
+    assert "FROM `project.data.rows`" in (tmp_path / "x").read_text()
+
+
+def test_names_for_features_are_explained(tmp_path):
+    for name, said in (
+        ("aa", r"features names 'aa'.*Did you mean 'a'\?"),
+        ("zzz", r"features names 'zzz'.*Its first is 'a'\."),
+        ("a", "two features, 'a' and 'b', are called 'b'"),
+    ):
+        refused(ParameterError, said, MODEL.export, tmp_path, "xgboost", features={name: "b"})

@@ -5,7 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from crucial import Groups, LabelFeedback
+from crucial import Groups, LabelFeedback, PairFeedback, SumFeedback
+from crucial.errors import DataError
+from crucial.feedback.base import Feedback, draw_share, padded, risks_of
+from crucial.feedback.labels import TopFeedback
 from naive.pairs import from_labels
 from naive.paths import PATHS, using
 
@@ -89,18 +92,6 @@ def test_draws_count_the_drawn_queries_only(path, spread):
                 assert (right, wrong) == pytest.approx(expected.split(scores, full)[:2], abs=1e-11)
 
 
-def test_forks_move_alone():
-    feedback = LabelFeedback([2, 1, 0, 0])
-    state = feedback.state()
-    pi = np.zeros(8)
-    before = state.potentials(pi), pi.tobytes()
-    fork = state.fork()
-    fork.advance(np.array([0.5, 0.0, 0.25, 1.0]), 300.0)
-    fork.potentials(np.zeros(8))
-    assert (state.potentials(pi), pi.tobytes()) == before
-    assert not state.scores.any()
-
-
 def test_pairs_are_listed_by_number():
     qid = RANDOM.integers(0, 3, 15)
     y = RANDOM.integers(0, 3, 15)
@@ -118,3 +109,140 @@ def test_pairs_are_listed_by_number():
         raw = {(a, b): weight[a] * weight[b] * (2.0 ** y[a] - 2.0 ** y[b]) for a, b in mine}
         queries = {int(qid[a]) for a, _ in found}
         assert s == pytest.approx(raw[h, l] / sum(raw.values()) / len(queries))
+
+
+# -- explicit pairs that repeat or contradict each other, and sums of feedbacks -------------------
+
+
+def test_contradictions_are_kept_or_netted():
+    pairs, weight = [(0, 1), (1, 0)], [3.0, 1.0]
+    keep = PairFeedback(pairs, 2, weight=weight)
+    net = PairFeedback(pairs, 2, weight=weight, contradictions="net")
+    assert (keep.n_pairs, keep.total) == (2, 4.0)
+    assert (net.n_pairs, net.total) == (1, 2.0)
+    # Alike at equal scores but for the scale, and different as soon as they differ.
+    np.testing.assert_allclose(keep.potentials([0, 0]), [0.5, -0.5])
+    np.testing.assert_allclose(net.potentials([0, 0]), [1.0, -1.0])
+    np.testing.assert_allclose(net.potentials([1, 0]), [1.0, -1.0])
+    assert keep.potentials([1, 0])[0] < 0.49
+
+
+@pytest.mark.parametrize(("parts", "shares", "match"), [
+    ([], None, "at least one part"),
+    ([PairFeedback([(0, 1)], 2), PairFeedback([(0, 1)], 3)], None, r"numbers of rows: \[2, 3\]"),
+    ([PairFeedback([(0, 1)], 2)], [0.0], "one positive finite number per part"),
+    ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
+])  # fmt: skip
+def test_sums_that_make_no_sense(parts, shares, match):
+    with pytest.raises(DataError, match=match):
+        SumFeedback(parts, shares)
+
+
+def test_weights_of_any_size_add_up():
+    small = SumFeedback([LabelFeedback([1, 0], weight=[1e-200] * 2), PairFeedback([(1, 0)], 2)])
+    large = SumFeedback([LabelFeedback([1, 0], weight=[1e200] * 2), PairFeedback([(1, 0)], 2)])
+    np.testing.assert_allclose(small.potentials([0, 0]), [-1, 1])
+    np.testing.assert_allclose(large.potentials([0, 0]), [1, -1])
+    far = PairFeedback([(0, 1), (1, 0)], 2, weight=[1e300, 1e-300])
+    np.testing.assert_allclose(far.potentials([0, 0]), [1, -1])
+
+
+# -- every kind of feedback answers for itself what objectives, estimators and reports ask --------
+
+
+Y = [2.0, 0.0, 1.0, 0.0, 1.0]
+QID = ["a", "a", "a", "b", "b"]
+LABELS = LabelFeedback(Y, Groups.from_qid(QID, 5), weight=[1.0, 2.0, 1.0, 0.5, 1.0])
+PAIRS = PairFeedback([(3, 0), (4, 1)], 5, weight=[1.0, 3.0])
+BOTH = SumFeedback([LABELS, PAIRS])
+SCORES = np.array([0.3, -1.0, 0.25, 2.0, 0.5])
+
+
+def listed(feedback: Feedback) -> dict[tuple[int, int], float]:
+    """Weight of every pair of row numbers, as a share of all."""
+    high, low, weight = feedback.pairs_at(np.arange(feedback.n_pairs))
+    rows = feedback.rows
+    return {(int(rows[h]), int(rows[l])): float(w) for h, l, w in zip(high, low, weight)}
+
+
+def test_labels_and_explicit_pairs_are_told_by_the_feedback():
+    rows = LABELS.labelled()
+    assert rows is not None
+    assert rows.labels.tolist() == [Y[row] for row in LABELS.rows]
+    assert LABELS.listed() is None
+    assert PAIRS.labelled() is None
+    pairs = PAIRS.listed()
+    assert pairs is not None
+    assert PAIRS.rows[pairs.high].tolist() == [3, 4]
+    assert BOTH.labelled() is None
+    assert BOTH.listed() is None
+
+
+def test_two_classes():
+    classes = LabelFeedback([5, 3, 3]).two_classes()
+    assert classes is not None
+    assert (classes.low, classes.high, classes.n_low) == (3.0, 5.0, 2)
+    for other in (LABELS, PAIRS, BOTH, LabelFeedback([1, 2, 3])):
+        assert other.two_classes() is None
+    assert LabelFeedback([0, 1, 1], Groups.from_qid([1, 1, 2], 3)).two_classes() is None
+
+
+def test_labels_of_the_first_positions_are_known_uncut():
+    feedback = TopFeedback([1, 4, 3, 2], first=2)
+    rows = feedback.labelled()
+    assert (rows.layout.n_levels, sorted(rows.labels.tolist())) == (3, [1.0, 2.0, 3.0, 4.0])
+
+
+def test_pairs_by_number_weigh_what_the_loss_weighs_them():
+    for feedback in (LABELS, PAIRS, BOTH):
+        pairs = listed(feedback)
+        assert (len(pairs), sum(pairs.values())) == (feedback.n_pairs, pytest.approx(1.0))
+        expected = np.zeros(5)
+        for (high, low), weight in pairs.items():
+            expected[high] += weight
+            expected[low] -= weight
+        np.testing.assert_allclose(feedback.potentials(np.zeros(5)), expected, atol=1e-15)
+
+
+def test_a_feedback_without_a_list_of_pairs_refuses_to_number_them():
+    with pytest.raises(DataError, match="the pairs of a Feedback cannot be listed"):
+        Feedback().pairs_at(np.arange(1))
+
+
+def test_margins_are_counted_by_weight():
+    for feedback in (LABELS, PAIRS, BOTH):
+        counts = feedback.margin_counts(SCORES[feedback.rows])
+        margins = {pair: SCORES[pair[0]] - SCORES[pair[1]] for pair in listed(feedback)}
+        extremes = (counts.minimum, counts.maximum)
+        assert extremes == (min(margins.values()), max(margins.values()))
+        assert extremes == feedback.margin_range(SCORES[feedback.rows])
+        for threshold in (-3.0, 0.0, 0.2, 1.3, 3.0):
+            share = sum(w for pair, w in listed(feedback).items() if margins[pair] <= threshold)
+            found = counts.at_most(np.array([threshold]))[0] / counts.total
+            assert found == pytest.approx(share, abs=1e-12)
+
+
+def test_a_state_for_rows_in_another_order():
+    order = np.array([4, 0, 2, 1, 3])
+    own, other = LABELS.state(), LABELS.state(order)
+    own.advance(SCORES[LABELS.rows], 1.0)
+    other.advance(SCORES[order], 1.0)
+    pi, moved = np.zeros(padded(5)), np.zeros(padded(5))
+    assert own.potentials(pi) == other.potentials(moved)
+    by_row, by_order = np.zeros(5), np.zeros(5)
+    by_row[LABELS.rows], by_order[order] = pi[:5], moved[:5]
+    assert (by_row.tolist(), own.risks()) == (by_order.tolist(), other.risks())
+    output = (SCORES > 0.27).astype(np.uint8)
+    assert own.binary_weights(output[LABELS.rows]) == other.binary_weights(output[order])
+    fork = other.fork()
+    fork.advance(np.ones(5), 3.0)
+    assert other.scores.tolist() == SCORES[order].tolist()
+
+
+def test_a_draw_holds_one_at_least():
+    drawn = draw_share(np.array([7, 9]), 0.01, np.random.default_rng(0))
+    assert drawn.tolist() in ([7], [9])
+
+
+def test_risks_stay_within_1():
+    assert (risks_of(0.25, 0.5), risks_of(1.0 + 1e-16, 1e-15)) == ((0.75, 0.5), (1.0, 1.0))

@@ -1,8 +1,9 @@
 """A small problem with a missing value here and there, and rankers that learned it."""
 
-from __future__ import annotations
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from crucial.rankers.rankboost import RankBoost
@@ -18,7 +19,6 @@ def make_rows(seed: int = 0, n_queries: int = 20) -> Rows:
     y = np.digitize(
         X[:, 1] + 0.6 * X[:, 0] - 0.6 * X[:, 2] + 0.3 * rng.normal(size=len(X)), [0.3, 1.2]
     )
-    X[:, 3] = 1.0
     X[rng.random(X.shape) < 0.1] = np.nan
     X[:, 3] = 1.0
     return X, y, np.repeat(np.arange(n_queries), 10)
@@ -31,24 +31,17 @@ def rows() -> Rows:
 
 @pytest.fixture(scope="session")
 def frame(rows: Rows):
-    pandas = pytest.importorskip("pandas")
-    return pandas.DataFrame(rows[0], columns=NAMES)
+    return pd.DataFrame(rows[0], columns=NAMES)
 
 
 @pytest.fixture(scope="session")
 def ranker(rows: Rows, frame) -> RankBoost:
-    import warnings
-
     _, y, qid = rows
     held, y_held, qid_held = make_rows(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # (one feature is constant)
-        return RankBoost(
+        ranker = RankBoost(
             40, record_risks=True, early_stopping_rounds=30, eval_metric=["ndcg@10", "map"]
-        ).fit(
-            frame,
-            y,
-            qid=qid,
-            eval_set=(frame.__class__(held, columns=NAMES), y_held),
-            eval_qid=qid_held,
         )
+        held = pd.DataFrame(held, columns=NAMES)
+        return ranker.fit(frame, y, qid=qid, eval_set=(held, y_held), eval_qid=qid_held)

@@ -1,15 +1,26 @@
 """Centres of intervals and paths of trainings: figures 5, 6 and 7 of Wang et al."""
 
-from __future__ import annotations
-
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas
 import pytest
+import scipy.sparse as sp
 
-from crucial import BLFeatureRank, DiffRank, FeatureRank, LabelRanker, RankBoost, inspection
+from crucial import (
+    AdditiveRanker,
+    BLFeatureRank,
+    DiffRank,
+    FeatureRank,
+    LabelRanker,
+    RankBoost,
+    RankBoostPlus,
+    inspection,
+)
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.model.additive import AdditiveRanker
+from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Stump
+from naive.plus import ExactSpan, f2
+from refusals import refused
 
 
 def rows(seed: int = 0):
@@ -44,14 +55,13 @@ def test_an_interval_without_values_has_no_centre():
 
 def test_centres_refuse():
     X, y, qid = rows()
-    with pytest.raises(ParameterError, match="'n_intervals' parameter of centres must be at most"):
-        inspection.centres(X, y, qid=qid, n_intervals=16)
-    with pytest.raises(ParameterError, match="'kinds' parameter of centres"):
-        inspection.centres(X, y, qid=qid, kinds=["median"])
-    with pytest.raises(ParameterError, match=r"'features' parameter of centres .* \[0, 2\]"):
-        inspection.centres(X, y, qid=qid, features=[3])
-    with pytest.raises(DataError, match="needs a feature"):
-        inspection.centres(X, y, qid=qid, features=[])
+    for options, said in (
+        ({"n_intervals": 16}, "'n_intervals' parameter of centres must be at most"),
+        ({"kinds": ["median"]}, "'kinds' parameter of centres"),
+        ({"features": [3]}, r"'features' parameter of centres .* \[0, 2\]"),
+        ({"features": []}, "needs a feature"),
+    ):
+        refused(ValueError, said, inspection.centres, X, y, qid=qid, **options)
 
 
 def test_paths_report_how_steadily_rankers_learned():
@@ -77,8 +87,7 @@ def test_paths_report_how_steadily_rankers_learned():
 
 def test_paths_refuse_what_has_none():
     X, y, qid = rows()
-    with pytest.raises(NotRankedError, match="fit it first"):
-        inspection.training_paths({"a": FeatureRank()})
+    refused(NotRankedError, "fit it first", inspection.training_paths, {"a": FeatureRank()})
     with pytest.raises(NotRankedError, match="record_risks=True"):
         inspection.training_paths({"a": RankBoost(3).fit(X, y, qid=qid)})
 
@@ -91,20 +100,14 @@ def test_rounds_of_label_rankers_are_in_their_trace():
         lambda: inspection.learning_curve(fitted, X, y),
         lambda: inspection.training_paths({"LabelRanker": fitted}),
     ):
-        with pytest.raises(NotRankedError, match=r"LabelRanker ranks the labels.*one.loss for one"):
-            follow()
+        refused(NotRankedError, r"LabelRanker ranks the labels.*one.loss for one", follow)
     assert len([one.loss for one in fitted.trace_]) == 3
 
 
 def test_figures_5_6_and_7_can_be_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y, qid = rows()
     axes = inspection.centres(X, y, qid=qid, n_intervals=5).plot()
-    assert len(axes) == 3
-    assert len(axes[0].lines) == 4
+    assert (len(axes), len(axes[0].lines)) == (3, 4)
     assert axes[0].lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
     fitted = {
         "FeatureRank": FeatureRank(4, 2).fit(X, y, qid=qid),
@@ -120,9 +123,6 @@ def test_figures_5_6_and_7_can_be_drawn():
 
 
 def test_names_may_look_like_formulas():
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y, qid = rows()
     name = "$_$"
     frame = pandas.DataFrame(X, columns=[name, "b", "c"])
@@ -137,7 +137,72 @@ def test_names_may_look_like_formulas():
 
 
 def test_rows_may_be_called_like_formulas():
-    pytest.importorskip("matplotlib").use("Agg")
     model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["a"])
     frame = pandas.DataFrame({"a": [0.0, 2.0]}, index=["$_$", "$^$"])
     inspection.why(model, frame, loc=("$_$", "$^$")).plot().figure.canvas.draw()
+
+
+# -- e2 of ensembles that were not trained on it --------------------------------------------------
+
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.integers(0, 4, (14, 3)).astype(float)
+Y = RANDOM.integers(0, 3, 14)
+
+
+def naive_e2(model, hi, lo, weight):
+    """Section 5 over explicit pairs: exact independence, least squares for the rest."""
+    span, members, eta, values = ExactSpan(), [], np.zeros(0), []
+    for ranker, alpha in zip(model.rankers, model.weights):
+        h = ranker.scores(X)
+        vector = h[hi] - h[lo]
+        if span.add(vector.astype(int)):
+            members.append(vector)
+            eta = np.append(eta, alpha)
+        elif members:
+            beta = np.linalg.lstsq(np.array(members).T, vector, rcond=None)[0]
+            eta = eta + alpha * beta
+        values.append(f2(np.array(members).T, eta, weight))
+    return values
+
+
+@pytest.mark.parametrize("preset", ["rb_d", "rb_c", "rankboost.2"])
+def test_it_is_what_section_5_says(preset):
+    model = RankBoost.preset(preset, choice="steepest", n_estimators=25).fit(X, Y)
+    hi, lo = np.nonzero(Y[:, None] > Y[None, :])
+    expected = naive_e2(model.model_, hi, lo, np.full(len(hi), 1 / len(hi)))
+    assert e2_trace(model, X, Y) == pytest.approx(expected, rel=1e-7)
+    assert e2_trace(model.model_, sp.csr_array(X), Y) == pytest.approx(expected, rel=1e-7)
+    pairs = list(zip(hi, lo))
+    assert e2_trace(model, X, pairs=pairs) == pytest.approx(expected, rel=1e-7)
+    weighted = e2_trace(model, X, pairs=pairs, pair_weight=np.full(len(hi), 2.0))
+    assert weighted == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+def test_of_rankboost_plus_it_is_the_trace(search):
+    qid = np.repeat([0, 1], 7)
+    model = RankBoostPlus(30, search=search, balance="queries").fit(X, Y, qid=qid)
+    assert e2_trace(model, X, Y, qid=qid) == pytest.approx(model.trace_.column("e2"), rel=1e-7)
+
+
+def test_a_sample_of_the_pairs_is_near():
+    model = RankBoost.preset("rb_c", n_estimators=3).fit(X, Y)
+    whole, part = e2_trace(model, X, Y), e2_trace(model, X, Y, max_pairs=40)
+    assert part == pytest.approx(whole, abs=0.3)
+    assert part.tolist() == e2_trace(model, X, Y, max_pairs=40).tolist()
+
+
+def test_bad_input():
+    model = RankBoost.preset("rb_c", n_estimators=3).fit(X, Y)
+    refused(DataError, r"labels \(y\) or pairs, and not both", e2_trace, model, X)
+    refused(NotRankedError, "fitted boosting estimator", e2_trace, RankBoost(), X, Y)
+    refused(ParameterError, r"'max_pairs' .* at least 1", e2_trace, model, X, Y, max_pairs=0)
+    scaled = RankBoost(2, weak="feature").fit(X, Y)
+    with pytest.raises(NotRankedError, match=r"rankers of 0 and 1, and ScaledFeature.* of round 1"):
+        e2_trace(scaled, X, Y)
+
+
+def test_rounds_that_order_nothing_change_nothing():
+    model = AdditiveRanker(3, [Stump(0, 99.0, 0), Stump(0, 1.5, 0)], [3.0, 0.0])
+    assert e2_trace(model, X, Y) == pytest.approx([1.0, 1.0], rel=1e-14)

@@ -1,20 +1,26 @@
 """Why: the parts are the margin."""
 
-from __future__ import annotations
-
 import math
+from typing import Any
 
 import numpy as np
 import pandas
+import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from crucial import RankBoost, inspection
 from crucial.errors import DataError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from refusals import refused
 
 numbers = st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.3, 1.0, 3.0])
 weak = st.one_of(
@@ -56,8 +62,7 @@ def test_sparse_rows_and_frames_say_the_same(ranker, rows) -> None:
     X = np.nan_to_num(rows[0])
     dense = inspection.why(ranker.model_, X, 3, 5)
     sparse = inspection.why(ranker.model_, csr_array(X), 3, 5)
-    assert dense.added.tolist() == sparse.added.tolist()
-    assert dense.names == sparse.names
+    assert (dense.added.tolist(), dense.names) == (sparse.added.tolist(), sparse.names)
 
 
 def test_words(ranker, frame) -> None:
@@ -118,9 +123,123 @@ def test_a_series_without_names_is_an_array(ranker, frame) -> None:
 
 
 def test_plots(ranker, frame) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
     found = inspection.why(ranker, frame, 0, 1)
     ax = found.plot(top=2)
     widths = [bar.get_width() for bar in ax.patches]
     assert sum(widths) == pytest.approx(found.margin)  # (the last bar is all the others)
     assert len(inspection.contributions(ranker, frame.iloc[[0]]).plot().patches) == 3
+
+
+# -- rankers inside pipelines and searches, and rows named by the labels of a frame ---------------
+
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["bm25", "age"])
+FRAME.index = [f"d{i}" for i in range(60)]
+Y = (FRAME["bm25"] - 0.5 * FRAME["age"] > 0).astype(int)
+QID = np.repeat(np.arange(6), 10)
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Any:
+    steps = make_pipeline(
+        StandardScaler(), PolynomialFeatures(include_bias=False), RankBoost(n_estimators=10)
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        return steps.fit(FRAME, Y, qid=QID)
+
+
+def test_features_have_the_names_that_arrive_at_the_last_step(pipeline: Any) -> None:
+    shapes = inspection.shapes(pipeline, FRAME)
+    assert {one.name for one in shapes.features} <= {"bm25", "age", "bm25^2", "bm25 age", "age^2"}
+    assert shapes["bm25"].share is not None
+    assert inspection.importances(pipeline)["bm25"] == pytest.approx(
+        pipeline[-1].feature_importances_[0]
+    )
+
+
+def test_the_parts_add_up_to_what_the_pipeline_predicts(pipeline: Any) -> None:
+    scores = pipeline.predict(FRAME)
+    found = inspection.why(pipeline, FRAME, 3, 7)
+    assert found.added.sum() == pytest.approx(scores[3] - scores[7])
+    scaled = pipeline[0].transform(FRAME)
+    place = found.names.index("bm25")
+    assert found.values_a[place] == scaled[3, 0]
+    assert inspection.contributions(pipeline, FRAME[:1]).added.sum() == pytest.approx(scores[0])
+
+
+def test_a_search_is_reached_through_too(pipeline: Any) -> None:
+    inner = make_pipeline(StandardScaler(), RankBoost(n_estimators=3))
+    search = GridSearchCV(inner, {"rankboost__learning_rate": [0.3]}, cv=2).fit(FRAME, Y)
+    scores = search.predict(FRAME)
+    found = inspection.why(search, FRAME, loc=("d1", "d2"))
+    assert found.added.sum() == pytest.approx(scores[1] - scores[2])
+    curve = inspection.learning_curve(search, FRAME, Y)
+    assert curve.measured["auc"][-1] == pytest.approx(search.best_estimator_.score(FRAME, Y))
+
+
+def test_steps_without_names_leave_numbers() -> None:
+    ranker = make_pipeline(StandardScaler().set_output(), RankBoost(n_estimators=3))
+    ranker.fit(FRAME.to_numpy(), Y)
+    assert {one.name for one in inspection.shapes(ranker).features} <= {"x0", "x1"}
+    alone = make_pipeline(RankBoost(n_estimators=3)).fit(FRAME, Y)
+    assert inspection.why(alone, FRAME, 0, 1).names == inspection.why(alone[-1], FRAME, 0, 1).names
+
+
+def test_an_unfitted_pipeline_is_refused() -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        inspection.shapes(make_pipeline(StandardScaler(), RankBoost()))
+
+
+def test_labels_of_a_frame_name_rows(pipeline: Any) -> None:
+    by_label = inspection.why(pipeline, FRAME, loc=("d3", "d7"))
+    by_place = inspection.why(pipeline, FRAME, 3, 7)
+    assert str(by_label) == str(by_place)
+    assert str(by_label).startswith("row d3 (score ")
+    assert (by_label.a, by_label.b) == (3, 7)
+
+
+def test_a_number_that_may_be_a_label_is_never_taken_as_a_position(pipeline: Any) -> None:
+    other = FRAME.set_axis(np.arange(60)[::-1])
+    with pytest.raises(ValueError, match=r"may be either: pass labels as loc=\(5, 6\)"):
+        inspection.why(pipeline, other, 5, 6)
+    by_label = inspection.why(pipeline, other, loc=(5, 6))
+    assert (by_label.a, by_label.b) == (54, 53)
+    same = inspection.why(pipeline, other, loc=other.index[[54, 53]])
+    assert str(same) == str(by_label)
+    counted = FRAME.reset_index(drop=True)
+    assert str(inspection.why(pipeline, counted, 5, 6)).startswith("row 5 ")
+    assert inspection.why(pipeline, counted, loc=(5, 6)).a == 5
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"a": "d3", "b": "d7"}, r"the position of a row, an int\. Got 'd3' instead\. Pass labels"),
+    ({"loc": ("d3", "nobody")}, "no row has the label 'nobody'. The index begins with 'd0'"),
+    ({"loc": ("d3", "d7"), "a": 1}, "two positions .* or two labels .*, not both"),
+    ({"loc": "d3"}, "'loc' parameter of why must be a pair of labels"),
+    ({"a": 1}, "why needs two rows"),
+    ({"a": 1, "b": 60}, r"'b' parameter of why must be an int in \[0, 59\]"),
+])  # fmt: skip
+def test_rows_that_cannot_be_found_are_refused(pipeline, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        inspection.why(pipeline, FRAME, **arguments)
+
+
+@pytest.mark.parametrize(("table", "loc", "said"), [
+    (FRAME.set_axis(["x"] * 60), ("x", "x"), "several rows have the label 'x'"),
+    (FRAME.to_numpy(), (0, 1), "ndarray has none: pass positions"),
+    (FRAME, (["d1"], "d1"), "loc: no row has the label .* begins with 'd0'"),
+    (FRAME, (slice(None), "d1"), "loc: no row has the label .* begins with 'd0'"),
+])  # fmt: skip
+def test_labels_that_name_no_row_are_refused(pipeline, table, loc, said) -> None:
+    refused(DataError, said, inspection.why, pipeline, table, loc=loc)
+
+
+def test_labels_of_several_levels_are_plain_values():
+    model = RankBoost(3).fit(FRAME, Y)
+    index = pd.MultiIndex.from_product([np.arange(6), np.arange(10)])
+    frame = FRAME.set_index(index)
+    assert inspection.why(model, frame, 0, 11).titles == ("row (0, 0)", "row (1, 1)")
+    assert inspection.why(model, frame, loc=index[[0, 11]]).titles == ("row (0, 0)", "row (1, 1)")
+    with pytest.raises(DataError, match=r"label \(0, 99\). The index begins with \(0, 0\), \(0, 1"):
+        inspection.why(model, frame, loc=((0, np.int64(99)), (0, 1)))

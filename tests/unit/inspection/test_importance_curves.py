@@ -1,7 +1,5 @@
 """Importances of three kinds, and learning curves."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import numpy as np
@@ -18,13 +16,13 @@ from crucial import FeatureRank, RankBoost, RankNet, TreeRank, inspection
 from crucial.data.instances import with_shuffled
 from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
+from refusals import refused
 
 
 def test_weight_is_the_estimators_own(ranker) -> None:
     found = inspection.importances(ranker)
     assert found.values.tolist() == ranker.feature_importances_.tolist()
-    assert found.never == ("length",)
-    assert found["clicks"] == found.values.max()
+    assert (found.never, found["clicks"]) == (("length",), found.values.max())
     assert "never mattered: length" in str(found)
 
 
@@ -230,31 +228,28 @@ def test_shuffling_inside_a_query_leaves_what_is_common_to_it(rows) -> None:
 
 
 def test_bad_requests(ranker, frame, rows) -> None:
-    with pytest.raises(ParameterError, match=r"'kind' parameter of importances must be one of"):
-        inspection.importances(ranker, kind="gain")
-    with pytest.raises(DataError, match="need rows and labels"):
-        inspection.importances(ranker, kind="permutation")
-    with pytest.raises(ParameterError, match="did you mean 'ndcg'"):
-        inspection.importances(ranker, frame, rows[1], kind="permutation", metric="ndgc@5")
+    for given, options, said in (
+        ((), {"kind": "gain"}, "'kind' parameter of importances must be one of"),
+        ((), {"kind": "permutation"}, "need rows and labels"),
+        ((frame, rows[1]), {"kind": "permutation", "metric": "ndgc@5"}, "did you mean 'ndcg'"),
+    ):
+        refused(ValueError, said, inspection.importances, ranker, *given, **options)
 
 
 def test_curve_of_an_estimator(ranker, frame, rows) -> None:
     found = inspection.learning_curve(ranker)
     assert found.training["loss"].tolist() == ranker.trace_.column("loss").tolist()
     assert (found.training["r1"] <= found.training["loss"] + 1e-12).all()
-    assert found.watched == ("ndcg@10", "map")
-    assert found.best_round == ranker.best_round_
+    assert (found.watched, found.best_round) == (("ndcg@10", "map"), ranker.best_round_)
     measured = inspection.learning_curve(ranker, frame, rows[1], qid=rows[2], stages=5)
     last = measured.measured["ndcg@10"][-1]
     staged = list(ranker.staged_predict(frame))
-    assert len(measured.stages) == 5
-    assert measured.stages[-1] == len(staged)
+    assert (len(measured.stages), measured.stages[-1]) == (5, len(staged))
     assert last == evaluate(rows[1], staged[-1], rows[2])["ndcg@10"]
     table = measured.to_frame()
     assert len(table) == len(ranker.trace_)
     assert table["ndcg@10 (given)"].notna().sum() == 5
     assert "ndcg@10 (eval)" in str(measured)
-    pytest.importorskip("matplotlib").use("Agg")
     assert len(measured.plot().lines) == 7
 
 
@@ -276,7 +271,5 @@ def test_curve_of_a_model_needs_rows(ranker, rows) -> None:
     assert list(found.measured) == ["map", "r2"]
     assert found.higher_is_better == {"map": True, "r2": False}
     assert found.best_round == model.n_rounds
-    with pytest.raises(DataError, match="needs rows to measure on"):
-        inspection.learning_curve(model)
-    with pytest.raises(NotRankedError, match="Black has no rounds"):
-        inspection.learning_curve(Black())
+    refused(DataError, "needs rows to measure on", inspection.learning_curve, model)
+    refused(NotRankedError, "Black has no rounds", inspection.learning_curve, Black())

@@ -1,20 +1,20 @@
 """Margins as a user sees them, and the largest margin there is."""
 
-import builtins
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import crucial
 from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
-from crucial.errors import DataError, MissingExtraError, NotRankedError, ParameterError
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.weak import Constant, Stump, Vote
-
-Y = np.array([3, 2, 2, 1, 1, 0])
-X = np.array([[int(c) for c in word] for word in
-              ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
-PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
+from naive.papers import COLUMNS as X
+from naive.papers import PAIRS8, X8
+from naive.papers import PAIRS13 as PAIRS
+from naive.papers import SET_Y as Y
+from refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,9 @@ def test_from_labels_and_from_the_pairs_they_imply(ranker):
         np.testing.assert_allclose(found.quantile(q), expected, rtol=1e-12)
         assert found.quantile(0.5) == pytest.approx(expected[6])
         assert isinstance(found.quantile(0.5), float)
-        assert found.at_most(0.0) == 0.0
-        assert found.at_most(1.0) == 1.0
+        assert (found.at_most(0.0), found.at_most(1.0)) == (0.0, 1.0)
         at = found.at_most(found.quantile(q.reshape(1, 13)))
-        assert at.shape == (1, 13)
-        assert at[0].tolist() == sorted(at[0].tolist())
+        assert (at.shape, at[0].tolist()) == ((1, 13), sorted(at[0].tolist()))
 
 
 def test_the_minimum_is_what_the_trace_says(ranker):
@@ -53,8 +51,7 @@ def test_the_curve(ranker):
     found = margins(ranker, X, Y, resolution=9)
     thresholds, shares = found.curve
     assert len(thresholds) == len(shares) == 9
-    assert thresholds[0] == found.minimum
-    assert thresholds[-1] == found.maximum
+    assert (thresholds[0], thresholds[-1]) == (found.minimum, found.maximum)
     assert shares[-1] == 1.0
     assert shares[0] >= 1 / 13
     assert (np.diff(shares) >= 0).all()
@@ -137,59 +134,36 @@ def test_in_words(ranker):
 
 
 def test_a_picture(ranker):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
     found = margins(ranker, X, Y)
     ax = found.plot(label="smooth margin")
-    assert ax.get_lines()[0].get_label() == "smooth margin"
-    assert ax.get_xlabel() == "margin"
+    assert (ax.get_lines()[0].get_label(), ax.get_xlabel()) == ("smooth margin", "margin")
     assert found.plot(ax) is ax
-    import matplotlib.pyplot as plt
-
     plt.close("all")
 
 
-def test_no_picture_without_matplotlib(ranker, monkeypatch):
-    inner = builtins.__import__
-
-    def without(name, *given, **named):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return inner(name, *given, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install crucial\[plots\]"):
-        margins(ranker, X, Y).plot()
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda r: margins(r, X), DataError, "give y or pairs"),
-        (lambda r: margins(r, X, Y, resolution=1), ParameterError, "'resolution' parameter"),
-        (lambda r: margins(r, X, Y, pair_weight=[1.0]), DataError, "pair_weight was given without"),
-        (lambda r: margins(r, X, pairs=PAIRS, sample_weight=Y), DataError, "use pair_weight"),
-        (lambda r: margins(r, X[:, :3], Y), DataError, "3"),
-        (lambda r: margins(r, X, Y[:4]), DataError, "inconsistent numbers of samples"),
-        (lambda r: margins(r, X, np.ones(6)), DataError, "No comparable pair"),
-        (lambda r: margins(r, X, pairs=[(0, 9)]), DataError, "rows go from 0 to 5"),
-        (lambda r: margins("model.json", X, Y), NotRankedError, "str has none"),
-        (lambda r: margins(AdditiveRanker(5, [], []), X, Y), NotRankedError, "no weights"),
-        (lambda r: margins(r, X, Y).quantile(1.5), ParameterError, "'q' parameter of quantile"),
-        (lambda r: margins(r, X, Y).quantile([math.nan]), ParameterError, "'q' parameter"),
-        (lambda r: margins(r, X, Y).at_most(math.nan), ParameterError, "'theta' parameter"),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda r: margins(r, X), DataError, "give y or pairs"),
+    (lambda r: margins(r, X, Y, resolution=1), ParameterError, "'resolution' parameter"),
+    (lambda r: margins(r, X, Y, pair_weight=[1.0]), DataError, "pair_weight was given without"),
+    (lambda r: margins(r, X, pairs=PAIRS, sample_weight=Y), DataError, "use pair_weight"),
+    (lambda r: margins(r, X[:, :3], Y), DataError, "3"),
+    (lambda r: margins(r, X, Y[:4]), DataError, "inconsistent numbers of samples"),
+    (lambda r: margins(r, X, np.ones(6)), DataError, "No comparable pair"),
+    (lambda r: margins(r, X, pairs=[(0, 9)]), DataError, "rows go from 0 to 5"),
+    (lambda r: margins("model.json", X, Y), NotRankedError, "str has none"),
+    (lambda r: margins(AdditiveRanker(5, [], []), X, Y), NotRankedError, "no weights"),
+    (lambda r: margins(r, X, Y).quantile(1.5), ParameterError, "'q' parameter of quantile"),
+    (lambda r: margins(r, X, Y).quantile([math.nan]), ParameterError, "'q' parameter"),
+    (lambda r: margins(r, X, Y).at_most(math.nan), ParameterError, "'theta' parameter"),
+])  # fmt: skip
 def test_bad_arguments_are_refused(ranker, call, error, message):
-    with pytest.raises(error, match=message):
-        call(ranker)
+    refused(error, message, call, ranker)
 
 
 def test_an_unfitted_ranker_is_no_ranker():
     from sklearn.exceptions import NotFittedError
 
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        margins(SmoothMarginRanker(), X, Y)
+    refused(NotFittedError, "not fitted yet", margins, SmoothMarginRanker(), X, Y)
 
 
 # -- the largest margin -------------------------------------------------------------------
@@ -208,10 +182,7 @@ def test_rudin_schapire_2009_the_largest_margin_of_thirteen_pairs(ranker):
 
 
 def test_rudin_schapire_2009_theorem_6_the_largest_margin_is_three_eighths():
-    words = "-++++--+ -++--+++ +-+++-++ +-++-+++ +-+-+++- ++-++++- ++-+++-+ ++++--+-"
-    signs = np.array([[1.0 if c == "+" else -1.0 for c in word] for word in words.split()])
-    H = np.concatenate((signs > 0, signs < 0)).astype(float)
-    assert max_margin(H, [(i, i + 8) for i in range(8)]).rho == pytest.approx(3 / 8, abs=1e-12)
+    assert max_margin(X8, PAIRS8).rho == pytest.approx(3 / 8, abs=1e-12)
 
 
 def test_no_margin_above_0_where_pairs_go_in_a_circle():
@@ -219,17 +190,13 @@ def test_no_margin_above_0_where_pairs_go_in_a_circle():
     assert rho == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("H", "pairs", "message"),
-    [
-        ([[2.0], [0.0]], [(0, 1)], r"differ by at most 1 .* Column 0 of H has a pair \+2 apart"),
-        ([[1.0], [-1.0]], [(1, 0)], "a pair -2 apart"),
-        ([1.0, 0.0], [(0, 1)], r"array of shape \(2,\)"),
-        ([[math.nan], [0.0]], [(0, 1)], "H must be finite. Row 0 of column 0 is nan"),
-        ([[1.0], [0.0]], [(0, 2)], "rows go from 0 to 1"),
-        ([[1.0], [0.0]], [], "pairs is empty"),
-    ],
-)
+@pytest.mark.parametrize(("H", "pairs", "message"), [
+    ([[2.0], [0.0]], [(0, 1)], r"differ by at most 1 .* Column 0 of H has a pair \+2 apart"),
+    ([[1.0], [-1.0]], [(1, 0)], "a pair -2 apart"),
+    ([1.0, 0.0], [(0, 1)], r"array of shape \(2,\)"),
+    ([[math.nan], [0.0]], [(0, 1)], "H must be finite. Row 0 of column 0 is nan"),
+    ([[1.0], [0.0]], [(0, 2)], "rows go from 0 to 1"),
+    ([[1.0], [0.0]], [], "pairs is empty"),
+])  # fmt: skip
 def test_max_margin_refuses_what_is_no_matrix_of_weak_rankers(H, pairs, message):
-    with pytest.raises(DataError, match=message):
-        max_margin(H, pairs)
+    refused(DataError, message, max_margin, H, pairs)

@@ -1,12 +1,24 @@
 """ROC, gain, lift, profit and IROC curves, and the ROC surface."""
 
+import warnings
+from dataclasses import astuple
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+from sklearn.metrics import precision_recall_curve as sklearn_precision_recall
+from sklearn.metrics import roc_curve as sklearn_roc
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
-from crucial import inspection
+from crucial import TreeRank, inspection
 from crucial.errors import DataError, ParameterError
+from crucial.inspection.curves import fit_calibration, weight_unit
+from crucial.inspection.report_data import cutoffs_to
 from crucial.measures.names import get_measure
+from crucial.model.additive import AdditiveRanker
+from crucial.model.weak import ScaledFeature, Stump
+from refusals import refused
 
 RANDOM = np.random.default_rng(0)
 N = 90
@@ -22,7 +34,7 @@ def area(x, y):
 
 @pytest.fixture
 def drawn():
-    return pytest.importorskip("matplotlib").use("Agg")
+    return
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
@@ -52,8 +64,7 @@ def test_bands_lie_around_the_curve_and_repeat(make):
     assert (wide.low <= found.low).all()
     assert (wide.high >= found.high).all()
     assert make().band is None
-    with pytest.raises(ParameterError, match="'intervals' parameter of a curve"):
-        make(intervals=1.5)
+    refused(ParameterError, "'intervals' parameter of a curve", make, intervals=1.5)
 
 
 def test_the_band_of_a_roc_curve_covers_it():
@@ -88,11 +99,8 @@ def test_the_lift_among_equal_scores_is_the_gain_by_the_share():
     assert "1.00 in the first 10 %" in str(inspection.lift_curve(y, np.zeros(100)))
 
 
-@pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize("first", [1, 500, 10_000])
 def test_the_line_of_the_lift_bends_among_equal_scores(first):
-    import matplotlib.pyplot as plt
-
     y, scores = np.arange(10_000) < 200, np.arange(10_000) < first
     lift, gain = inspection.lift_curve(y, scores), inspection.gain_curve(y, scores)
     ax = lift.plot()
@@ -137,10 +145,7 @@ def test_the_volume_under_the_roc_surface_is_vus(weight):
     assert (np.diff(found.beta_middle, axis=1) <= 1e-12).all()
 
 
-@pytest.mark.usefixtures("drawn")
 def test_every_result_prints_draws_and_is_a_frame():
-    import matplotlib.pyplot as plt
-
     results = [
         inspection.roc_curve(TWO, SCORES, intervals=True, resamples=5),
         inspection.gain_curve(TWO, SCORES),
@@ -160,23 +165,19 @@ def test_every_result_prints_draws_and_is_a_frame():
             assert one.plot(ax) is ax
         plt.close(ax.figure)
     flat = plt.figure().add_subplot()
-    with pytest.raises(DataError, match="projection='3d'"):
-        results[-1].plot(flat)
+    refused(DataError, "projection='3d'", results[-1].plot, flat)
 
 
-def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(DataError, match=r"needs labels of two values. Got 3.*use iroc_curve"):
-        inspection.roc_curve(THREE, SCORES)
-    with pytest.raises(DataError, match=r"at least three values. Got 2. Use roc_curve"):
-        inspection.iroc_curve(TWO, SCORES)
-    with pytest.raises(DataError, match=r"labels of three values. Got 2.*roc_curve for two"):
-        inspection.roc_surface(TWO, SCORES)
-    with pytest.raises(DataError, match=r"amounts of at least 0.*profit_curve takes any"):
-        inspection.gain_curve(TRUE, SCORES)
-    with pytest.raises(DataError, match="must not be negative"):
-        inspection.roc_curve(TWO, SCORES, sample_weight=-np.ones(N))
-    with pytest.raises(DataError, match="at least one row with a weight above 0"):
-        inspection.roc_curve(TWO, SCORES, sample_weight=np.zeros(N))
+@pytest.mark.parametrize(("curve", "y", "weight", "said"), [
+    (inspection.roc_curve, THREE, None, "needs labels of two values. Got 3.*use iroc_curve"),
+    (inspection.iroc_curve, TWO, None, "at least three values. Got 2. Use roc_curve"),
+    (inspection.roc_surface, TWO, None, "labels of three values. Got 2.*roc_curve for two"),
+    (inspection.gain_curve, TRUE, None, "amounts of at least 0.*profit_curve takes any"),
+    (inspection.roc_curve, TWO, -np.ones(N), "must not be negative"),
+    (inspection.roc_curve, TWO, np.zeros(N), "at least one row with a weight above 0"),
+])  # fmt: skip
+def test_labels_that_do_not_fit_are_refused(curve, y, weight, said):
+    refused(DataError, said, curve, y, SCORES, sample_weight=weight)
 
 
 @pytest.mark.parametrize("seed", [-1, "a", 1.5])
@@ -189,3 +190,268 @@ def test_infinite_profits_are_drawn():
     with np.errstate(over="ignore"):
         text = str(inspection.profit_curve([1e308, 0, 1e308], [1, 2, 3]))
     assert "highest inf after 3 rows" in text
+
+
+# -- precision-recall and calibration curves, and the curves of a report without queries ----------
+
+
+RANDOM_150 = np.random.default_rng(0)
+N_ROWS = 150
+TRUE_ROW = RANDOM_150.normal(size=N_ROWS)
+SCORES_ROW = np.round(TRUE_ROW + RANDOM_150.normal(size=N_ROWS), 1)
+Y = (TRUE_ROW > 0.5).astype(int)
+WEIGHT_ROW = RANDOM_150.integers(1, 4, N_ROWS).astype(float)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT_ROW])
+def test_precision_and_recall_are_scikit_learns(weight):
+    found = inspection.precision_recall_curve(Y, SCORES_ROW, sample_weight=weight)
+    precision, recall, thresholds = sklearn_precision_recall(Y, SCORES_ROW, sample_weight=weight)
+    np.testing.assert_allclose(found.precision, precision[:-1][::-1])
+    np.testing.assert_allclose(found.recall, recall[:-1][::-1])
+    np.testing.assert_allclose(found.thresholds, thresholds[::-1])
+    expected = average_precision_score(Y, SCORES_ROW, sample_weight=weight)
+    assert found.average_precision == pytest.approx(expected)
+    assert f"{expected:.4f}" in str(found)
+    assert f"{expected:.4f}" in repr(found)
+    assert found.to_frame()["recall"].iloc[-1] == 1.0
+
+
+def test_calibration_by_plain_counting():
+    chance = np.random.default_rng(1).permutation(np.linspace(0.01, 0.99, N_ROWS))
+    y = (np.random.default_rng(2).random(N_ROWS) < chance).astype(int)
+    found = inspection.calibration_curve(y, chance, probabilities=True, bins=10)
+    order = np.argsort(chance)
+    for slot, part in enumerate(np.split(order, 10)):
+        assert found.expected[slot] == pytest.approx(chance[part].mean())
+        assert found.observed[slot] == pytest.approx(y[part].mean())
+        assert found.rows[slot] == len(part)
+        assert 0 <= found.low[slot] <= found.observed[slot] <= found.high[slot] <= 1
+    assert found.brier == pytest.approx(brier_score_loss(y, chance))
+    assert found.error == pytest.approx(np.abs(found.expected - found.observed).mean())
+    assert "scores are the probabilities" in str(found)
+    twice = inspection.calibration_curve(np.tile(y, 2), np.tile(chance, 2), probabilities=True)
+    heavy = inspection.calibration_curve(y, chance, probabilities=True, sample_weight=[2] * N_ROWS)
+    for name in ("expected", "observed", "low", "high", "rows"):
+        np.testing.assert_allclose(getattr(twice, name), getattr(heavy, name))
+
+
+def test_scores_are_calibrated_by_a_fit_that_is_stated():
+    found = inspection.calibration_curve(Y, SCORES_ROW * 1000 - 7, bins=5)
+    assert found.calibration is not None
+    assert (np.diff(found.expected) > 0).all()
+    assert found.rows @ found.expected == pytest.approx(Y.sum())
+    assert "logistic fit on the same rows, log odds =" in str(found)
+    # (Scores that rank the wrong way have a falling line, and the curve still rises.)
+    other = inspection.calibration_curve(Y, -SCORES_ROW, bins=5)
+    assert other.calibration.slope < 0
+    assert (np.diff(other.expected) > 0).all()
+    assert inspection.calibration_curve([0, 1], [3.0, 3.0]).expected.tolist() == [0.5]
+    with pytest.raises(DataError, match=r"in \[0, 1\]. Got scores from"):
+        inspection.calibration_curve(Y, SCORES_ROW, probabilities=True)
+    refused(DataError, r"two values. Got 3", inspection.calibration_curve, [0, 1, 2], [1, 2, 3])
+
+
+def test_both_can_be_drawn():
+    assert inspection.precision_recall_curve(Y, SCORES_ROW).plot().get_ylabel() == "precision"
+    assert inspection.calibration_curve(Y, SCORES_ROW).plot().get_xlabel() == "expected share"
+
+
+def report_of(y, **more):
+    model = AdditiveRanker(1, [ScaledFeature(0, -5, 5, 0), Stump(0, 0.5, 0)], [1.0, 0.2])
+    return inspection.report(model, SCORES_ROW[:, None], y, **more).data
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (2, 5)])
+def test_the_curves_of_a_report_lie_on_scikit_learns(labels):
+    data = report_of(np.array(labels)[Y])
+    found = data["curves"]
+    seen, good = np.array(found["seen"]), np.array(found["found"])
+    alpha, beta = (seen - good) / (N_ROWS - Y.sum()), good / Y.sum()
+    theirs = sklearn_roc(Y, SCORES_ROW, drop_intermediate=False)
+    # Where ROC rises straight up, its x has no single y: compare along the sum of both.
+    np.testing.assert_allclose(np.interp(alpha + beta, theirs[0] + theirs[1], theirs[1]), beta,
+                               atol=1e-5)  # fmt: skip
+    assert found["roc"]["auc"] == pytest.approx(roc_auc_score(Y, SCORES_ROW))
+    assert found["roc"]["low"] < found["roc"]["auc"] < found["roc"]["high"]
+    assert found["average_precision"] == pytest.approx(average_precision_score(Y, SCORES_ROW))
+    assert found["label"] == labels[1]
+    assert "logistic fit" in found["calibration"]["source"]
+    best = np.minimum(seen, Y.sum())
+    np.testing.assert_allclose(found["best"], best)
+
+
+def test_the_cut_off_reaches_the_last_row():
+    data = report_of(Y)
+    assert data["cutoffs"]["ks"][-1] == N_ROWS
+    curves = data["curves"]
+    assert curves["ks"] == data["cutoffs"]["ks"]
+    (precision,) = (one for one in data["cutoffs"]["curves"] if one["name"] == "p")
+    found = [curves["found"][at] for at in curves["at"]]
+    np.testing.assert_allclose(np.array(found) / curves["ks"], precision["values"], atol=1e-6)
+    assert (cutoffs_to(3), cutoffs_to(100)[-2:]) == ([1, 2, 3], [75, 100])
+    assert cutoffs_to(123_456)[-3:] == [75_000, 100_000, 123_456]
+
+
+def test_graded_labels_have_gain_alone_and_queries_no_such_curves():
+    graded = report_of(np.digitize(TRUE_ROW, [-0.5, 0.5]))["curves"]
+    assert graded["labels"] == 3
+    assert "roc" not in graded
+    assert graded["found"][-1] == graded["total"]
+    assert report_of(Y, qid=np.arange(N_ROWS) // 10)["curves"] is None
+    assert report_of(np.zeros(N_ROWS))["curves"] is None
+
+
+def test_equal_scores_are_no_probabilities():
+    curve = inspection.calibration_curve([0, 1, 1, 0], np.zeros(4))
+    assert curve.expected.tolist() == [0.5]
+    assert "all scores are equal" in str(curve)
+    assert "the scores are the probabilities" not in str(curve)
+    assert "the scores are the prob" in str(
+        inspection.calibration_curve([0, 1, 1, 0], np.full(4, 0.5), probabilities=True)
+    )
+
+
+# -- the logistic fit of a score: units of scores and weights, and what floats cannot hold --------
+
+
+RANDOM_400 = np.random.default_rng(0)
+DRAWN = RANDOM_400.normal(size=400)
+GOOD = (DRAWN + RANDOM_400.normal(size=400) > 0).astype(float)
+ONES = np.ones(400)
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def test_the_unit_is_a_power_of_two_close_to_the_mean():
+    assert weight_unit(np.array([3.0, 4.0])) == 2.0
+    assert weight_unit(np.full(3, 5e-324)) == 5e-324
+    assert np.isfinite(np.full(3, 1e300) / weight_unit(np.full(3, 1e300))).all()
+
+
+@pytest.mark.parametrize("weight", [2.0, 1e-14, 1e160, 1e-300, 1e300])
+def test_only_the_standard_errors_depend_on_the_unit_of_the_weights(weight):
+    plain = fit_calibration(DRAWN, GOOD, ONES)
+    found = fit_calibration(DRAWN, GOOD, weight * ONES)
+    assert (found.slope, found.intercept) == pytest.approx((plain.slope, plain.intercept))
+    assert found.slope_error * np.sqrt(weight) == pytest.approx(plain.slope_error)
+    assert found.intercept_error * np.sqrt(weight) == pytest.approx(plain.intercept_error)
+
+
+def test_a_weight_of_two_counts_as_two_rows():
+    for good in (GOOD, (DRAWN > 0).astype(float)):
+        twice = fit_calibration(np.repeat(DRAWN, 2), np.repeat(good, 2), np.ones(800))
+        assert astuple(fit_calibration(DRAWN, good, 2.0 * ONES)) == pytest.approx(astuple(twice))
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-14, 1e160, 1e300])
+def test_separated_rows_of_any_weight_have_a_rising_line(weight):
+    found = fit_calibration(DRAWN, (DRAWN > 0).astype(float), weight * ONES)
+    assert found.separated
+    assert 0.1 < found.slope < 1e6
+
+
+@pytest.mark.parametrize("share", [1e-10, 1e-20, 1e-200])
+def test_a_label_of_little_weight_moves_the_intercept_alone(share):
+    near = fit_calibration(DRAWN, GOOD, np.where(GOOD > 0, 1.0, 1e-6))
+    found = fit_calibration(DRAWN, GOOD, np.where(GOOD > 0, 1.0, share))
+    assert found.slope == pytest.approx(near.slope, rel=1e-3)
+    assert found.intercept - near.intercept == pytest.approx(np.log(1e-6 / share), rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", [2.0**660, 2.0**-660, 2.0**1000, 2.0**-1000])
+def test_the_slope_is_in_the_unit_of_the_scores(unit):
+    plain, found = (fit_calibration(DRAWN * u, GOOD, ONES) for u in (1.0, unit))
+    assert (found.intercept, found.slope * unit) == (plain.intercept, plain.slope)
+    assert found.slope_error * unit == plain.slope_error
+    curves = [inspection.calibration_curve(GOOD, DRAWN * u) for u in (1.0, unit)]
+    assert curves[0].expected.tolist() == curves[1].expected.tolist()
+
+
+def test_a_slope_that_no_float_holds_is_refused():
+    with pytest.raises(DataError, match=r"differ by 9.99989e-321 at least.*Multiply the scores"):
+        inspection.calibration_curve([0, 1, 0, 1], np.array([1, 2, 3, 4]) * 1e-320)
+    with pytest.raises(DataError, match=r"weights from 1e-300 to 1e\+300.*the smallest weights"):
+        fit_calibration(
+            np.array([1.0, 1.0, 1.0, 2.0]),
+            np.array([0.0, 1.0, 0.0, 1.0]),
+            np.array([1.0, 1.0, 1e300, 1e-300]),
+        )
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e300])
+def test_the_intervals_of_a_curve_have_no_unit(weight):
+    found = inspection.calibration_curve(GOOD, DRAWN, sample_weight=weight * ONES)
+    assert ((found.low >= 0) & (found.high <= 1) & (found.low <= found.high)).all()
+    plain = inspection.calibration_curve(GOOD, DRAWN)
+    np.testing.assert_allclose(found.expected, plain.expected)
+    np.testing.assert_allclose(found.rows / weight, plain.rows)
+
+
+@pytest.mark.parametrize("weight", [1e-14, 1e160, 1e-300, 1e300])
+def test_the_points_of_a_card_do_not_depend_on_the_unit_of_the_weights(weight):
+    model = AdditiveRanker(1, [Stump(0, k / 4, 0) for k in range(-8, 9)], [0.3] * 17)
+    X = DRAWN[:, None]
+    plain = inspection.scorecard(model, X, GOOD)
+    found = inspection.scorecard(model, X, GOOD, sample_weight=weight * ONES)
+    assert found.score(X).tolist() == plain.score(X).tolist()
+    assert found.auc == pytest.approx(plain.auc)
+    assert found.auc_interval == pytest.approx(plain.auc_interval)
+    assert (found.n_rows, found.n_good) == pytest.approx((400 * weight, GOOD.sum() * weight))
+    for one, other in zip(found.features[0].bins, plain.features[0].bins, strict=True):
+        assert (one.text, one.points) == (other.text, other.points)
+        assert (one.rows, one.goods) == pytest.approx((other.rows * weight, other.goods * weight))
+    for band, other in zip(found.bands, plain.bands, strict=True):
+        assert (band.rows, band.goods) == pytest.approx((other.rows * weight, other.goods * weight))
+    assert f"{400 * weight:g}" in str(found) or weight > 1
+
+
+def test_a_report_on_huge_scores_is_that_of_the_scores_divided():
+    class Foreign:
+        def __init__(self, unit):
+            self.unit = unit
+
+        def predict(self, X):
+            return np.asarray(X)[:, 0] * self.unit
+
+    X = DRAWN[:60, None]
+    pages = [inspection.report(Foreign(unit), X, GOOD[:60]) for unit in (1.0, 2.0**560)]
+    plain, huge = (one.data["curves"]["calibration"] for one in pages)
+    assert huge["expected"] == plain["expected"]
+
+
+# -- the ROC curve of a tree: rows, labels and weights come together ------------------------------
+
+
+RANDOM_120 = np.random.default_rng(0)
+X = RANDOM_120.normal(size=(120, 2))
+LABELS = (X[:, 0] + RANDOM_120.normal(size=120) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    return TreeRank(2, min_rows=10).fit(X, LABELS)
+
+
+@pytest.mark.parametrize(("given", "match"), [
+    ({"X": X}, r"Got X without y. Pass X and y, or neither"),
+    ({"y": LABELS}, r"Got y without X. Pass X and y, or neither"),
+    ({"sample_weight": np.ones(120)}, r"sample_weight.*Got it without X and y.*Pass X and y"),
+    ({"X": X, "y": LABELS, "sample_weight": 1.0 - LABELS}, "two values among the rows with a wei"),
+    ({"X": X, "y": 0 * LABELS}, r"labels of two values.*Got 1. Pass rows of both labels"),
+])  # fmt: skip
+def test_what_has_no_curve_is_refused(ranker, given, match):
+    refused(DataError, match, inspection.tree_roc, ranker, **given)
+
+
+def test_rows_of_weight_0_may_have_any_label(ranker):
+    """They are left out, also with a third label."""
+    some = np.arange(120) % 4 > 0
+    found = inspection.tree_roc(ranker, X, np.where(some, LABELS, 7), sample_weight=some * 1.0)
+    alone = inspection.tree_roc(ranker, X[some], LABELS[some])
+    assert found.auc == pytest.approx(alone.auc)

@@ -16,6 +16,7 @@ from crucial.inspection import scorecard
 from crucial.inspection.curves import fit_calibration
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
+from refusals import refused
 
 NAMES = ["income", "age"]
 HOSTILE = "</table><script>alert(1)</script>"
@@ -85,8 +86,7 @@ def test_separated_labels_get_platts_targets_and_a_note():
 def test_the_lower_label_may_be_the_good_one(card):
     X, y = rows()
     other = scorecard(model(), X, y, low_is_good=True)
-    assert other.good == "label 0"
-    assert other.n_good == 300 - card.n_good
+    assert (other.good, other.n_good) == ("label 0", 300 - card.n_good)
     assert other.auc["points"] == pytest.approx(card.auc["points"], abs=0.01)
     assert np.corrcoef(other.score(X), card.score(X))[0, 1] < -0.99
     graded = scorecard(model(), X, y * 3, good_from=2)
@@ -112,8 +112,7 @@ def test_reasons_are_points_lost(card):
     points = np.array([one.points[mean.bins[:, j]] for j, one in enumerate(card.features)]).T
     expected = points.mean(axis=0) - points
     np.testing.assert_allclose(mean.lost.sum(axis=1), np.maximum(expected, 0).sum(axis=1))
-    with pytest.raises(ParameterError, match="against"):
-        card.reasons(X, against="worst")
+    refused(ParameterError, "against", card.reasons, X, against="worst")
 
 
 def test_categories_and_dates_are_in_the_words_of_the_table():
@@ -279,33 +278,30 @@ def test_names_are_text_on_the_page():
 
 def test_what_cannot_be_a_scorecard_is_refused():
     X, y = rows()
-    trees = crucial.GradientRanker(20, max_leaves=4, interactions=2).fit(np.nan_to_num(X), y)
-    with pytest.raises(NotRankedError, match=r"combines 2.*Train a sum of functions of one"):
-        scorecard(trees, X, y)
-    with pytest.raises(NotRankedError, match=r"RankingForest is none.*RankBoost, PNormPush"):
-        scorecard(crucial.RankingForest(3).fit(np.nan_to_num(X), y), np.nan_to_num(X), y)
+    filled = np.nan_to_num(X)
+    trees = crucial.GradientRanker(20, max_leaves=4, interactions=2).fit(filled, y)
+    refused(NotRankedError, r"combines 2.*Train a sum of functions of one", scorecard, trees, X, y)
+    forest = crucial.RankingForest(3).fit(filled, y)
+    refused(NotRankedError, "RankingForest is none.*RankBoost, PNorm", scorecard, forest, filled, y)
     ranker = crucial.RankBoost(5).fit(X, y, qid=np.arange(300) // 10)
-    with pytest.raises(DataError, match=r"trained with queries. Train it without qid"):
-        scorecard(ranker, X, y)
-    with pytest.raises(DataError, match=r"labels of two values. Got 3.*good_from"):
-        scorecard(model(), X, np.arange(300) % 3)
-    with pytest.raises(DataError, match="rows of one label only"):
-        scorecard(model(), X, np.ones(300))
-    with pytest.raises(DataError, match="lower label first on these rows"):
-        scorecard(model(), X, 1 - y)
-    with pytest.raises(DataError, match="same score"):
-        scorecard(model(), np.zeros((4, 2)), [0, 1, 0, 1])
-    with pytest.raises(DataError, match="larger points_to_double_odds"):
-        scorecard(model(), X, y, points_to_double_odds=1e-3)
-    with pytest.raises(DataError, match="must not be negative"):
-        scorecard(model(), X, y, sample_weight=-np.ones(300))
-    for name, value in (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x")):
-        with pytest.raises(ParameterError, match=name):
-            scorecard(model(), X, y, **{name: value})
-    with pytest.raises(ParameterError, match="'title' parameter of scorecard must be str"):
-        scorecard(model(), X, y, title=None)
-    with pytest.raises(ParameterError, match="'table' parameter of to_sql must be str"):
-        scorecard(model(), X, y).to_sql(None)
+    refused(DataError, r"trained with queries. Train it without qid", scorecard, ranker, X, y)
+    for labels, said in (
+        (np.arange(300) % 3, "labels of two values. Got 3.*good_from"),
+        (np.ones(300), "rows of one label only"),
+        (1 - y, "lower label first on these rows"),
+    ):
+        refused(DataError, said, scorecard, model(), X, labels)
+    refused(DataError, "same score", scorecard, model(), np.zeros((4, 2)), [0, 1, 0, 1])
+    for name, value, said in (
+        ("points_to_double_odds", 1e-3, "larger points_to_double_odds"),
+        ("sample_weight", -np.ones(300), "must not be negative"),
+        ("title", None, "'title' parameter of scorecard must be str"),
+        *((name, value, name) for name, value in
+          (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x"))),
+    ):  # fmt: skip
+        refused(ValueError, said, scorecard, model(), X, y, **{name: value})
+    said = "'table' parameter of to_sql must be str"
+    refused(ParameterError, said, scorecard(model(), X, y).to_sql, None)
 
 
 def test_rows_without_weight_move_no_edge():

@@ -1,27 +1,30 @@
 """The simplest within noise of the best, on tables made up for it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from crucial import RankRLS
+from crucial import AutoRanker, RankRLS, make_interactions
+from crucial.lab import auto_search
 from crucial.lab.auto_candidates import (
     Entrant,
+    Facts,
+    Plan,
     RankerCandidate,
     Stage,
     Trial,
+    candidates_for,
     choose,
     gap_of,
     mean_of,
+    plan_for,
 )
 from crucial.lab.auto_search import _average_of, _members, _part, _survivors
 
-RANDOM = np.random.default_rng(0)
-BASE = RANDOM.uniform(0.2, 0.9, 200)
+BASE = np.random.default_rng(0).uniform(0.2, 0.9, 200)
 #: Paired differences of mean 0 and standard error 0.01.
 WAVE = np.tile([1.0, -1.0], 100) * 0.01 * math.sqrt(199)
 RLS = RankerCandidate("RankRLS", "linear", "RankRLS", RankRLS())
@@ -29,8 +32,7 @@ RLS = RankerCandidate("RankRLS", "linear", "RankRLS", RankRLS())
 
 def test_the_gap_is_the_mean_of_paired_differences():
     gap = gap_of(BASE + WAVE + 0.004, BASE)
-    assert gap.mean == pytest.approx(0.004)
-    assert gap.error == pytest.approx(0.01)
+    assert (gap.mean, gap.error) == (pytest.approx(0.004), pytest.approx(0.01))
     folds = gap_of(BASE + WAVE, BASE, overlap=0.25)
     assert folds.error == pytest.approx(0.01 * math.sqrt(1 + 200 * 0.25))
 
@@ -71,9 +73,7 @@ def test_one_unit_has_no_noise_to_be_within():
 
 
 def trial(name: str, family: str, lead: float) -> Trial:
-    """Return a trial that is ahead of `BASE` by so much, with an error of 0.01."""
-    values = BASE + lead + (WAVE if lead else 0.0)
-    return Trial(RankerCandidate(name, "trees", family, None), 0, 2, None, values, None, 0.0, 1.0)
+    return tried_out(RankerCandidate(name, "trees", family, None), lead)
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,10 @@ def trial(name: str, family: str, lead: float) -> Trial:
 )
 def test_what_is_within_noise_of_the_best_of_its_loss_stays_in_the_search(families, kept):
     ready = [
-        trial("best", "one", 0.0),
-        trial("alike", "one", -0.009),
-        trial("unlike", "one", -0.011),
-        trial("loss behind", "two", -0.060),
-        trial("its twin", "two", -0.060),
+        trial("best", "one", 0.0), trial("alike", "one", -0.009), trial("unlike", "one", -0.011),
+        trial("loss behind", "two", -0.060), trial("its twin", "two", -0.060),
         trial("loss far behind", "three", -0.066),
-    ]
+    ]  # fmt: skip
     assert _survivors(ready, Stage(1, 1, 5, 10**9, families=families)) == kept
 
 
@@ -109,3 +106,119 @@ def test_equal_lags_on_every_query_leave_no_doubt_and_one_query_leaves_all():
     assert _part(lag, best) == 0.0
     one, other = (replace(lag, values=np.array([value])) for value in (0.9, 0.1))
     assert _part(other, one) == 1.0
+
+
+# -- when larger trees and more rounds are tried --------------------------------------------------
+#: Paired differences of mean 0 and standard error 0.01.
+
+
+def candidates(family: str) -> dict[str, RankerCandidate]:
+    found = candidates_for(Facts(4000, 20, 100, 5, 0.0, 4.0), None, 99)
+    return {one.name: one for one in found if one.family == family}
+
+
+def tried_out(candidate: RankerCandidate, lead: float, rising: bool = False) -> Trial:
+    """Return a trial that is ahead of `BASE` by so much, with an error of 0.01."""
+    values = BASE + lead + (WAVE if lead else 0.0)
+    return Trial(candidate, 0, 2, 300, values, None, 0.0, 1.0, rising=rising)
+
+
+def next_sizes(leaders: list[Trial], trials: list[Trial], tried: set[str]) -> list[RankerCandidate]:
+    return auto_search.next_sizes(leaders, trials, tried, n_rows=100_000, more_rounds=True)
+
+
+def names(found: list[RankerCandidate]) -> list[str]:
+    return [one.name for one in found]
+
+
+@pytest.mark.parametrize(("lead", "tried"), [(0.011, ["lambda, 8 leaves"]), (0.009, [])])
+def test_the_next_size_is_tried_if_this_one_is_clearly_ahead(lead, tried):
+    own = candidates("lambda")
+    stumps, small = (
+        tried_out(own["lambda, stumps"], 0.0),
+        tried_out(own["lambda, 4 leaves"], lead),
+    )
+    assert names(next_sizes([small], [stumps, small], {stumps.name, small.name})) == tried
+    assert next_sizes([stumps], [stumps, small], {stumps.name, small.name}) == []
+
+
+def test_a_family_climbs_until_a_size_is_no_better():
+    own = candidates("lambda")
+    small = tried_out(own["lambda, 4 leaves"], 0.0)
+    (middle,) = small.candidate.larger
+    all_names = {small.name, middle.name}
+    up, level = tried_out(middle, 0.02), tried_out(middle, 0.005)
+    sizes = ["lambda, 16 leaves, symmetric", "lambda, 31 leaves"]
+    assert names(next_sizes([up], [small, up], all_names)) == sizes
+    assert next_sizes([level], [small, level], all_names) == []
+    # What was tried already is not tried again.
+    assert names(next_sizes([up], [small, up], {*all_names, sizes[0]})) == sizes[1:]
+
+
+def test_without_smaller_ones_of_its_loss_simpler_rankers_are_the_measure():
+    small = tried_out(candidates("softmax")["softmax, 4 leaves"], 0.02)
+    other = tried_out(candidates("RankBoost")["RankBoost"], 0.0)
+    assert names(next_sizes([small], [small, other], {small.name})) == ["softmax, 8 leaves"]
+    far = tried_out(candidates("RankBoost")["RankBoost"], 0.03)
+    assert next_sizes([small], [small, far], {small.name}) == []
+    assert names(next_sizes([small], [small], {small.name})) == ["softmax, 8 leaves"]
+
+
+def test_more_rounds_where_the_last_ones_still_gained():
+    stumps = tried_out(candidates("lambda")["lambda, stumps"], 0.0, rising=True)
+    (longer,) = next_sizes([stumps], [stumps], {stumps.name})
+    assert (longer.name, longer.rounds) == ("lambda, stumps, 1200 rounds", 1200)
+    assert stumps.candidate.rounds == 400
+    again = replace(stumps, candidate=longer)
+    assert next_sizes([again], [again], {stumps.name, longer.name}) == []
+
+
+def test_bags_and_linear_rankers_have_neither():
+    for family in ("bags", "RankRLS"):
+        for one in candidates(family).values():
+            assert (
+                next_sizes([tried_out(one, 0.0, rising=True)], [tried_out(one, 0.0)], {one.name})
+                == []
+            )
+
+
+def test_of_large_data_more_rows_take_part_in_fewer_folds():
+    small, large = Facts(5000, 20, 100, 5, 0.0, 4.0), Facts(100_000, 240, 5000, 5, 0.0, 4.0)
+    assert [one.folds for one in plan_for("normal", small).stages] == [2, 5]
+    first, last = plan_for("normal", large).stages
+    assert (first.folds, last.folds) == (1, 1)
+    assert first.cells < last.cells == 24_000_000
+    # Without queries, folds are what tells noise.
+    rows = replace(large, n_queries=None)
+    assert [one.folds for one in plan_for("normal", rows).stages] == [2, 5]
+
+
+def test_trees_whose_leaves_would_have_few_rows_are_not_tried():
+    own = candidates("lambda")
+    stumps, small = (
+        tried_out(own["lambda, stumps"], 0.0),
+        tried_out(own["lambda, 4 leaves"], 0.05),
+    )
+    for n_rows, tried in ((799, []), (800, ["lambda, 8 leaves"])):
+        found = auto_search.next_sizes([small], [stumps, small], set(), n_rows, True)
+        assert names(found) == tried
+    late = tried_out(own["lambda, stumps"], 0.0, rising=True)
+    assert auto_search.next_sizes([late], [late], set(), 800, False) == []
+
+
+def test_a_search_climbs_where_features_act_together(monkeypatch: pytest.MonkeyPatch):
+    made = make_interactions(n_queries=60, n_pairs=2, n_noise=2, seed=0)
+
+    def short(one: RankerCandidate) -> RankerCandidate:
+        estimator = clone(one.estimator).set_params(n_estimators=30, min_rows=1)
+        return replace(one, estimator=estimator, larger=tuple(map(short, one.larger)))
+
+    few = [short(candidates("query_rmse")[f"query_rmse, {one}"]) for one in ("stumps", "4 leaves")]
+    plan = Plan(3, (Stage(2, 1, 2, 10**9), Stage(2, 1, 3, 10**9)), 2)
+    monkeypatch.setattr("crucial.lab.auto_ranker.candidates_for", lambda *all: few)
+    monkeypatch.setattr("crucial.lab.auto_ranker.plan_for", lambda *all: plan)
+    monkeypatch.setattr(auto_search, "_ROWS", 10)
+    auto = AutoRanker(average=False).fit(made.X, made.y, qid=made.qid)
+    tried = {one.name for one in auto.table_.trials}
+    assert {"query_rmse, stumps", "query_rmse, 4 leaves", "query_rmse, 8 leaves"} < tried
+    assert auto.table_.kept.name in tried - {"query_rmse, stumps", "query_rmse, 4 leaves"}

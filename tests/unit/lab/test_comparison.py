@@ -1,13 +1,12 @@
 """Runs against a baseline."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import crucial
 from crucial.errors import DataError, ParameterError
 from crucial.lab.comparison import compare_runs
+from refusals import refused
 
 
 def as_words(values):
@@ -62,8 +61,7 @@ def test_biggest_movers_come_first(judged):
     mine = [one for one in found.movers if one.system == "like"]
     ups = [one.change for one in mine if one.change > 0]
     downs = [one.change for one in mine if one.change < 0]
-    assert ups == sorted(ups, reverse=True)
-    assert downs == sorted(downs)
+    assert (ups, downs) == (sorted(ups, reverse=True), sorted(downs))
     assert len(ups) == len(downs) == 3
     values = {n: crucial.evaluate_run(qrels, r, "map").per_query["map"] for n, r in runs.items()}
     assert ups[0] == pytest.approx((values["like"] - values["base"]).max())
@@ -72,8 +70,7 @@ def test_biggest_movers_come_first(judged):
 
 def test_baseline_by_name_and_runs_by_tag(judged):
     qrels, runs = judged
-    with pytest.raises(ParameterError, match="measure"):
-        compare_runs(qrels, runs, [])
+    refused(ParameterError, "measure", compare_runs, qrels, runs, [])
     found = compare_runs(qrels, list(runs.values()), "map", baseline="like")
     assert found.baseline == "like"
     assert [one.system for one in found.differences] == ["like", "base", "good"]
@@ -119,19 +116,15 @@ def test_pooled_measures_need_the_same_pairs(judged):
     assert dropped["auc(pool)", "more"].difference == pytest.approx(one.difference)
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "said"),
-    [
-        ({"baseline": "bse"}, ParameterError, "unknown baseline 'bse'; did you mean 'base'"),
-        ({"measures": "ndgc"}, ParameterError, "did you mean 'ndcg'"),
-        ({"test": "z"}, ParameterError, "'method' parameter of paired_test"),
-        ({"runs": {}}, ParameterError, "two or more. Got 0"),
-    ],
-)
+@pytest.mark.parametrize(("change", "kind", "said"), [
+    ({"baseline": "bse"}, ParameterError, "unknown baseline 'bse'; did you mean 'base'"),
+    ({"measures": "ndgc"}, ParameterError, "did you mean 'ndcg'"),
+    ({"test": "z"}, ParameterError, "'method' parameter of paired_test"),
+    ({"runs": {}}, ParameterError, "two or more. Got 0"),
+])  # fmt: skip
 def test_refusals(judged, change, kind, said):
     qrels, runs = judged
-    with pytest.raises(kind, match=said):
-        compare_runs(**({"qrels": qrels, "runs": runs, "measures": "map"} | change))
+    refused(kind, said, compare_runs, **{"qrels": qrels, "runs": runs, "measures": "map"} | change)
 
 
 def test_refusals_name_the_run(judged):

@@ -1,8 +1,9 @@
 """cross_validate: any estimator, whole queries, numbers that can be found again by hand."""
 
-from __future__ import annotations
-
 import math
+import pickle
+import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +14,17 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from crucial import CrossValidation, Instances, RankBoost, cross_validate, evaluate
+import crucial
+from crucial import CrossValidation, Instances, RankBoost, cross_validate, evaluate, make_scorer
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.lab.protocols import make_folds
+from refusals import refused
 
 NAMES = ["bm25", "clicks", "age"]
 
@@ -288,8 +291,7 @@ def test_result_as_rows_and_text(data):
     assert "mean over queries; without a value and left out: 1" in text
     assert f"{found['map']:.4f}" in text
     assert repr(found).startswith("CrossValidation(3 folds: ndcg@10=0.")
-    with pytest.raises(ParameterError, match="'by' parameter of to_rows must be one of"):
-        found.to_rows("row")
+    refused(ParameterError, "'by' parameter of to_rows must be one of", found.to_rows, "row")
 
 
 def test_many_folds_are_shown_as_a_range(data):
@@ -333,49 +335,36 @@ def test_a_pooled_interval_is_that_of_evaluate(data):
         np.testing.assert_allclose(found.interval[name], one.interval, rtol=0.05)
 
 
-def test_a_measure_of_ones_own(data):
-    def first_label(y, scores):
-        return float(y[np.argmax(scores)])
-
-    found = cross_validate(Ridge(), data.X, data.y, qid=data.qid, measures=first_label)
-    assert 0 < found["first_label"] <= 2
-
-
 def test_warnings_of_all_folds_are_said_once(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
     with pytest.warns(DataWarning, match=r"1 feature is constant.*In 5 of 5 folds") as caught:
         cross_validate(RANKER, X, data.y, qid=data.qid)
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
+    assert (len(caught), caught[0].filename) == (1, __file__)
 
 
 @pytest.mark.filterwarnings("error::crucial.errors.DataWarning")
 def test_warnings_that_are_errors_stay_errors(data):
     X = np.column_stack((data.X, np.ones(len(data.y))))
-    with pytest.raises(DataWarning, match="1 feature is constant"):
-        cross_validate(RANKER, X, data.y, qid=data.qid)
+    refused(DataWarning, "1 feature is constant", cross_validate, RANKER, X, data.y, qid=data.qid)
 
 
 # -- refusals ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"measures": []}, "measures is empty"),
-        ({"measures": "ndgc@10"}, "did you mean 'ndcg'"),
-        ({"random_state": "x"}, "'random_state' parameter of cross_validate must be"),
-        ({"random_state": -1}, "'random_state' parameter of cross_validate must be"),
-        ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be a nonzero int or None"),
-        ({"return_estimators": "yes"}, "'return_estimators' parameter of cross_validate"),
-        ({"estimator": RankBoost}, "must be an object with fit and predict"),
-        ({"estimator": StandardScaler()}, "must be an object with fit and predict"),
-        ({"cv": 100}, "cv=100 folds need as many queries"),
-        ({"qid": ["a"]}, "one id for each of the 200 rows"),
-        ({"y": [1, 2]}, "X has 200 rows, y has 2"),
-        ({"sample_weight": [-1.0] * 200}, "sample_weight must be finite and not negative"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"measures": []}, "measures is empty"),
+    ({"measures": "ndgc@10"}, "did you mean 'ndcg'"),
+    ({"random_state": "x"}, "'random_state' parameter of cross_validate must be"),
+    ({"random_state": -1}, "'random_state' parameter of cross_validate must be"),
+    ({"n_jobs": 0}, "'n_jobs' parameter of cross_validate must be a nonzero int or None"),
+    ({"return_estimators": "yes"}, "'return_estimators' parameter of cross_validate"),
+    ({"estimator": RankBoost}, "must be an object with fit and predict"),
+    ({"estimator": StandardScaler()}, "must be an object with fit and predict"),
+    ({"cv": 100}, "cv=100 folds need as many queries"),
+    ({"qid": ["a"]}, "one id for each of the 200 rows"),
+    ({"y": [1, 2]}, "X has 200 rows, y has 2"),
+    ({"sample_weight": [-1.0] * 200}, "sample_weight must be finite and not negative"),
+])  # fmt: skip
 def test_what_cannot_be_is_refused_before_any_fit(data, changes, said):
     class Unfittable(BaseEstimator):
         def fit(self, X, y, qid=None, sample_weight=None):
@@ -385,8 +374,7 @@ def test_what_cannot_be_is_refused_before_any_fit(data, changes, said):
             raise AssertionError("nothing should be predicted")
 
     given = {"estimator": Unfittable(), "X": data.X, "y": data.y, "qid": data.qid} | changes
-    with pytest.raises(ValueError, match=said):
-        cross_validate(**given)
+    refused(ValueError, said, cross_validate, **given)
 
 
 def test_labels_a_measure_cannot_read_are_refused_before_any_fit(data):
@@ -405,3 +393,106 @@ def test_errors_say_in_which_fold(data):
     with pytest.raises(DataError, match="scores must be finite") as caught:
         cross_validate(Lost(), data.X, data.y, qid=data.qid)
     assert caught.value.__notes__ == ["(in fold 0 of cross_validate)"]
+
+
+# -- scorers by the names of measures, in scikit-learn's searches ---------------------------------
+
+
+DATA = crucial.make_letor(n_queries=9, docs_per_query=12, n_features=3, seed=2)
+QUERIES = np.array([f"q{i}" for i in range(9)])[np.asarray(DATA.qid)]
+GRID = {"learning_rate": [0.1, 1.0]}
+BY_QUERY = GroupKFold(3)
+
+
+@pytest.fixture
+def routing() -> Any:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_hand(ranker: Any, measure: str) -> list[float]:
+    """Fit and measure fold by fold, without scikit-learn's searches."""
+    values = []
+    for train, test in BY_QUERY.split(DATA.X, DATA.y, QUERIES):
+        ranker.fit(DATA.X[train], DATA.y[train], qid=QUERIES[train])
+        scores = ranker.predict(DATA.X[test], qid=QUERIES[test])
+        values.append(crucial.evaluate(DATA.y[test], scores, QUERIES[test], measure)[measure])
+    return values
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_search_measures_as_evaluate_does() -> None:
+    folds = GroupKFold(3).set_split_request(groups="qid")
+    ranker = RankBoost(n_estimators=5)
+    search = GridSearchCV(ranker, GRID, scoring=make_scorer("ndcg@10"), cv=folds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search.fit(DATA.X, DATA.y, qid=QUERIES)
+    for place, rate in enumerate(GRID["learning_rate"]):
+        expected = by_hand(RankBoost(n_estimators=5, learning_rate=rate), "ndcg@10")
+        assert search.cv_results_["mean_test_score"][place] == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.usefixtures("routing")
+def test_several_scorers_pipelines_and_losses() -> None:
+    folds = GroupKFold(3).set_split_request(groups="qid")
+    ranker = RankBoost(n_estimators=5)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), ranker),
+        {"rankboost__learning_rate": [0.3]},
+        scoring={"top": make_scorer("ndcg@10"), "place": make_scorer("avg_rank")},
+        refit="top",
+        cv=folds,
+    ).fit(DATA.X, DATA.y, qid=QUERIES)
+    expected = np.mean(by_hand(RankBoost(n_estimators=5), "avg_rank"))
+    assert search.cv_results_["mean_test_place"][0] == pytest.approx(-expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_weights_are_passed_on_request() -> None:
+    folds = GroupKFold(3).set_split_request(groups="qid")
+    weights = np.where(DATA.X[:, 0] > 0.5, 2.0, 1.0)
+    params = {"qid": QUERIES, "sample_weight": weights}
+    ranker = RankBoost(n_estimators=5).set_fit_request(sample_weight=True)
+    scorer = make_scorer("r2").set_score_request(sample_weight=True)
+    found = cross_val_score(ranker, DATA.X, DATA.y, params=params, cv=folds, scoring=scorer)
+    train, test = next(BY_QUERY.split(DATA.X, DATA.y, QUERIES))
+    ranker.fit(DATA.X[train], DATA.y[train], qid=QUERIES[train], sample_weight=weights[train])
+    expected = crucial.evaluate(
+        DATA.y[test],
+        ranker.predict(DATA.X[test]),
+        QUERIES[test],
+        "r2",
+        sample_weight=weights[test],
+    )
+    assert found[0] == pytest.approx(-expected["r2"])
+
+
+def test_queries_that_are_not_routed_are_reported_once_and_give_no_number() -> None:
+    search = GridSearchCV(RankBoost(n_estimators=2), GRID, scoring=make_scorer("ndcg@10"), cv=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(DATA.X, DATA.y, qid=QUERIES)
+    own = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
+    assert len(own) == 1
+    assert "qid was not routed. Switch on scikit-learn's metadata routing" in own[0]
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+
+
+def test_lists_without_queries() -> None:
+    ranker = RankBoost(n_estimators=5).fit(DATA.X, DATA.y)
+    with pytest.warns(DataWarning, match=r"qid was not routed to ndcg@10: all rows .* one list"):
+        make_scorer("ndcg@10")(ranker, DATA.X, DATA.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert make_scorer("auc")(ranker, DATA.X, DATA.y) == ranker.score(
+            DATA.X, DATA.y, measure="auc"
+        )
+
+
+def test_a_scorer_is_pickled_and_refuses_what_it_does_not_know() -> None:
+    scorer = pickle.loads(pickle.dumps(make_scorer("ndcg@5")))
+    assert repr(scorer) == "make_scorer('ndcg@5')"
+    refused(ValueError, "did you mean 'ndcg'", make_scorer, "ngcd@10")
+    with pytest.raises(ValueError, match="unknown metadata of a scorer 'groups'"):
+        scorer.set_score_request(groups=True)

@@ -1,7 +1,8 @@
 """Average ranks, Friedman's test, Nemenyi's critical difference and its diagram."""
 
-from __future__ import annotations
-
+import base64
+import hashlib
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -9,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.base import BaseEstimator
 
 from crucial.errors import DataError, ParameterError
-from crucial.lab.results import average_ranks, critical_difference, friedman_test, summarise_ranks
+from crucial.lab.experiment import Experiment
+from crucial.lab.results import (
+    average_ranks,
+    critical_difference,
+    friedman_test,
+    report_html,
+    summarise_ranks,
+)
+from naive.html import Page
 
 # Demšar (2006), table 6: AUC of four versions of C4.5 on fourteen data sets. (.9751 is printed
 # as .975, and ranked before its neighbour.)
@@ -34,16 +44,10 @@ def test_ranks_of_a_known_table():
     assert found.p < 0.05
 
 
-@pytest.mark.parametrize(
-    ("n_rankers", "n_blocks", "alpha", "expected"),
-    [
-        (3, 300, 0.05, 0.1914),
-        (3, 10, 0.05, 1.048),
-        (3, 357, 0.05, 0.1754),
-        (4, 14, 0.05, 1.25),
-        (4, 14, 0.10, 1.12),
-    ],
-)
+@pytest.mark.parametrize(("n_rankers", "n_blocks", "alpha", "expected"), [
+    (3, 300, 0.05, 0.1914), (3, 10, 0.05, 1.048), (3, 357, 0.05, 0.1754), (4, 14, 0.05, 1.25),
+    (4, 14, 0.10, 1.12),
+])  # fmt: skip
 def test_published_critical_differences(n_rankers, n_blocks, alpha, expected):
     digits = len(str(expected).split(".")[1])
     assert round(critical_difference(n_rankers, n_blocks, alpha), digits) == expected
@@ -88,8 +92,7 @@ def test_groups_are_the_largest_runs():
     assert found.difference == pytest.approx(critical_difference(3, 4))
     assert found.groups == ((0, 1), (1, 2))  # a and c are 1.75 apart, more than 1.657
     many = summarise_ranks(np.repeat(values, 20, axis=0), ["a", "b", "c"])
-    assert many.groups == ()
-    assert many.ranks.tolist() == found.ranks.tolist()
+    assert (many.groups, many.ranks.tolist()) == ((), found.ranks.tolist())
 
 
 def test_blocks_with_a_gap_are_left_out_and_counted():
@@ -137,27 +140,16 @@ def test_plot_draws_into_given_axes():
     plt.close(figure)
 
 
-def test_frame_has_a_row_a_ranker():
-    frame = some().to_frame()
-    assert list(frame["ranker"]) == list(some().rankers)
-    assert set(frame["critical_difference"]) == {some().difference}
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
-        (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),
-        (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
-        (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
-        (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
-        (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "that have values. Got 1"),
-        (
-            lambda: summarise_ranks([[1.0, np.nan], [np.nan, 1.0]], ["a", "b"]),
-            "no task in which every ranker",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: average_ranks([1.0, 2.0]), "table of blocks and rankers"),
+    (lambda: average_ranks([[1.0, np.nan]]), "ranker 1 has no value in block 0"),
+    (lambda: friedman_test([[1.0], [2.0]]), "two rankers or more"),
+    (lambda: summarise_ranks([[1.0, 2.0]], ["a"]), "column for each of the 1 rankers"),
+    (lambda: summarise_ranks([[1.0]], ["a"]), "two rankers or more"),
+    (lambda: summarise_ranks([[1.0, np.nan]], ["a", "b"]), "that have values. Got 1"),
+    (lambda: summarise_ranks([[1.0, np.nan], [np.nan, 1.0]], ["a", "b"]),
+     "no task in which every ranker"),
+])  # fmt: skip
 def test_refusals(call, said):
     with pytest.raises(DataError, match=said):
         call()
@@ -176,3 +168,83 @@ def test_a_diagram_is_as_wide_as_the_room():
         assert sum("*" in line for line in lines) == 3
         assert "not significantly different" in "\n".join(lines)
     assert str(found) == found.text()
+
+
+# -- the page of an experiment: complete, well formed, inert --------------------------------------
+
+
+class OneColumn(BaseEstimator):
+    def __init__(self, column=0, fails=False):
+        self.column = column
+        self.fails = fails
+
+    def fit(self, X, y):
+        if self.fails:
+            raise ValueError("</td><script>alert(2)</script>")
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, self.column]
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+
+
+@pytest.fixture(scope="module")
+def result():
+    random = np.random.default_rng(0)
+    tasks = {}
+    for name in ("first", HOSTILE, "third"):
+        y = random.integers(0, 3, 40)
+        X = y[:, None] + random.normal(size=(40, 3)) * [0.5, 2.0, 4.0]
+        tasks[name] = (X, y, np.repeat([f"<b>{k}</b>" for k in range(8)], 5))
+    rankers = {"good": OneColumn(), HOSTILE: OneColumn(1), "fails": OneColumn(fails=True)}
+    return Experiment(tasks, {k: rankers[k] for k in list(rankers)}, ["ndcg@3", "r2"]).run()
+
+
+def test_page_is_inert(result):
+    text = report_html(result, HOSTILE)
+    page = Page(text)
+    assert set(page.tags) <= {
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "br", "div", "table",
+        "tr", "th", "td", "svg", "line", "text",
+    }  # fmt: skip
+    names = {name for name, _ in page.attributes}
+    assert names.isdisjoint({"src", "href", "style", "action"})
+    assert not any(name.startswith("on") for name in names)
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert any(HOSTILE in one for one in page.words)
+
+
+def test_policy_allows_the_style_and_nothing_else(result):
+    text = report_html(result)
+    style = re.search(r"<style>(.*?)</style>", text, re.S).group(1)
+    policy = dict(Page(text).attributes)["content"]  # (the last one is the viewport)
+    policies = [value for name, value in Page(text).attributes if name == "content"]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policies[0] == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert policy.startswith("width=device-width")
+
+
+def test_page_has_the_numbers(result, tmp_path):
+    result.report(tmp_path / "page.html", "Three tasks", baseline="good")
+    said = " ".join(Page((tmp_path / "page.html").read_text()).words)
+    for measure in ("ndcg@3", "r2"):
+        assert f"{result.value(measure, 'good'):.4f}" in said
+    found = result.compare("good")["ndcg@3", HOSTILE]
+    assert f"{found.difference:+.4f}" in said
+    assert "15 of them failed" in said
+    assert "ValueError: </td><script>alert(2)</script>" in said
+    assert "numpy" in said
+    assert "none" in said  # what failed everywhere has no value
+
+
+def test_one_ranker_makes_a_page_too():
+    random = np.random.default_rng(0)
+    X, y = random.random((30, 2)), random.integers(0, 2, 30)
+    found = Experiment({"t": (X, y)}, {"one": OneColumn()}, ["auc"]).run()
+    assert "Differences" not in report_html(found)
+    assert "one" in Page(report_html(found)).words

@@ -1,7 +1,5 @@
 """Rankers of other packages fit as ours do; two of our own that all should beat."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

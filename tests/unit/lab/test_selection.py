@@ -1,7 +1,5 @@
 """Backward elimination of features, and stability selection."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -19,10 +17,11 @@ from crucial import (
     eliminate_features,
     stability_selection,
 )
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection import importances
 from crucial.lab.protocols import make_folds
 from crucial.measures.names import get_measure
+from refusals import refused
 
 
 def problem(n_features=5, n=240):
@@ -35,8 +34,7 @@ def problem(n_features=5, n=240):
 def test_the_least_important_feature_goes_first():
     X, y, qid = problem()
     found = eliminate_features(RankBoost(30), X, y, qid=qid)
-    assert found.sizes.tolist() == [5, 4, 3, 2, 1]
-    assert found.features(1) == ("feature 3",)
+    assert (found.sizes.tolist(), found.features(1)) == ([5, 4, 3, 2, 1], ("feature 3",))
     assert found.features(2) == ("feature 1", "feature 3")
     kept = list(range(5))
     for number in range(5):  # (by hand)
@@ -113,16 +111,15 @@ def test_an_elimination_prints_plots_and_converts():
 
 def test_errors_of_eliminations():
     X, y, _ = problem()
-    with pytest.raises(DataError, match="should stop at 9 features, and X has 5"):
-        eliminate_features(RankBoost(5), X, y, n_features=9)
-    with pytest.raises(NotRankedError, match="kind='weight'"):
-        eliminate_features(InfinitePush(), X, y > 0)
-    with pytest.raises(ParameterError, match="'importance' parameter"):
-        eliminate_features(RankBoost(5), X, y, importance="permutation")
-    with pytest.raises(ParameterError, match="no fit had 4 features"):
-        eliminate_features(RankBoost(5), X, y, step=2).support(4)
-    with pytest.raises(ParameterError, match="'step' parameter"):
-        eliminate_features(RankBoost(5), X, y, step=0)
+    refused(NotRankedError, "kind='weight'", eliminate_features, InfinitePush(), X, y > 0)
+    for options, said in (
+        ({"n_features": 9}, "should stop at 9 features, and X has 5"),
+        ({"importance": "permutation"}, "'importance' parameter"),
+        ({"step": 0}, "'step' parameter"),
+    ):
+        refused(ValueError, said, eliminate_features, RankBoost(5), X, y, **options)
+    found = eliminate_features(RankBoost(5), X, y, step=2)
+    refused(ParameterError, "no fit had 4 features", found.support, 4)
 
 
 class Recorder(RankBoost):
@@ -142,8 +139,7 @@ def test_subsamples_are_complementary_halves_of_the_queries():
     assert len(Recorder.seen) == 6
     for (_, one), (_, two) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
         assert len(set(one)) == len(set(two)) == 6
-        assert set(one) | set(two) == set(qid)
-        assert len(one) + len(two) == len(qid)
+        assert (set(one) | set(two), len(one) + len(two)) == (set(qid), len(qid))
     by_hand = [RankBoost(3).fit(rows, y[[np.flatnonzero((r == X).all(1))[0] for r in rows]], qid=q)
                .feature_importances_ > 0 for rows, q in Recorder.seen]  # fmt: skip
     np.testing.assert_array_equal(found.chosen, by_hand)
@@ -154,8 +150,7 @@ def test_what_matters_is_stable():
     X, y, qid = problem(6)
     found = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
     assert found.stable == ("feature 3", "feature 1") or found.stable == ("feature 1", "feature 3")
-    assert found.mean_chosen == 2.0
-    assert found.false_bound == pytest.approx(4.0 / (0.2 * 6))
+    assert (found.mean_chosen, found.false_bound) == (2.0, pytest.approx(4.0 / (0.2 * 6)))
     assert (found.chosen.sum(axis=1) == 2).all()
     again = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
     np.testing.assert_array_equal(found.chosen, again.chosen)
@@ -208,11 +203,14 @@ def test_a_selection_prints_plots_and_converts():
 
 def test_errors_of_stability_selection():
     X, y, _ = problem(6)
-    with pytest.raises(NotRankedError, match="cannot tell which features LinearRegression chose"):
-        stability_selection(LinearRegression(), X, y, n_subsamples=2)
-    with pytest.raises(ParameterError, match="'estimator' parameter"):
-        stability_selection(RankBoost, X, y)
-    with pytest.raises(ParameterError, match="'threshold' parameter"):
-        stability_selection(RankBoost(3), X, y, threshold=0.0)
-    with pytest.raises(DataError, match="at least 2 queries"):
-        stability_selection(RankBoost(3), X, y, qid=np.zeros(len(y)))
+    for estimator, options, said in (
+        (
+            LinearRegression(),
+            {"n_subsamples": 2},
+            "cannot tell which features LinearRegression cho",
+        ),
+        (RankBoost, {}, "'estimator' parameter"),
+        (RankBoost(3), {"threshold": 0.0}, "'threshold' parameter"),
+        (RankBoost(3), {"qid": np.zeros(len(y))}, "at least 2 queries"),
+    ):
+        refused(ValueError, said, stability_selection, estimator, X, y, **options)

@@ -1,16 +1,18 @@
 import math
 import subprocess
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.inspection import roc_curve
 from crucial.measures.evaluation import evaluate, evaluate_run
 from crucial.measures.names import get_measure
+from refusals import refused
 
 Y = [2, 0, 1, 0, 1, 0, 0, 0]
 SCORES = [0.3, 0.2, 0.2, 0.1, 0.0, 1.0, 0.5, 0.7]
@@ -71,8 +73,7 @@ def test_prepared_measures_read_labels_once() -> None:
     for scores in (SCORES, np.negative(SCORES), np.zeros(8)):
         assert prepared(scores) == evaluate(Y, scores, QID, "ndcg@3", empty=1)["ndcg@3"]
         assert len(prepared.per_query(scores)) == 3
-    with pytest.raises(DataError, match="scores must have one value for each of the 8 rows"):
-        prepared([1.0])
+    refused(DataError, "scores must have one value for each of the 8 rows", prepared, [1.0])
 
 
 def test_inputs_of_other_kinds() -> None:
@@ -90,49 +91,39 @@ def test_inputs_of_other_kinds() -> None:
     assert evaluate(Y, column, QID)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"y": [1, np.nan, 0]}, "y must be finite. Got nan in row 1"),
-        ({"scores": [1, 0, -np.inf]}, "scores must be finite. Got -inf in row 2"),
-        ({"scores": [1, 0]}, "scores must have one value for each of the 3 rows of y. Got 2"),
-        ({"y": ["a", "b", "c"]}, "y must be numbers. Got <U1 values such as"),
-        ({"y": [None, 1, 2]}, "y must be finite. Got nan in row 0"),
-        ({"y": [[1, 2], [3, 4]]}, r"y must be one number per row .* shape \(2, 2\)"),
-        ({"y": [], "scores": []}, "y is empty"),
-        ({"qid": [1, 2]}, "qid must have one id for each of the 3 rows"),
-        ({"sample_weight": [1, -2, 1]}, "sample_weight must not be negative. Got -2.0 in row 1"),
-        ({"ids": ["a"]}, "ids must have one value for each of the 3 rows"),
-        ({"qid": Groups.single(2)}, "groups is made for 2 rows. y has 3"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"y": [1, np.nan, 0]}, "y must be finite. Got nan in row 1"),
+    ({"scores": [1, 0, -np.inf]}, "scores must be finite. Got -inf in row 2"),
+    ({"scores": [1, 0]}, "scores must have one value for each of the 3 rows of y. Got 2"),
+    ({"y": ["a", "b", "c"]}, "y must be numbers. Got <U1 values such as"),
+    ({"y": [None, 1, 2]}, "y must be finite. Got nan in row 0"),
+    ({"y": [[1, 2], [3, 4]]}, r"y must be one number per row .* shape \(2, 2\)"),
+    ({"y": [], "scores": []}, "y is empty"),
+    ({"qid": [1, 2]}, "qid must have one id for each of the 3 rows"),
+    ({"sample_weight": [1, -2, 1]}, "sample_weight must not be negative. Got -2.0 in row 1"),
+    ({"ids": ["a"]}, "ids must have one value for each of the 3 rows"),
+    ({"qid": Groups.single(2)}, "groups is made for 2 rows. y has 3"),
+])  # fmt: skip
 def test_bad_data_is_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
-    with pytest.raises(DataError, match=message):
-        evaluate(**given)
+    refused(DataError, message, evaluate, **given)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ties": "random"}, "'ties' parameter of evaluate must be one of 'expected', 'trec'"),
-        ({"empty": 2}, "'empty' parameter of evaluate must be one of 'skip', 0, 1. Got 2"),
-        ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\)"),
-        ({"resamples": 0}, "'resamples' parameter of evaluate must be an int of at least 1"),
-        ({"measures": "map", "sample_weight": [1, 1, 1]}, "map has no meaning for weights of rows"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"ties": "random"}, "'ties' parameter of evaluate must be one of 'expected', 'trec'"),
+    ({"empty": 2}, "'empty' parameter of evaluate must be one of 'skip', 0, 1. Got 2"),
+    ({"intervals": 1.5}, r"'intervals' parameter of evaluate must be a number in \(0, 1\)"),
+    ({"resamples": 0}, "'resamples' parameter of evaluate must be an int of at least 1"),
+    ({"measures": "map", "sample_weight": [1, 1, 1]}, "map has no meaning for weights of rows"),
+])  # fmt: skip
 def test_bad_parameters_are_named(change: dict, message: str) -> None:
     given = {"y": [1, 0, 0], "scores": [3.0, 2.0, 1.0], "measures": "auc"} | change
-    with pytest.raises(ParameterError, match=message):
-        evaluate(**given)
+    refused(ParameterError, message, evaluate, **given)
 
 
 def test_prepare_checks_its_parameters() -> None:
-    with pytest.raises(ParameterError, match="'ties' parameter"):
-        get_measure("map").prepare([1, 0], ties="none")
-    with pytest.raises(ParameterError, match="'empty' parameter"):
-        get_measure("map").prepare([1, 0], empty="zero")
+    refused(ParameterError, "'ties' parameter", get_measure("map").prepare, [1, 0], ties="none")
+    refused(ParameterError, "'empty' parameter", get_measure("map").prepare, [1, 0], empty="zero")
 
 
 def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -211,3 +202,161 @@ def test_queries_scores_and_labels_have_one_zero(signs) -> None:
     assert str(found) == str(plain)
     curve = roc_curve(y > 0, scores)
     assert not np.signbit(curve.thresholds[curve.thresholds == 0]).any()
+
+
+# -- runs -----------------------------------------------------------------------------------------
+
+
+def qrels(*rows):
+    qid, doc, relevance = zip(*rows, strict=True)
+    return SimpleNamespace(qid=np.array(qid), doc=np.array(doc), relevance=np.array(relevance))
+
+
+def run(*rows):
+    qid, doc, score = zip(*rows, strict=True)
+    return SimpleNamespace(qid=np.array(qid), doc=np.array(doc), score=np.array(score))
+
+
+JUDGED = qrels(("1", "a", 1), ("1", "b", 2), ("1", "c", 0), ("2", "a", 1), ("3", "a", 0))
+
+
+def test_relevant_documents_count_whether_retrieved_or_not() -> None:
+    found = evaluate_run(
+        qrels(("1", "a", 1), ("1", "b", 2), ("1", "c", 0)),
+        run(("1", "x", 3.0), ("1", "a", 2.0)),
+        ["ndcg", "map", "recall@5", "mrr", "coverage", "avg_rank", "p@1", "err(max=2)", "r2"],
+    )
+    assert found["ndcg"] == pytest.approx((1 / math.log2(3)) / (2 + 1 / math.log2(3)))
+    assert (found["map"], found["recall@5"], found["mrr"]) == (0.25, 0.5, 0.5)
+    assert found["coverage"] == 0.0  # b, the best one, is never reached
+    assert (found["avg_rank"], found["err(max=2)"]) == (31.0, 0.25 / 2)
+    # x < a right? labels a 1, b 2, c 0, x 0; order x, a, then b and c tied.
+    # pairs: b>a wrong, b>c tied, b>x wrong, a>c right, a>x wrong
+    assert found["r2"] == 3.5 / 5
+
+
+def test_unjudged_documents_are_reported() -> None:
+    system = run(("1", "x", 3.0), ("1", "a", 2.0), ("1", "y", 1.0), ("2", "a", 1.0))
+    found = evaluate_run(JUDGED, system, ["p@1", "map"])
+    assert found.results["p@1"].unjudged == 0.5  # x, a
+    assert found.results["map"].unjudged == 0.5  # x and y of four
+    assert found.to_rows()[0]["unjudged"] == 0.5
+    assert (found["p@1"], found["map"]) == (0.5, (0.25 + 1) / 2)
+    dropped = evaluate_run(JUDGED, system, ["p@1", "map"], unjudged="drop")
+    assert (dropped["p@1"], dropped["map"]) == (1.0, (0.5 + 1) / 2)
+    assert dropped.results["map"].unjudged == 0.0
+
+
+def test_queries_on_one_side_only() -> None:
+    system = run(("1", "b", 3.0), ("9", "a", 2.0), ("8", "a", 2.0))
+    found = evaluate_run(JUDGED, system, "mrr")
+    assert (found.n_missing, found.n_unjudged_queries) == (2, 2)
+    assert found.per_query["qid"].tolist() == ["1", "2", "3"]
+    assert found.per_query["mrr"].tolist()[:2] == [1.0, 0.0]
+    assert (found["mrr"], found.results["mrr"].n_queries, found.results["mrr"].n_empty) == (
+        0.5,
+        2,
+        1,
+    )
+    skipped = evaluate_run(JUDGED, system, "mrr", missing="skip")
+    assert (skipped["mrr"], skipped.results["mrr"].n_queries) == (1.0, 1)
+    assert skipped.per_query["qid"].tolist() == ["1"]
+
+
+def test_negative_judgements_are_not_relevant() -> None:
+    judged = qrels(("1", "a", -2), ("1", "b", 1))
+    found = evaluate_run(
+        judged, run(("1", "a", 2.0), ("1", "b", 1.0)), ["ndcg", "mrr", "err(max=1)"]
+    )
+    assert found["ndcg"] == pytest.approx(1 / math.log2(3))
+    assert (found["mrr"], found["err(max=1)"]) == (0.5, 0.25)
+
+
+def test_good_documents_of_a_run() -> None:
+    judged = qrels(("1", "a", 1), ("2", "a", 0), ("2", "b", -1))
+    system = run(("1", "a", 2.0), ("2", "a", 1.0))
+    # one judged document, relevant: other documents of the collection are not
+    found = evaluate_run(judged, system, "prot")
+    assert found.per_query["prot"][0] == 1.0
+    assert math.isnan(found.per_query["prot"][1])
+
+
+def test_ties_are_broken_by_name() -> None:
+    judged = qrels(("1", "a", 1), ("1", "b", 0))
+    system = run(("1", "a", 1.0), ("1", "b", 1.0))
+    assert evaluate_run(judged, system, "mrr")["mrr"] == 0.75
+    assert evaluate_run(judged, system, "mrr", ties="trec")["mrr"] == 0.5
+
+
+def test_ids_of_numbers_and_of_strings_meet() -> None:
+    judged = qrels((1, 10, 1), (1, 9, 0))
+    system = run(("1", "9", 1.0), ("1", "10", 1.0))
+    # as text, "9" comes after "10": it is ranked first among equals
+    assert evaluate_run(judged, system, "mrr", ties="trec")["mrr"] == 0.5
+
+
+def test_functions_see_what_was_not_retrieved() -> None:
+    def lost(y, scores):
+        return float(np.isneginf(scores).sum())
+
+    judged = qrels(("1", "a", 1), ("1", "b", 1), ("1", "c", 1))
+    assert evaluate_run(judged, run(("1", "a", 1.0)), lost)["lost"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("judged", "system", "message"),
+    [
+        (JUDGED, run(("1", "a", 1.0), ("2", "a", 1.0), ("1", "a", 0.5)),
+         "run has document 'a' of query '1' twice, the second time in row 2"),
+        (qrels(("1", "a", 1), ("1", "a", 1)), run(("1", "a", 1.0)),
+         "qrels has document 'a' of query '1' twice"),
+        (JUDGED, run(("01", "a", 1.0)), "no query of the run is judged.*'01'.*'1'"),
+        (JUDGED, run(("1", "a", np.nan)), "run.score must be finite. Got nan in row 0"),
+        (JUDGED, SimpleNamespace(qid=["1"], doc=["a"]), "run must have the columns.*without score"),
+        (SimpleNamespace(qid=["1", "2"], doc=["a"], relevance=[1]), run(("1", "a", 1.0)),
+         "the columns of qrels must have the same length. Got 2 qid, 1 doc, 1 relevance"),
+        (JUDGED, SimpleNamespace(qid=[], doc=[], score=[]), "run is empty"),
+    ],
+)  # fmt: skip
+def test_bad_runs_are_named(judged, system, message: str) -> None:
+    refused(DataError, message, evaluate_run, judged, system)
+
+
+def test_other_document_names_are_said_aloud() -> None:
+    with pytest.warns(DataWarning, match="no document of the run is judged.*'x'.*'a'"):
+        evaluate_run(JUDGED, run(("1", "x", 1.0)))
+
+
+def test_bad_parameters_are_named_of_runs() -> None:
+    system = run(("1", "a", 1.0))
+    with pytest.raises(ParameterError, match="'unjudged' parameter of evaluate_run"):
+        evaluate_run(JUDGED, system, unjudged="relevant")
+    with pytest.raises(ParameterError, match="'missing' parameter of evaluate_run"):
+        evaluate_run(JUDGED, system, missing="zero")
+    with pytest.raises(ParameterError, match="measures is empty: name at least one"):
+        evaluate_run(JUDGED, system, measures=[])
+
+
+def test_a_long_name_does_not_widen_the_others() -> None:
+    long, docs = "x" * 50_000, [f"d{at}" for at in range(2000)]
+    judged = {"q": {"d1": 1, long: 1}, long: {"d1": 1}}
+    system = {"q": dict.fromkeys([*docs, long], 1.0), long: {"d1": 1.0}}
+    ids = [*docs, long]
+    tracemalloc.start()
+    for unjudged in ("not_relevant", "drop"):
+        evaluate_run(judged, system, "map", ties="trec", unjudged=unjudged)
+    evaluate(np.arange(len(ids)) < 2, np.ones(len(ids)), measures="map", ids=ids, ties="trec")
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 20e6  # (2001 names of 50,000 letters are 400 MB)
+
+
+@pytest.mark.parametrize("unjudged", ["not_relevant", "drop"])
+def test_names_that_end_in_nul_stay_apart(unjudged: str) -> None:
+    judged = {"q": {"a": 1, "b": 0}, "q\0": {"a": 0, "b": 1}}
+    system = {"q": ["a", "b", "c"], "q\0": ["a", "b"]}
+    found = evaluate_run(judged, system, "mrr", unjudged=unjudged)
+    assert found.per_query["qid"].tolist() == ["q", "q\0"]
+    assert found.per_query["mrr"].tolist() == [1.0, 0.5]
+    tied = evaluate_run({"q": {"a\0": 1}}, {"q": {"a": 1.0, "a\0": 1.0}}, "mrr", ties="trec")
+    assert tied["mrr"] == 1.0  # (the later name comes first)

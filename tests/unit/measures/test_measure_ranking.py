@@ -9,26 +9,11 @@ from crucial.measures.lists import JudgedLists, Ranking, size_classes, slots, so
 from crucial.model.base import membership, positions
 
 
-def test_blocks_by_hand() -> None:
-    judged = JudgedLists.from_labels([0, 1, 2, 3, 4], ["b", "a", "b", "b", "a"])
-    blocks = Ranking(judged, np.array([5.0, 1.0, 7.0, 5.0, 2.0])).blocks()
-    found = {}
-    for b, query in enumerate(blocks.query):
-        items = blocks.items[blocks.starts[b] : blocks.starts[b + 1]]
-        found.setdefault(int(query), []).append(sorted(items.tolist()))
-    assert found == {0: [[4], [1]], 1: [[2], [0, 3]]}
-    assert blocks.tied
-    assert sorted(zip(blocks.query.tolist(), blocks.before.tolist(), strict=True)) == [
-        (0, 0), (0, 1), (1, 0), (1, 1)
-    ]  # fmt: skip
-
-
 def test_a_deeper_question_is_answered_after_a_shallow_one() -> None:
     judged = JudgedLists.from_labels(np.zeros(100))
     ranking = Ranking(judged, np.arange(100.0))
     assert ranking.blocks(2).items.tolist() == [99, 98]
-    assert len(ranking.blocks(20).items) == 20
-    assert len(ranking.blocks().items) == 100
+    assert (len(ranking.blocks(20).items), len(ranking.blocks().items)) == (20, 100)
     assert ranking.blocks(2) is ranking.blocks(2)
 
 
@@ -37,6 +22,7 @@ def test_the_cut_keeps_all_that_is_tied_with_the_last_place() -> None:
     scores = np.arange(100.0)
     scores[60:99] = 98.0
     assert len(Ranking(judged, scores).blocks(2).items) == 40
+    assert Ranking(judged, scores).blocks(2).tied
 
 
 @pytest.mark.parametrize(
@@ -111,8 +97,7 @@ def test_no_lists_have_no_blocks() -> None:
 def test_two_tables() -> None:
     judged = JudgedLists.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
     blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
-    assert len(judged._plain_tables) == 2
-    assert blocks.items.tolist() == [0, 4, 3, 2, 1, 5]
+    assert (len(judged._plain_tables), blocks.items.tolist()) == (2, [0, 4, 3, 2, 1, 5])
     assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from crucial.errors import DataError
 from crucial.measures.names import get_measure
+from refusals import refused
 
 
 def close(name: str, y, scores, expected: float, qid=None, **how) -> None:
@@ -14,23 +15,11 @@ def close(name: str, y, scores, expected: float, qid=None, **how) -> None:
 
 
 # Freund et al. (2003), appendix A, worked out by hand.
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("ap", 31 / 60),
-        ("map", 31 / 60),
-        ("prot", 4 / 9),
-        ("mrr", 4 / 9),
-        ("coverage", 11 / 20),
-        ("r2", 11 / 24),
-        ("disagreement", 11 / 24),
-        ("kendall", 11 / 24),
-        ("auc", 13 / 24),
-        ("kendall(tau)", 2 / 24),
-        ("kendall(tied=0)", 8 / 24),
-        ("r1", 7 / 12),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("ap", 31 / 60), ("map", 31 / 60), ("prot", 4 / 9), ("mrr", 4 / 9), ("coverage", 11 / 20),
+    ("r2", 11 / 24), ("disagreement", 11 / 24), ("kendall", 11 / 24), ("auc", 13 / 24),
+    ("kendall(tau)", 2 / 24), ("kendall(tied=0)", 8 / 24), ("r1", 7 / 12),
+])  # fmt: skip
 def test_expected_measures(name: str, expected: float) -> None:
     close(name, [0, 1, 0, 1, 1, 0, 0], [3, 2, 2, 2, 1, 1, 0], expected)
 
@@ -40,13 +29,6 @@ def test_expected_measures(name: str, expected: float) -> None:
 )
 def test_two_good_of_four_tied(name: str, expected: float) -> None:
     close(name, [1, 0, 1, 0], [5, 5, 5, 5], expected)
-
-
-def test_base_2_discount_of_wang_et_al() -> None:
-    gains = [3, 2, 3, 0, 1, 2]
-    assert get_measure("ndcg@6(b=2)")(gains, [6, 5, 4, 3, 2, 1]) == pytest.approx(
-        0.931508523233, abs=5e-13
-    )
 
 
 def test_base_3_leaves_positions_before_3_alone() -> None:
@@ -74,10 +56,6 @@ def test_gains() -> None:
     close("ndcg_exp", [1, 3], [2, 1], (1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3)))
     close("ndcg@1", [1, 3], [2, 1], 1 / 3)
     close("ndcg@1", [1, 3], [1, 1], 2 / 3)
-
-
-def test_kendall_distance_of_wang_et_al() -> None:
-    close("kendall", [1, 3, 2], [1, 2, 3], 1 / 3)
 
 
 def test_top_10_persistence_of_wang_et_al() -> None:
@@ -194,16 +172,13 @@ def test_negative_labels_have_no_gain(name: str) -> None:
 
 
 def test_labels_that_overflow() -> None:
-    with pytest.raises(
-        DataError, match=r"ndcg_exp needs labels of at most 1000.*Got 1001 in row 0"
+    for name, y, said in (
+        ("ndcg_exp", [1001, 0], "ndcg_exp needs labels of at most 1000.*Got 1001 in row 0"),
+        ("err", [1001, 0], "err needs labels of at most 1000"),
+        ("err(max=3)", [4, 0], r"err\(max=3\) needs labels of at most max = 3. Got 4"),
+        ("profit@3", [1, -1e308], r"profit@3 needs labels of at most 1e\+290.*row 1"),
     ):
-        get_measure("ndcg_exp")([1001, 0], [1, 2])
-    with pytest.raises(DataError, match="err needs labels of at most 1000"):
-        get_measure("err")([1001, 0], [1, 2])
-    with pytest.raises(DataError, match=r"err\(max=3\) needs labels of at most max = 3. Got 4"):
-        get_measure("err(max=3)")([4, 0], [1, 2])
-    with pytest.raises(DataError, match=r"profit@3 needs labels of at most 1e\+290.*row 1"):
-        get_measure("profit@3")([1, -1e308], [1, 2])
+        refused(DataError, said, get_measure(name), y, [1, 2])
     close("ndcg_exp", [1000] * 9, np.arange(9), 1.0)
     close("err", [1000, 0], [2, 1], 1.0)
     close("ndcg", [1e308] * 9, np.arange(9), 1.0)

@@ -1,19 +1,20 @@
 """Intervals and paired tests without queries."""
 
-from __future__ import annotations
-
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import expit, logit
 from scipy.stats import brunnermunzel
 from scipy.stats import t as student
 
 import crucial
-from crucial.measures.intervals import bootstrap_interval
+from crucial.errors import DataError, ParameterError
+from crucial.measures.intervals import bootstrap_interval, holm, paired_test, win_tie_loss
 from crucial.measures.lists import JudgedLists
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import (
@@ -189,11 +190,9 @@ def test_the_paired_test_is_delongs():
     assert p == pytest.approx(math.erfc(abs(change) / error / math.sqrt(2)), rel=0.1)
     reach = (interval.high - interval.low) / 2
     assert 1.96 * error < reach < 2.0 * error
-    assert interval.low == pytest.approx(change - reach)
-    assert test == "DeLong"
+    assert (interval.low, test) == (pytest.approx(change - reach), "DeLong")
     again = row_difference(get_measure("r2"), judged, first, second)
-    assert again[0] == pytest.approx(-change)
-    assert again[2] == pytest.approx(p)
+    assert (again[0], again[2]) == (pytest.approx(-change), pytest.approx(p))
     assert row_difference(auc, judged, first, first)[0::2][:2] == (0.0, 1.0)
     perfect = row_difference(
         auc, JudgedLists.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]]
@@ -231,8 +230,7 @@ def test_other_measures_are_compared_by_drawing_rows():
     )
     assert test == "bootstrap"
     assert interval.low < change < interval.high
-    assert interval.draws == 400
-    assert (p < 0.05) == (interval.low > 0)
+    assert (interval.draws, p < 0.05) == (400, interval.low > 0)
     same = row_difference(get_measure("map"), JudgedLists.from_labels(y), first, first, some)
     assert (same[0], same[2]) == (0.0, 1.0)
 
@@ -254,16 +252,13 @@ def test_rankings_are_compared_by_rows():
     assert "sign-flip permutation test over queries, 10,000 draws, seed 0" in str(same)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"rankings": {"a": [1, 2]}}, "a comparison needs two or more"),
-        ({"baseline": "c"}, "baseline"),
-        ({"rankings": {"a": [1, 2], "b": [1, np.nan]}}, "ranking 'b'"),
-        ({"level": 2.0}, "level"),
-        ({"resamples": 0}, "resamples"),
-    ],
-)
+@pytest.mark.parametrize(("options", "match"), [
+    ({"rankings": {"a": [1, 2]}}, "a comparison needs two or more"),
+    ({"baseline": "c"}, "baseline"),
+    ({"rankings": {"a": [1, 2], "b": [1, np.nan]}}, "ranking 'b'"),
+    ({"level": 2.0}, "level"),
+    ({"resamples": 0}, "resamples"),
+])  # fmt: skip
 def test_comparisons_that_are_refused(options, match):
     words = {"y": [1, 0], "rankings": {"a": [1, 2], "b": [2, 1]}} | options
     with pytest.raises(crucial.CrucialError, match=match):
@@ -286,9 +281,7 @@ def test_draws_follow_the_digits():
 
 
 def test_numbers_in_words():
-    assert p_text(1e-9) == "< 1e-4"
-    assert p_text(0.0) == "< 1e-4"
-    assert p_text(0.5) == "0.5000"
+    assert (p_text(1e-9), p_text(0.0), p_text(0.5)) == ("< 1e-4", "< 1e-4", "0.5000")
     assert counted(1, "feature") == "1 feature"
     assert interval_text((float("nan"), 1.0)) == "none"
     assert interval_text((0.123456, 0.2), None) == "0.1235 to 0.2000"
@@ -339,5 +332,102 @@ def test_coverage_of_the_bootstrap_and_size_of_the_test():
 def test_the_third_digit_stands_with_a_dozen_queries():
     """The ends of few queries are wide, and need more draws than those of many."""
     found = bootstrap_interval(np.random.default_rng(0).random(12) * 0.8)
-    assert digits_that_stand(found.error) == 3
-    assert found.text.count(".") == 2
+    assert (digits_that_stand(found.error), found.text.count(".")) == (3, 2)
+
+
+# -- paired tests, Holm's correction, wins and losses ---------------------------------------------
+
+
+VALUES = st.lists(st.integers(-4, 4), min_size=1, max_size=9)
+
+
+@given(VALUES)
+def test_permutation_tries_every_sign(changes):
+    change = np.array(changes) / 8
+    found = paired_test(np.zeros(len(change)), change)
+    sums = [abs(np.dot(signs, change)) for signs in product((-1, 1), repeat=len(change))]
+    expected = np.mean([one >= abs(change.sum()) - 1e-12 for one in sums])
+    assert found.p == pytest.approx(expected, abs=1e-15)
+    assert found.exact
+    assert found.difference == pytest.approx(change.mean())
+
+
+def test_permutation_agrees_with_scipy():
+    random = np.random.default_rng(1)
+    a = random.random(12)
+    b = a + random.normal(0.05, 0.1, 12)
+    theirs = stats.permutation_test(
+        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
+        n_resamples=np.inf, vectorized=True,
+    )  # fmt: skip
+    assert paired_test(a, b).p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_drawn_signs_come_near_and_are_the_same_again():
+    random = np.random.default_rng(0)
+    a = random.random(200)
+    b = a + random.normal(0.01, 0.1, 200)
+    found = paired_test(a, b, resamples=4000)
+    assert not found.exact
+    assert found == paired_test(a, b, resamples=4000)
+    assert found.draws == 4000
+    assert paired_test(a, b, method="t").draws is None
+    assert paired_test(a[:5], b[:5]).draws is None  # (all signs)
+    # With 200 queries the test of signs and Student's differ little.
+    assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.03)
+    apart = paired_test(a, a + 0.5 + 0.01 * random.random(200), resamples=99)
+    assert apart.p == 0.01
+
+
+def test_student_agrees_with_scipy():
+    random = np.random.default_rng(2)
+    a, b = random.random((2, 30))
+    found = paired_test(a, b, method="t")
+    assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-12)
+    assert paired_test([0.5, 0.5], [0.5, 0.5], method="t").p == 1.0
+    assert paired_test([0.5, 0.5], [0.75, 0.75], method="t").p == 0.0
+    assert np.isnan(paired_test([0.5], [0.6], method="t").p)
+
+
+def test_queries_without_a_value_are_left_out():
+    found = paired_test([0.5, np.nan, 0.25, 0.5], [0.75, 0.5, np.nan, 1.0])
+    assert (found.n, found.difference) == (2, 0.375)
+    none = paired_test([np.nan], [0.5])
+    assert none.n == 0
+    assert np.isnan([none.p, none.difference, none.low]).all()
+
+
+def test_pooled_differences_weigh():
+    found = paired_test([0.5, 0.5], [0.75, 0.25], weights=np.array([3.0, 1.0]), how="pool")
+    assert found.difference == 0.125
+    assert found.p == 1.0  # (signs ++, +-, -+, --: amounts .75 and .25; the observed one is least)
+
+
+def test_equal_but_for_rounding_is_equal():
+    a = np.array([0.1 + 0.2, 0.5])
+    found = paired_test(a, [0.3, 0.5])
+    assert (found.p, win_tie_loss(a, [0.3, 0.5])) == (1.0, (0, 2, 0))
+
+
+def test_losses_turn_wins_around():
+    assert win_tie_loss([0.5, 0.5, 0.5], [0.4, 0.6, 0.3], higher_is_better=False) == (2, 0, 1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_as_defined(p):
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    expected = [0.0] * len(p)
+    for k in range(len(p)):
+        expected[order[k]] = max(min(1.0, (len(p) - j) * p[order[j]]) for j in range(k + 1))
+    assert holm(p) == pytest.approx(expected)
+
+
+def test_holm_leaves_out_what_has_no_p():
+    assert holm([np.nan, 0.02, 0.01])[1:].tolist() == [0.02, 0.02]
+
+
+def test_refusals():
+    with pytest.raises(DataError, match=r"same queries, of the same length. Got shapes \(2,\)"):
+        paired_test([1, 2], [1, 2, 3])
+    with pytest.raises(ParameterError, match="'method' parameter of paired_test must be one of"):
+        paired_test([1, 2], [1, 2], method="z")

@@ -1,21 +1,26 @@
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from crucial.data.arrays import DAYS, time_number
+from crucial.data.instances import Encodings
+from crucial.errors import ParameterError
 from crucial.model.additive import AdditiveRanker, Shape, draw_shape, sparkline
 from crucial.model.describe import describe, drawing
-from crucial.model.weak import Presence, ScaledFeature, Stump
+from crucial.model.tree_table import value_text
+from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
 from crucial.wording import printable
+from refusals import refused
 
 
 def test_the_heaviest_features_come_first():
     rankers = [
-        Stump(0, 1.0, 0),
-        Stump(1, 1.0, 0),
-        Stump(1, 2.0, 1),
-        Stump(2, 0.0, 0),
-        Presence(3, 0),
+        Stump(0, 1.0, 0), Stump(1, 1.0, 0), Stump(1, 2.0, 1), Stump(2, 0.0, 0), Presence(3, 0),
         ScaledFeature(4, 0.0, 2.0, 0.5),
-    ]
+    ]  # fmt: skip
     weights = [1.0, 2.0, -1.0, -0.5, 0.25, 0.125]
     names = ["up", "bent", "down", "there", "ramp", "unused"]
     told = describe(AdditiveRanker(6, rankers, weights, names, {"preset": "x"}))
@@ -47,8 +52,7 @@ def test_a_huge_number_of_features_costs_nothing():
 
 def test_names_cannot_reach_the_terminal():
     assert printable("a\x1b]0;x\x07\r\n‮b") == "a\\x1b]0;x\\x07\\r\\n\\u202eb"
-    assert printable("x" * 100) == "x" * 59 + "…"
-    assert printable("x" * 60) == "x" * 60
+    assert (printable("x" * 100), printable("x" * 60)) == ("x" * 59 + "…", "x" * 60)
     assert printable("größe") == "größe"
 
 
@@ -83,17 +87,110 @@ def test_drawings_keep_to_their_width():
 
 def test_extreme_values_can_be_drawn():
     assert sparkline([-1.7e308, 0.0, 1.7e308], 3) == "▁▅█"
-    assert sparkline([2.0, 2.0], 2) == "▄▄"
-    assert sparkline([], 2) == ""
+    assert (sparkline([2.0, 2.0], 2), sparkline([], 2)) == ("▄▄", "")
 
 
 def test_ramps_are_drawn():
     model = AdditiveRanker(1, [ScaledFeature(0, 1.0, 3.0, 0.5), Stump(0, 2.0, 0)], [-0.5, 0.25])
     lines = drawing(describe(model).features[0], width=8, height=1)
     assert lines == [
-        "      0.25 ┤▁▁▁▁████",
-        "            step at 2",
-        "            no opinion: 0",
-        "            █▁ from 0 at 1 to -0.5 at 3",
-        "            no opinion: -0.25",
+        "      0.25 ┤▁▁▁▁████", "            step at 2", "            no opinion: 0",
+        "            █▁ from 0 at 1 to -0.5 at 3", "            no opinion: -0.25",
+    ]  # fmt: skip
+
+
+# -- dates and times of day as text: as many digits as the value needs ----------------------------
+
+
+DATES = Encodings(times={0: DAYS})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-03-05",
+        "2024-03-05 10:20",
+        "2024-03-05 10:20:07",
+        "2024-03-05 10:20:10",
+        "2024-03-05 00:00:00.5",
+        "2024-03-05 10:20:07.361",
+        "2024-03-05 10:20:07.361002",
+        "1969-07-20 20:17:40.000001",
+        "0999-01-01 01:00",
+        # Here a float is coarser than a microsecond.
+        "2300-05-05 01:02:03.25",
+        "9000-05-05 01:02",
+    ],
+)
+def test_a_moment_is_read_back(text):
+    assert value_text(DATES, 0, time_number(np.datetime64(text), DAYS)) == text
+
+
+def test_other_thresholds_are_rounded_to_microseconds():
+    assert value_text(DATES, 0, 19787.1 + 1e-11) == "2024-03-05 02:24:00.000001"
+    assert value_text(DATES, 0, 1e7) == "1e+07"
+
+
+# -- trees as weak rankers of a model and of its file ---------------------------------------------
+
+
+TREE = Tree((0, 1), (0.5, None), (1, 1), (~0, ~1), (1, ~2), (2.0, 1.0), (-1.0, 0.25, 0.5))
+X = np.array([[0.5, 1.0], [0.6, 3.0], [np.nan, np.nan], [2.0, np.nan], [-1.0, np.nan]])
+
+
+def changed(**fields: Any) -> Tree:
+    values = {name: getattr(TREE, name) for name in TREE.__struct_fields__}
+    return Tree(**(values | fields))
+
+
+def test_scores() -> None:
+    assert TREE.leaves(X).tolist() == [0, 1, 2, 2, 0]
+    assert TREE.scores(X).tolist() == [-1.0, 0.25, 0.5, 0.5, -1.0]
+    assert TREE.gain_by_feature() == {0: 2.0, 1: 1.0}
+
+
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"features": (0, -1)}, "'features' parameter of Tree must be at least 0"),
+    ({"features": (0,)}, "one leaf more than there are nodes"),
+    ({"values": (1.0, 2.0)}, "one leaf more than there are nodes"),
+    ({"values": (1.0, 2.0, 1e101)}, "at most 1e100"),
+    ({"values": (1.0, 2.0, float("nan"))}, "at most 1e100"),
+    ({"thresholds": (0.5, float("inf"))}, "finite numbers or None"),
+    ({"missing": (0, 2)}, "0 or 1"),
+    ({"gains": (1.0, -1.0)}, "at least 0"),
+    ({"left": (~0, 0)}, "each reached once"),
+    ({"left": (~0, ~0)}, "each reached once"),
+    ({"right": (1, 1)}, "each reached once"),
+    ({"left": (1, ~1), "right": (1, ~2)}, "each reached once"),
+])  # fmt: skip
+def test_a_tree_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
+    refused(ParameterError, words, changed, **fields)
+
+
+def test_a_model_of_stumps_and_trees() -> None:
+    model = AdditiveRanker(3, [TREE, Stump(2, 0.0, 0)], [1.0, 2.0], ["a", "b", "c"])
+    table = np.column_stack((X, [-1.0, 1.0, 0.0, 2.0, np.nan]))
+    assert model.predict(table).tolist() == [-1.0, 2.25, 0.5, 2.5, -1.0]
+    filled = np.nan_to_num(table)
+    assert model.predict(sp.csr_array(filled)).tolist() == model.predict(filled).tolist()
+    assert model.weight_by_feature() == {0: 2.0, 1: 1.0, 2: 2.0}
+    assert describe(model).kinds == {"tree": 1, "stump": 1}
+    assert pickle.loads(pickle.dumps(model)) == model
+    refused(ParameterError, "about features 0 to 0", AdditiveRanker, 1, [TREE], [1.0])
+
+
+def test_what_a_model_of_trees_says_of_itself() -> None:
+    alone = Tree((1,), (3.0,), (0,), (~0,), (~1,), (1.0,), (-0.5, 0.5))
+    model = AdditiveRanker(2, [TREE, alone], [1.0, 1.0], ["age", "size"])
+    assert model.explain() == [
+        "1 pair of features together:",
+        "  age with size  75.0% of the gains",
     ]
+    assert model.importance_of == "share of the gains of the splits"
+    age, size = describe(model).features
+    assert (age.label, age.direction, age.share) == ("age", "", 0.5)
+    assert (size.label, size.direction) == ("size", "rising")
+    assert AdditiveRanker(2, [alone], [1.0]).explain() == []
+    assert AdditiveRanker(3, [Stump(2, 0.0, 0)], [2.0]).importance_of == (
+        "share of the absolute weight"
+    )

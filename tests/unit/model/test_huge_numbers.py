@@ -77,21 +77,18 @@ def test_models_whose_scores_or_importances_would_overflow(make, match):
             make()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        _kernel("linear", 1e100, 1e100),
-        _kernel("rbf", 1e150, column=_scaled(1e150)),
-        _kernel("rbf", 1e-200, column=_scaled(1e-200), gamma=1e3),
-        _kernel("poly", 1e45, degree=3),
-        _kernel("poly", column=_scaled(0.0), coef0=0.0, degree=1),
-        _net(1e150, output=1e150, slope=1e300),
-        _net(1e300, output=1e300, activation="tanh"),
-        _boosted(1e100, 1e307, 1e200),
-        _forest(1e307, 1e307),
-        _forest(cell=1e306),
-    ],
-)
+@pytest.mark.parametrize("model", [
+    _kernel("linear", 1e100, 1e100),
+    _kernel("rbf", 1e150, column=_scaled(1e150)),
+    _kernel("rbf", 1e-200, column=_scaled(1e-200), gamma=1e3),
+    _kernel("poly", 1e45, degree=3),
+    _kernel("poly", column=_scaled(0.0), coef0=0.0, degree=1),
+    _net(1e150, output=1e150, slope=1e300),
+    _net(1e300, output=1e300, activation="tanh"),
+    _boosted(1e100, 1e307, 1e200),
+    _forest(1e307, 1e307),
+    _forest(cell=1e306),
+])  # fmt: skip
 def test_models_of_huge_numbers_have_finite_scores_and_importances(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)

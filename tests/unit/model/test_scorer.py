@@ -18,6 +18,7 @@ from crucial.model.form import score_form
 from crucial.model.scorer import row_function
 from crucial.model.weak import QuasiKNN, Stump
 from naive.random_models import KINDS, N_FEATURES, random_model, random_rows
+from refusals import refused
 
 NAMES = ("a", "b", "c", "d")
 
@@ -85,14 +86,10 @@ def test_deep_trees_are_code_up_to_the_limit():
     from crucial.model.weak import Tree
 
     chain = Tree(
-        (0,) * depth,
-        tuple(map(float, range(depth))),
-        (1,) * depth,
-        tuple(~one for one in range(depth)),
-        (*range(1, depth), ~depth),
-        (1.0,) * depth,
+        (0,) * depth, tuple(map(float, range(depth))), (1,) * depth,
+        tuple(~one for one in range(depth)), (*range(1, depth), ~depth), (1.0,) * depth,
         tuple(map(float, range(depth + 1))),
-    )
+    )  # fmt: skip
     model = AdditiveRanker(1, [chain], [1.0])
     assert row_function(score_form(model)) is not None
     assert [model.scorer()([x]) for x in (-1.0, 3.0, 99.0)] == [0.0, 3.0, 24.0]
@@ -114,8 +111,7 @@ def test_a_model_that_ranks_inside_queries_takes_rows_only():
     for rows in (X, X.tolist(), [dict(zip("ab", row)) for row in X.tolist()]):
         assert score(rows).tobytes() == expected.tobytes()
     for row in ({"a": 0.5, "b": 1.0}, [0.5, 1.0], X[0]):
-        with pytest.raises(NotRankedError, match=r"pass the rows of one query .* not one row"):
-            score(row)
+        refused(NotRankedError, r"pass the rows of one query .* not one row", score, row)
 
 
 def test_text_and_dates():
@@ -163,42 +159,37 @@ def test_time_number_reads_what_a_column_has():
     assert time_number(np.timedelta64(1500, "ms"), SECONDS) == 1.5
     assert time_number(datetime(1, 1, 1, 1, 2, 3, 500000).time(), SECONDS) == 3723.5
     assert np.isnan(time_number(np.datetime64("NaT"), DAYS))
-    with pytest.raises(TypeError, match="'soon' is no number of days"):
-        time_number("soon", DAYS)
+    refused(TypeError, "'soon' is no number of days", time_number, "soon", DAYS)
 
 
-def test_the_first_call_of_each_kind_is_checked():
+@pytest.mark.parametrize(("rows", "said"), [
+    ({"a": 1.0, "zoo": 1.0}, r"no feature 'zoo'\. Pass the features only"),
+    ([{"bb": 1.0}], r"no feature 'bb'\. Did you mean 'b'\?"),
+    ({"c": float("inf")}, "'c' is inf"),
+    ([1.0, 2.0, 3.0], r"has 4 values\. Got 3"),
+    (np.zeros((2, 3)), "X has 3 features, but AdditiveRanker is expecting 4"),
+    (pd.DataFrame(np.zeros((2, 4)), columns=[*"abcx"]), "The feature names should match"),
+    ({"a": "much"}, "value of 'a' is 'much' of type str"),
+    ({"a": 10**400}, "value of 'a' is a whole number beyond the range of floats"),
+])  # fmt: skip
+def test_the_first_call_of_each_kind_is_checked(rows, said):
     model = random_model("stumps", 1, n_rounds=30, names=NAMES)
-    with pytest.raises(DataError, match=r"no feature 'zoo'\. Pass the features only"):
-        model.scorer()({"a": 1.0, "zoo": 1.0})
-    with pytest.raises(DataError, match=r"no feature 'bb'\. Did you mean 'b'\?"):
-        model.scorer()([{"bb": 1.0}])
-    with pytest.raises(DataError, match="'c' is inf"):
-        model.scorer()({"c": float("inf")})
-    with pytest.raises(DataError, match=r"has 4 values\. Got 3"):
-        model.scorer()([1.0, 2.0, 3.0])
-    with pytest.raises(DataError, match="X has 3 features, but AdditiveRanker is expecting 4"):
-        model.scorer()(np.zeros((2, 3)))
-    with pytest.raises(DataError, match="The feature names should match"):
-        model.scorer()(pd.DataFrame(np.zeros((2, 4)), columns=[*"abcx"]))
-    with pytest.raises(DataTypeError, match="value of 'a' is 'much' of type str"):
-        model.scorer()({"a": "much"})
-    with pytest.raises(
-        DataError, match="value of 'a' is a whole number beyond the range of floats"
-    ):
-        model.scorer()({"a": 10**400})
+    kind = DataTypeError if "much" in said else DataError
+    refused(kind, said, model.scorer(), rows)
+
+
+def test_features_without_names_have_numbers():
     nameless = AdditiveRanker(2, [Stump(1, 0.5, 0)], [1.0])
     assert nameless.scorer()({1: 1.0}) == 1.0
-    with pytest.raises(DataError, match="no names of features: use their numbers, 0 to 1"):
-        nameless.scorer()({"b": 1.0})
+    said = "no names of features: use their numbers, 0 to 1"
+    refused(DataError, said, nameless.scorer(), {"b": 1.0})
 
 
 def test_frames_of_other_columns_are_refused_at_any_call():
     model = random_model("stumps", 1, n_rounds=30, names=NAMES)
     score, X = model.scorer(), pd.DataFrame(np.zeros((2, 4)), columns=NAMES)
     score(X), score(X)
-    with pytest.raises(DataError, match="same order"):
-        score(X[["b", "a", "c", "d"]])
+    refused(DataError, "same order", score, X[["b", "a", "c", "d"]])
 
 
 @pytest.mark.parametrize("kind", ["stumps", "trees"])
