@@ -15,10 +15,9 @@ import numpy as np
 
 from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
-from crucial.boosting.loop import boost
+from crucial.boosting.loop import Trace, boost
 from crucial.boosting.parts import Constraints, TrainingRows
 from crucial.boosting.steps import UnitStep
-from crucial.boosting.trace import Trace
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import TreeLearner
 from crucial.data.instances import Instances

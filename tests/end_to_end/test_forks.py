@@ -81,8 +81,8 @@ thread.join()
 
 MODEL = """
 import numpy as np
-from crucial.kernels import sizes
-sizes.PLAIN_CELLS = 0  # (so that kernels are compiled)
+from crucial.kernels import runtime
+runtime.PLAIN_CELLS = 0  # (so that kernels are compiled)
 random = np.random.default_rng(0)
 X = random.normal(size=(60, 3))
 y = (X[:, 0] + random.normal(size=60) > 0).astype(int)

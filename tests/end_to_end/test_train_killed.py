@@ -28,7 +28,7 @@ if ON_CLUSTER:
     fitting.Checkpoint = lambda path, ranker, every: Checkpoint(path, ranker, every=0)
     WORDS += ["--rounds", "40", "--checkpoint", "rounds.json"]
 else:
-    from crucial.lab.auto_ranker import candidates, plan, ranker
+    from crucial.lab import auto_candidates as candidates, auto_ranker as ranker
     # (few rounds and folds: what is tested does not depend on their number)
     def small(*given):
         found = candidates.candidates_for(*given)
@@ -36,9 +36,9 @@ else:
             if hasattr(one.estimator, "n_estimators"):
                 one.estimator.set_params(n_estimators=6)
         return found
-    stages = plan.Stage(4, 1, 1, 10**9), plan.Stage(2, 1, 3, 10**9)
+    stages = candidates.Stage(4, 1, 1, 10**9), candidates.Stage(2, 1, 3, 10**9)
     ranker.candidates_for = small
-    ranker.plan_for = lambda budget, facts: plan.Plan(3, stages, 2)
+    ranker.plan_for = lambda budget, facts: candidates.Plan(3, stages, 2)
     WORDS += ["--auto", "--budget", "quick", "--store", "cells"]
 
 def train():

@@ -207,7 +207,7 @@ def _exports(path: Path) -> Any:
 
 
 def _trace(path: Path) -> Any:
-    from crucial.boosting.trace import read_trace
+    from crucial.boosting.loop import read_trace
 
     return read_trace(path)
 
@@ -219,7 +219,7 @@ def _checkpoint(path: Path) -> Any:
 
 
 def _model(path: Path) -> Any:
-    import crucial.fusion.learning  # noqa: F401 (registers its kind)
+    import crucial.fusion.ranker  # noqa: F401 (registers its kind)
     from crucial.data.groups import Groups
     from crucial.model.file import load_model, row_model
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from crucial.data.groups import Groups
-from crucial.feedback.layout import Layout
+from crucial.feedback.base import Layout
 from naive.pairs import Pairs
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from crucial.feedback.base import LabelledRows
 from crucial.feedback.labels import LabelState
-from crucial.feedback.layout import LabelledRows
 from crucial.kernels.compiled import pairs as compiled
 from crucial.kernels.plain import pairs as plain
 from naive.labelled import labelled

@@ -106,7 +106,7 @@ def test_growth(seed: int) -> None:
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6))
 def test_scores(seed: int) -> None:
-    """add_trees and add_tables, on rows that also hit thresholds exactly."""
+    """add_trees, add_masked and add_tables, on rows that also hit thresholds exactly."""
     random = np.random.default_rng(seed)
     trees = tuple(random_tree(random, 2, int(random.integers(2, 8))) for _ in range(5))
     sums = TreeSums(trees, (1.0,) * 5)
@@ -117,6 +117,7 @@ def test_scores(seed: int) -> None:
     expected = sum(tree.scores(X) for tree in trees)
     for kernel, tables in (
         ("add_trees", sums._nodes._tables),
+        ("add_masked", sums._masks._tables),
         ("add_tables", sums._tables._tables),
     ):
         found = np.zeros(len(X))
@@ -138,6 +139,27 @@ def test_many_thresholds(n_trees: int) -> None:
     assert np.diff(where[2]).min() > 100
     X = np.round(random.normal(size=(700, 1)), 2)
     X[random.random(X.shape) < 0.1] = np.nan
-    found = np.zeros(len(X))
-    compiled_scores.add_trees(X.ravel(), 1, 1, 0, *where, *sums._nodes._tables, found)
-    assert found.tobytes() == sum(tree.scores(X) for tree in trees).tobytes()
+    expected = sum(tree.scores(X) for tree in trees)
+    for kernel, tables in (
+        ("add_trees", sums._nodes._tables),
+        ("add_masked", sums._masks._tables),
+    ):
+        found = np.zeros(len(X))
+        getattr(compiled_scores, kernel)(X.ravel(), 1, 1, 0, *where, *tables, found)
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n_leaves", [2, 16, 17, 31, 32, 33])
+def test_masks_have_up_to_32_leaves(n_leaves: int) -> None:
+    """The last bit of a mask is a leaf as any other; larger trees are walked."""
+    random = np.random.default_rng(n_leaves)
+    trees = (random_tree(random, 3, n_leaves), random_tree(random, 3, 2))
+    sums = TreeSums(trees, (0.3, 0.7))
+    assert (sums._masks is None) == (n_leaves > 32)
+    X = random.integers(0, 8, (300, 3)) / 2.0
+    X[random.random(X.shape) < 0.1] = np.nan
+    expected = 0.3 * trees[0].scores(X) + 0.7 * trees[1].scores(X)
+    for n_rows in (1, 31, 33, 300):
+        for form in (X[:n_rows], X[:n_rows].astype(np.float32), np.asfortranarray(X[:n_rows])):
+            for found in (sums.scores(form), sums._nodes.scores(form)):
+                assert found.tobytes() == expected[:n_rows].tobytes()

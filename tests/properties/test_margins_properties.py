@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
-from crucial.feedback.layout import quantiles
+from crucial.feedback.base import quantiles
 from crucial.kernels import pairs as kernel
 from naive.margins import naive_margins
 from naive.pairs import from_list

@@ -219,7 +219,7 @@ def test_bars_long_tables_and_curves() -> None:
 def result_classes() -> list[type]:
     """Every public class that prints, draws or becomes a frame, in the rooms of results."""
     found = []
-    for room in ("inspection", "lab", "apps", "measures"):
+    for room in ("fusion", "inspection", "lab", "measures", "preferences"):
         package = import_module(f"crucial.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             members = vars(import_module(module.name))

@@ -11,9 +11,17 @@ import numpy as np
 
 from crucial.boosting.parts import Objective
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, Output, PairState, Potentials, draw_share
+from crucial.feedback.base import (
+    Feedback,
+    LabelledRows,
+    ListedPairs,
+    Output,
+    PairState,
+    Potentials,
+    draw_share,
+    margin_range,
+)
 from crucial.feedback.classes import BipartiteState
-from crucial.feedback.layout import LabelledRows, ListedPairs, margin_range
 from crucial.kernels.elementary import exp, log, log1p
 from crucial.kernels.losses import NARROW, LogisticSums
 from crucial.kernels.sums import ExactSum, exact_dot, exact_sum

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from crucial.boosting.pair_losses import OwnLoss, OwnLossState, log_sum
-from crucial.feedback.base import Output, PairState, draw_share
+from crucial.feedback.base import (
+    LabelledRows,
+    ListedPairs,
+    Output,
+    PairState,
+    draw_share,
+    margin_range,
+)
 from crucial.feedback.labels import Peaks
-from crucial.feedback.layout import LabelledRows, ListedPairs, margin_range
 from crucial.kernels.elementary import exp, log, logaddexp
 from crucial.kernels.pairs import PushSums
 from crucial.kernels.sums import ExactSum, exact_dot, exact_sum

@@ -16,9 +16,8 @@ from crucial.boosting.parts import Objective
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
-from crucial.feedback.base import Feedback, Output, draw_share
+from crucial.feedback.base import Feedback, LabelledRows, Output, draw_share
 from crucial.feedback.labels import GAINS
-from crucial.feedback.layout import LabelledRows
 from crucial.kernels.elementary import exp, exp2, log, log2
 from crucial.kernels.losses import (
     AVERAGE_PRECISION,

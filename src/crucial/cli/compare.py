@@ -8,15 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from crucial.cli.evaluate import number
 from crucial.cli.options import (
     File,
     MeasuringOptions,
     RowOptions,
     argument,
+    measure_names,
     measures_option,
     option,
     verb,
@@ -26,19 +24,20 @@ from crucial.cli.terminal import (
     check_target,
     console,
     label_column,
-    measure_names,
     number_column,
     one_line,
     table,
     write_text,
 )
 from crucial.errors import in_file
-from crucial.lab.comparison import Comparison
-from crucial.results import json_value
 from crucial.wording import p_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from crucial.data.dataset import Dataset
+    from crucial.lab.comparison import Comparison
     from crucial.model.file import Model
 
 
@@ -99,7 +98,7 @@ def compare_command(options: CompareOptions) -> None:
       trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
       trec changes that).
     """
-    from crucial.cli.terminal import print_heading, print_meanings
+    from crucial.cli.tables import print_heading, print_meanings
     from crucial.wording import counted
 
     if options.output is not None:
@@ -173,7 +172,7 @@ def _compare_models(
     paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
 ) -> Comparison:
     """Compare models on labelled rows: by query, or without queries by row."""
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.lab.comparison import compare_models
     from crucial.model.file import load_model
 
@@ -235,6 +234,8 @@ def print_comparison(screen: Console, found: Comparison, *, values: bool = True)
     values : bool
         Also print the systems' own values, and not only the differences.
     """
+    from crucial.cli.evaluate import number
+
     for measure in dict.fromkeys(one.measure for one in found.differences):
         screen.print(_table_of(found, measure, values))
     first = found.differences[0].measure
@@ -255,6 +256,8 @@ def print_comparison(screen: Console, found: Comparison, *, values: bool = True)
 
 def _table_of(found: Comparison, measure: str, values: bool) -> Table:
     """Return the table of one measure."""
+    from crucial.cli.evaluate import number
+
     span = f"{found.level:.0%} interval"
     heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
     counts = found.unit != "row"  # (a row alone is neither won nor lost)
@@ -278,6 +281,8 @@ def _table_of(found: Comparison, measure: str, values: bool) -> Table:
 
 def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
     """Return the differences and movers as JSON, after what they were judged by."""
+    from crucial.results import json_value
+
     result = {
         **judged_by,
         "baseline": found.baseline,

@@ -11,37 +11,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from crucial.cli.options import File, option, verb
 from crucial.cli.terminal import (
-    bar,
     check_target,
     console,
-    half_blocks,
     label_column,
     number_column,
     picture_column,
-    print_heading,
-    print_meanings,
     table,
 )
-from crucial.data.dataset import Qrels, Run
-from crucial.data.files import atomic_write
-from crucial.data.instances import Instances
-from crucial.data.problems import SearchProblem
-from crucial.fusion import fuse
-from crucial.inspection.report_page import report
-from crucial.io.runs import write_qrels, write_run
-from crucial.measures.evaluation import Evaluation, evaluate_run
-from crucial.measures.intervals import bootstrap_interval
-from crucial.model.additive import AdditiveRanker
-from crucial.model.describe import describe
+from crucial.data.dataset import Run
+from crucial.measures.evaluation import Evaluation
 from crucial.wording import digits_that_stand
 
 if TYPE_CHECKING:
-    from crucial.boosting.trace import Trace
+    from rich.console import Console
+
+    from crucial.boosting.loop import Trace
+    from crucial.data.dataset import Qrels
+    from crucial.data.problems import SearchProblem
+    from crucial.model.additive import AdditiveRanker
 
 
 # --- ``crucial demo``: meta-search over handwritten digits, from data to a model file
@@ -128,6 +118,7 @@ def demo_command(options: DemoOptions) -> None:
 def _train(train: SearchProblem) -> tuple[AdditiveRanker, Trace]:
     """Train, store in the model how its files are read, and return the trace too."""
     from crucial.cli.rows import RowFormat
+    from crucial.data.instances import Instances
     from crucial.rankers.rankboost import RankBoost
 
     ranker = RankBoost.preset(PRESET, n_estimators=ROUNDS, verbose=int(sys.stderr.isatty()))
@@ -168,6 +159,8 @@ class System:
 
 def judgements(test: SearchProblem) -> Qrels:
     """Return every relevant document of every query of the collection."""
+    from crucial.data.dataset import Qrels
+
     queries, documents = np.nonzero(test.digit[test.queries, None] == test.digit)
     queries = test.queries[queries]
     others = queries != documents  # (an image does not answer its own query)
@@ -176,6 +169,9 @@ def judgements(test: SearchProblem) -> Qrels:
 
 def compare_systems(test: SearchProblem, model: AdditiveRanker) -> dict[str, System]:
     """Measure every engine, reciprocal rank fusion and the model on held-out queries."""
+    from crucial.fusion import fuse
+    from crucial.measures.evaluation import evaluate_run
+
     engines = test.runs()
     runs = {
         **engines,
@@ -188,6 +184,8 @@ def compare_systems(test: SearchProblem, model: AdditiveRanker) -> dict[str, Sys
 
 def differences(better: System, base: System) -> list[tuple[str, str, str]]:
     """Return the mean difference of each measure, and the ends of its interval, as text."""
+    from crucial.measures.intervals import bootstrap_interval
+
     found = []
     for measure in MEASURES:
         change = better.found.per_query[measure] - base.found.per_query[measure]
@@ -224,6 +222,8 @@ def write_files(
     systems: dict[str, System],
 ) -> dict[str, str]:
     """Write the model, the rows, the judgements and the runs; return what each file is."""
+    from crucial.io.runs import write_qrels, write_run
+
     paths = {name: os.path.join(folder, name) for name in _FILES}
     model.save(paths["model.json"])
     _write_csv(paths["train.csv"], train)
@@ -236,6 +236,8 @@ def write_files(
 
 def _write_csv(path: str, problem: SearchProblem) -> None:
     """Write places as integers, shorter than `write_table` would; empty: not returned."""
+    from crucial.data.files import atomic_write
+
     X = problem.X
     places = np.where(np.isnan(X), "", np.nan_to_num(X).astype(np.int64).astype(str))
     columns = (problem.y.tolist(), problem.qid.tolist(), problem.item.tolist(), places.tolist())
@@ -249,6 +251,9 @@ def write_page(
     path: str, model: AdditiveRanker, test: SearchProblem, trace: Mapping[str, Sequence[Any]]
 ) -> None:
     """Write a report on the held-out queries; every image is shown as a thumbnail."""
+    from crucial.data.instances import Instances
+    from crucial.inspection.report_page import report
+
     names = np.array([f"{digit} (image {n})" for n, digit in enumerate(test.digit.tolist())])
     grey = (255 - test.images.astype(np.int64) * 255 // _INK).astype(np.uint8)
     pictures = dict(zip(names.tolist(), grey))
@@ -286,6 +291,8 @@ _PLACES = (50, 10, 1)
 
 def print_systems(screen: Console, systems: dict[str, System]) -> None:
     """Print one line per system, and the difference that learning makes."""
+    from crucial.cli.tables import print_heading, print_meanings
+
     better, base = systems["RankBoost"], systems["rank fusion"]
     n_queries = len(better.found.per_query["qid"])
     print_heading(screen, f"{n_queries:,} held-out queries", MEASURES)
@@ -308,6 +315,9 @@ def print_systems(screen: Console, systems: dict[str, System]) -> None:
 
 def print_learned(screen: Console, model: AdditiveRanker) -> None:
     """Print the weight of every engine, and what a place and an abstention add."""
+    from crucial.cli.tables import bar
+    from crucial.model.describe import describe
+
     features = describe(model, top=model.n_features).features
     screen.print("\nWhat it learned: what an engine adds to the score of an image", style="bold")
     shown = table(
@@ -346,6 +356,8 @@ def print_learned(screen: Console, model: AdditiveRanker) -> None:
 
 def print_lists(screen: Console, test: SearchProblem, systems: dict[str, System]) -> None:
     """Print wins and losses, and draw the two lists of the query that gained most."""
+    from crucial.cli.tables import half_blocks
+
     measure = MEASURES[0]
     better, base = systems["RankBoost"], systems["rank fusion"]
     before, after = base.found.per_query[measure], better.found.per_query[measure]
@@ -374,6 +386,10 @@ def print_lists(screen: Console, test: SearchProblem, systems: dict[str, System]
 
 def _print_images(screen: Console, test: SearchProblem, documents: list[int], digit: int) -> None:
     """Print images side by side, as many as fit, with the digit they show below."""
+    from rich.text import Text
+
+    from crucial.cli.tables import half_blocks
+
     documents = documents[: max(1, screen.width // 8)]
     right = [int(test.digit[document]) == digit for document in documents]
     pictures = [

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from rich.console import Console
 
 from crucial.cli.options import (
+    DEFAULT_MEASURE,
     ClusterOptions,
     File,
     MeasuringOptions,
     RowOptions,
     argument,
+    measure_names,
     measures_option,
     option,
     refuse_given,
@@ -33,32 +34,25 @@ from crucial.cli.rows import (
     score_files,
 )
 from crucial.cli.terminal import (
-    DEFAULT_MEASURE,
     check_target,
     console,
     label_column,
-    measure_names,
     number_column,
     one_line,
-    print_heading,
-    print_meanings,
     table,
     write_text,
 )
-from crucial.data.dataset import Dataset
-from crucial.data.groups import Groups
 from crucial.errors import DataError, in_file
-from crucial.io.text import sheet_cell
-from crucial.measures.base import default_measure
-from crucial.measures.evaluation import Evaluation, evaluate
-from crucial.measures.names import Measures
-from crucial.model.file import Model
-from crucial.results import json_value
 from crucial.types import VectorLike
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.data.dataset import Qrels, Run
+    from rich.console import Console
+
+    from crucial.data.dataset import Dataset, Qrels, Run
+    from crucial.measures.evaluation import Evaluation
+    from crucial.measures.names import Measures
+    from crucial.model.file import Model
 
 
 # --- ``crucial evaluate``: measure a ranker on labelled rows, or a run by judgements
@@ -167,6 +161,8 @@ def _evaluate_model(
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
     from crucial.distributed.ranker import connected
+    from crucial.measures.base import default_measure
+    from crucial.measures.evaluation import evaluate
 
     model = _load(options)
     with connected(options.dask or None) as client:
@@ -188,7 +184,7 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
@@ -237,8 +233,8 @@ def _evaluate_run(
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.learning import FusionRanker
     from crucial.fusion.pool import Pool
+    from crucial.fusion.ranker import FusionRanker
     from crucial.io.runs import read_run
 
     start = first_bytes(options.model, 512).lstrip()
@@ -288,6 +284,8 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
     worst : int
         Number of queries to list that pull the first measure down.
     """
+    from crucial.cli.tables import print_heading, print_meanings
+
     by_rows = found.unit == "row"
     queries = "" if by_rows else f", {counted(len(found.per_query['qid']), 'query')}"
     print_heading(screen, f"{subject}{queries}; {_TIES[found.ties]}", found.results)
@@ -346,6 +344,8 @@ def _print_worst(screen: Console, found: Evaluation, count: int) -> None:
 
 def by_query_tsv(found: Evaluation) -> str:
     """Return one line per query; a cell is empty where the query has no value."""
+    from crucial.io.text import sheet_cell
+
     names = list(found.results)
     lines = ["\t".join(["qid", *names])]
     columns = [found.per_query[name].tolist() for name in names]
@@ -357,6 +357,8 @@ def by_query_tsv(found: Evaluation) -> str:
 
 def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool) -> str:
     """Return the measures, and the queries' values if asked for, as JSON."""
+    from crucial.results import json_value
+
     result: dict[str, Any] = {
         "model": model,
         "data": data,
@@ -405,6 +407,10 @@ def evaluate_model(
     DataError
         The rows have no labels.
     """
+    from crucial.data.groups import Groups
+    from crucial.measures.base import default_measure
+    from crucial.measures.evaluation import evaluate
+
     if data.y is None:
         raise DataError("the rows have no labels to measure by.")
     groups = Groups.from_qid(data.qid, data.n_rows)

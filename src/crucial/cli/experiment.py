@@ -9,26 +9,30 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crucial.cli.compare import print_comparison
-from crucial.cli.evaluate import number
-from crucial.cli.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.options import (
+    File,
+    RowOptions,
+    argument,
+    measure_names,
+    measures_option,
+    option,
+    verb,
+)
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
     check_targets,
     console,
     label_column,
-    measure_names,
     note,
     number_column,
     one_line,
-    print_heading,
     table,
 )
-from crucial.lab.results import ExperimentResult
 from crucial.wording import counted, interval_text
 
 if TYPE_CHECKING:
     from crucial.lab.protocols import ExperimentProtocol, FoldTask, Task
+    from crucial.lab.results import ExperimentResult
 
 
 # --- ``crucial experiment``: several rankers on the same folds, compared
@@ -191,6 +195,10 @@ _COLUMNS = ("value", "95% interval", "average rank", "mean round", "fit s", "fai
 
 def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     """Print the rankers by each measure, their differences, and what failed."""
+    from crucial.cli.compare import print_comparison
+    from crucial.cli.evaluate import number
+    from crucial.cli.tables import print_heading
+
     screen = console()
     head = f"{counted(len(result.tasks), 'task')}: {result.settings['protocol']['text']}"
     print_heading(screen, one_line(head), result.measures)

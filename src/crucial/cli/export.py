@@ -132,7 +132,7 @@ _FUSIONS_ONLY = (
 
 def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: str) -> None:
     from crucial.fusion.export import export_fusion
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
 
     if not isinstance(loaded, FusionRanker):
         raise ParameterError(

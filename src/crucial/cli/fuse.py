@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
-from rich.console import Console
 
 from crucial.cli.options import (
     File,
     JobsOptions,
     argument,
+    measure_names,
     measures_option,
     option,
     refuse_given,
@@ -22,25 +22,22 @@ from crucial.cli.terminal import (
     check_target,
     console,
     label_column,
-    measure_names,
     note,
     number_column,
     one_line,
     picture_column,
-    print_heading,
-    print_meanings,
     table,
     write_run_to,
 )
 from crucial.errors import in_file
-from crucial.fusion.comparison import FusionComparison
-from crucial.fusion.learning import FusionChoice, FusionRanker, Setting
-from crucial.fusion.rules import MEASURED
-from crucial.model.additive import sparkline
 from crucial.progress import status_line
 from crucial.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from crucial.fusion.comparison import FusionComparison
+    from crucial.fusion.ranker import FusionChoice, FusionRanker, Setting
     from crucial.fusion.rules import Judging
 
 
@@ -244,6 +241,9 @@ def _note_unused_queries(judging: Judging) -> None:
 
 def print_comparison(screen: Console, found: FusionComparison) -> None:
     """Print every system on the held-out queries, and the documents that one run returned."""
+    from crucial.cli.tables import print_heading, print_meanings
+    from crucial.fusion.rules import MEASURED
+
     first = found.measures[0]
     test = counted(len(found.test_queries), "held-out query")
     print_heading(screen, f"{test}, {len(found.train_queries)} to learn from", found.measures)
@@ -331,6 +331,8 @@ def _print_support(screen: Console, choice: FusionChoice) -> None:
 
 def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     """Print the chosen settings, and the weight and shape of every run."""
+    from crucial.model.additive import sparkline
+
     assert fusion.choice is not None
     screen.print(f"\nlearned: {_described(fusion.choice.setting)}", style="bold")
     _print_support(screen, fusion.choice)

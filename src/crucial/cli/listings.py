@@ -109,7 +109,7 @@ def _print_parameters(ranker: str) -> None:
 
 
 def _print_presets() -> None:
-    from crucial.rankers.rankboost import PRESETS
+    from crucial.rankers.registry import PRESETS
 
     shown = table(label_column("preset"), "parameters")
     for name, values in PRESETS.items():

@@ -30,11 +30,17 @@ own options in the help text.
 
 from __future__ import annotations
 
-import inspect
 import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
@@ -318,3 +324,18 @@ class RowOptions(JobsOptions):
         names = [one.name for one in fields(RowOptions) if one.name != "jobs"]
         values = {name: getattr(self, name) for name in names}
         return {name: value for name, value in values.items() if value not in (None, "", ())}
+
+
+# --- Measures by name
+
+
+#: The measure that applies where none is named, for help texts.
+DEFAULT_MEASURE = "ndcg@10; auc without queries, or with labels below 0"
+
+
+def measure_names(texts: Iterable[str]) -> list[str]:
+    """Return the full names of measures as the user wrote them; unknown ones are refused."""
+
+    from crucial.measures.names import get_measure
+
+    return [get_measure(text).name for text in texts]

@@ -7,11 +7,9 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import RowFormat
@@ -26,16 +24,17 @@ from crucial.cli.terminal import (
     table,
     write_text,
 )
-from crucial.cli.train import feature_table
-from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import FileError, in_file
-from crucial.io.text import sheet_cell
-from crucial.model.describe import describe
-from crucial.preferences.judges import p_text
-from crucial.preferences.learning import PreferenceRanker
-from crucial.preferences.orders import Consensus
-from crucial.preferences.standings import Leaderboard, Standing
 from crucial.wording import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crucial.data.comparisons import Comparisons, Rankings
+    from crucial.preferences.learning import PreferenceRanker
+    from crucial.preferences.orders import Consensus
+    from crucial.preferences.standings import Leaderboard, Standing
 
 # --- ``crucial pairs``: a leaderboard from comparisons, or from many rankings
 
@@ -126,6 +125,7 @@ def pairs_command(options: PairsOptions) -> None:
     interval of a rank accounts for all other items at once; items are tied where the comparisons
     leave their order open.
     """
+    from crucial.data.comparisons import Comparisons
     from crucial.preferences.standings import leaderboard, leaderboards
 
     if options.model is not None and options.features is None:
@@ -289,6 +289,8 @@ def _standings_table(
     screen: Console, board: Leaderboard, inside: list[Standing], data: Comparisons | Rankings
 ) -> Table:
     """Return the table of some items; numbers keep their width, names are cut."""
+    from crucial.data.comparisons import Comparisons
+
     paired = isinstance(data, Comparisons)
     known = board.intervals != "none"
     rows = []
@@ -327,6 +329,8 @@ def _standings_table(
 
 def _print_effects(screen: Console, board: Leaderboard) -> None:
     """Print what covariates do, and whether being shown first helps."""
+    from crucial.preferences.judges import p_text
+
     for one in board.effects:
         screen.print(
             f"- covariate {one_line(one.name)}: {one.effect:+.3g} log-odds per unit "
@@ -377,6 +381,8 @@ def _print_hidden(screen: Console, hidden: int, remedy: str = "") -> None:
 
 
 def _heading(data: Comparisons | Rankings) -> str:
+    from crucial.data.comparisons import Comparisons
+
     items = counted(len(data.items), "item")
     if not isinstance(data, Comparisons):
         return f"{counted(round(float(data.count.sum())), 'ranking')} of {items}"
@@ -386,6 +392,8 @@ def _heading(data: Comparisons | Rankings) -> str:
 
 def _print_judges(screen: Console, board: Leaderboard) -> None:
     """Print how much the judges agree, how reliable each is, and whether position sways them."""
+    from crucial.preferences.judges import p_text
+
     found = board.agreement
     if found is None:
         return
@@ -444,6 +452,9 @@ def print_consensus(screen: Console, found: Consensus, top: int) -> None:
 
 def print_learned(screen: Console, learned: PreferenceRanker) -> None:
     """Print which features make items win, and how well unseen items are ranked."""
+    from crucial.cli.train import feature_table
+    from crucial.model.describe import describe
+
     screen.print("\nwhat drives wins", style="bold")
     screen.print(feature_table(describe(learned.model)))
     if learned.n_held_out:
@@ -460,6 +471,8 @@ def print_learned(screen: Console, learned: PreferenceRanker) -> None:
 
 def leaderboard_csv(board: Leaderboard) -> str:
     """Return the leaderboard as CSV; a cell is empty where there is no number."""
+    from crucial.io.text import sheet_cell
+
     names = [one.name for one in fields(board.standings[0])]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

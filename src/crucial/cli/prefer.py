@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +23,10 @@ from crucial.cli.terminal import (
     write_text,
 )
 from crucial.errors import FileError, in_file
-from crucial.preferences.session import PreferenceSession
 from crucial.wording import counted
+
+if TYPE_CHECKING:
+    from crucial.preferences.session import PreferenceSession
 
 # --- ``crucial prefer``: a page on this machine where a person compares items
 
@@ -107,7 +110,7 @@ def prefer_command(options: PreferOptions) -> None:
     result.
     """
     from crucial.preferences.server import check_blind
-    from crucial.preferences.session import read_items
+    from crucial.preferences.session import PreferenceSession, read_items
 
     answers = options.answers or answers_path(options.items)
     refuse_overwriting(answers, options.items)

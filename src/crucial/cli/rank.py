@@ -21,7 +21,7 @@ from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import Model
 
 
@@ -68,7 +68,7 @@ def rank_command(options: RankOptions) -> None:
     no run is known, they are taken in the order given; if only some are, the others are refused. A
     run that is not given abstains.
     """
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import load_model
 
     check_target(options.output, options.model, *options.data, options.group_sizes)

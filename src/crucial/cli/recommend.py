@@ -19,14 +19,12 @@ from crucial.cli.terminal import (
     table,
     write_text,
 )
-from crucial.data.words import to_number
-from crucial.io.text import sheet_cell
 from crucial.progress import progress_bar
-from crucial.recommend import Pick, Recommendations, Recommender, listed
 from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
     from crucial.data.ratings import Ratings
+    from crucial.recommend import Pick, Recommendations, Recommender
 
 
 # --- ``crucial recommend``: choose films, or anything else with ratings, for a user
@@ -101,6 +99,8 @@ def recommend_command(options: RecommendOptions) -> None:
                   they abstain on what they did not rate (Freund et al. 2003)
     Of equal scores, to eight digits, items with more raters come first, then the smaller id.
     """
+    from crucial.recommend import Recommender
+
     _check(options)
     sources = (options.ratings, options.titles, options.mine)
     check_targets((options.output, options.model), *sources)
@@ -213,6 +213,8 @@ def tsv_lines(found: Recommendations) -> Iterator[str]:
 
 
 def _cell(value: object) -> str:
+    from crucial.io.text import sheet_cell
+
     return str(sheet_cell(" ".join(str(value).split())))
 
 
@@ -237,6 +239,8 @@ def print_recommendations(recommender: Recommender, found: Recommendations, reas
 
 def _without_viewers(recommender: Recommender, found: Recommendations, pick: Pick) -> str:
     """Return why an item is there where no viewer both liked it and agrees with the user."""
+    from crucial.recommend import listed
+
     films = [recommender.title(film) for film in found.related(pick)]
     if not films:
         return "popular; nobody who agrees with you liked it especially"
@@ -287,6 +291,8 @@ def ask_ratings(
 
 def _ask(title: str, low: float, high: float) -> float | str | None:
     """Return a rating; None for a film that is not known, "q" for the end."""
+    from crucial.data.words import to_number
+
     while True:
         try:
             text = click.prompt(printable(title), default="", show_default=False, err=True).strip()

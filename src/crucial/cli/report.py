@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crucial.cli.options import File, RowOptions, argument, measures_option, option, verb
+from crucial.cli.options import (
+    DEFAULT_MEASURE,
+    File,
+    RowOptions,
+    argument,
+    measure_names,
+    measures_option,
+    option,
+    verb,
+)
 from crucial.cli.rows import note_learned_queries, only_file, read_for_model, refuse_row_options
-from crucial.cli.terminal import DEFAULT_MEASURE, check_target, console, measure_names, one_line
+from crucial.cli.terminal import check_target, console, one_line
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.fusion.learning import FusionRanker
     from crucial.fusion.page import FusionPage
+    from crucial.fusion.ranker import FusionRanker
     from crucial.inspection.report_page import Report
     from crucial.model.base import FrozenModel
 
@@ -57,7 +66,7 @@ def report_command(options: ReportOptions) -> None:
     their weights and shapes, who contributed the documents at the top, and the queries that are
     better and worse than with reciprocal rank fusion.
     """
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import load_model, row_model
 
     output = options.output
@@ -120,7 +129,7 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
 
 def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions) -> Report:
     """Return the page of a model of features on labelled rows."""
-    from crucial.boosting.trace import read_trace
+    from crucial.boosting.loop import read_trace
     from crucial.inspection.report_page import report
 
     path = only_file(options.data)

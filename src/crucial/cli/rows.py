@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from crucial.data.dataset import Dataset, Qrels, Run
     from crucial.distributed.input import ColumnRoles, Source
-    from crucial.fusion.learning import FusionRanker
+    from crucial.fusion.ranker import FusionRanker
     from crucial.model.file import Model
     from crucial.types import Floats
 
@@ -541,7 +541,7 @@ def file_sources(
     ----------
     files : sequence of str
     how : RowFormat
-    columns : Columns
+    columns : ColumnRoles
     **reader
         Further options of the reader.
     """

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -17,9 +17,9 @@ from crucial.cli.options import File, RowOptions, argument, option, refuse_given
 from crucial.cli.rows import read_for_model
 from crucial.cli.terminal import check_targets, note, write_text
 from crucial.errors import FileError, in_file
-from crucial.inspection.scorecards import Scorecard, card_columns
-from crucial.io.text import sheet_cell
-from crucial.results import json_value
+
+if TYPE_CHECKING:
+    from crucial.inspection.scorecards import Scorecard
 
 # --- ``crucial scorecard``: points per bin, from a model and labelled rows
 
@@ -147,6 +147,8 @@ def _check_targets(options: ScorecardOptions) -> None:
 
 def scorecard_file(card: Scorecard, ending: str) -> str:
     """Return the text of a file by its ending: .csv, .sql, .json, else a page."""
+    from crucial.inspection.scorecards import card_columns
+
     if ending == ".csv":
         return csv_text(card_columns(card))
     if ending == ".sql":
@@ -156,6 +158,8 @@ def scorecard_file(card: Scorecard, ending: str) -> str:
 
 def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
     """Return columns as CSV; a missing or infinite number is an empty cell."""
+    from crucial.io.text import sheet_cell
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -170,6 +174,8 @@ def _is_void(cell: object) -> bool:
 
 def _json(card: Scorecard) -> str:
     """Return the card as JSON; a missing or infinite number is null."""
+    from crucial.results import json_value
+
     result = {
         "title": card.title,
         "good": card.good,

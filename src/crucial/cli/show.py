@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from crucial.cli.options import File, RowOptions, argument, option, verb
 from crucial.cli.rows import read_for_model
 from crucial.cli.terminal import console, grid, label_column, number_column, one_line, table
 from crucial.errors import DataError, in_file
-from crucial.inspection.bounds import Bound
-from crucial.inspection.explain import PairExplanation
-from crucial.model.describe import Description, FeatureSummary, drawing
 from crucial.wording import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crucial.inspection.bounds import Bound
+    from crucial.inspection.explain import PairExplanation
+    from crucial.model.describe import Description, FeatureSummary
 
 # --- ``crucial show``: what a model learned
 
@@ -166,6 +170,8 @@ def _label(one: FeatureSummary) -> str:
 
 def _draw(screen: Console, one: FeatureSummary, what: str) -> None:
     """Draw what one feature adds to the score; its share is one of the weight or the gains."""
+    from crucial.model.describe import drawing
+
     screen.print()
     head = f"{_label(one)}  {one.share:.1%} of the {what}, {one.direction}"
     screen.print(head, style="bold", overflow="fold")

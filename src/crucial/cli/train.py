@@ -17,15 +17,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from crucial.cli.options import (
+    DEFAULT_MEASURE,
     ClusterOptions,
     File,
     JobsOptions,
     RowOptions,
     argument,
+    measure_names,
     measures_option,
     option,
     refuse_given,
@@ -33,35 +33,33 @@ from crucial.cli.options import (
 )
 from crucial.cli.rows import RowFormat, named, part_files, read_training, score_files
 from crucial.cli.terminal import (
-    DEFAULT_MEASURE,
     check_targets,
     console,
     grid,
     in_training_files,
     label_column,
-    measure_names,
     note,
     number_column,
     one_line,
     picture_column,
-    print_heading,
-    print_meanings,
     refuse_overwriting,
     table,
 )
-from crucial.data.dataset import Dataset
 from crucial.errors import FileError, in_file
-from crucial.lab.auto_candidates import TriedRankers
-from crucial.measures.evaluation import Evaluation
-from crucial.model.additive import AdditiveRanker, sparkline
-from crucial.model.describe import Description, describe
 from crucial.parameters import check_parameters, parameters_of
-from crucial.rankers.rankboost import PRESETS
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
 from crucial.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crucial.data.dataset import Dataset
     from crucial.distributed.fit import LoadedParts
+    from crucial.lab.auto_candidates import TriedRankers
+    from crucial.measures.evaluation import Evaluation
+    from crucial.model.additive import AdditiveRanker
+    from crucial.model.describe import Description
 
 
 # --- ``crucial train --dask``: learn from files in parts on the workers of a Dask cluster
@@ -124,6 +122,8 @@ def _result(
 ) -> Training:
     """Return the finished training; its rows are known by their number alone."""
     import numpy as np
+
+    from crucial.data.dataset import Dataset
 
     survey = loaded.survey
     first = survey.first.data
@@ -500,7 +500,7 @@ def train_command(options: TrainOptions) -> None:
 
     The model is one JSON file, written completely at the end or not at all.
     """
-    from crucial.boosting.trace import write_trace
+    from crucial.boosting.loop import write_trace
     from crucial.cli.evaluate import evaluate_model
 
     began = time.perf_counter()
@@ -683,7 +683,7 @@ def _fit(ranker: Any, train: Dataset, valid: Dataset | None, options: TrainOptio
 
 def print_choice(screen: Console, choice: TriedRankers | str) -> None:
     """Print every ranker that was tried, and why one was kept."""
-    if isinstance(choice, TriedRankers):
+    if not isinstance(choice, str):
         # (a name says the kind; the outcome is a mark, as the numbers need the room)
         ranker, _, *numbers, _ = choice.heads
         columns = [number_column(one) for one in numbers]
@@ -704,6 +704,8 @@ def print_choice(screen: Console, choice: TriedRankers | str) -> None:
 
 def feature_table(learned: Description) -> Table:
     """Return the heaviest features, heaviest first, with what they add to a score."""
+    from crucial.model.additive import sparkline
+
     shapes = [one.shape for one in learned.features if one.shape is not None]
     # Without missing values in the data an abstention adds what the lowest value adds.
     abstains = any(shape.missing != shape.values[0] for shape in shapes)
@@ -784,6 +786,9 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     seconds : float
         The time it took.
     """
+    from crucial.cli.tables import print_heading, print_meanings
+    from crucial.model.describe import describe
+
     screen = console()
     name = type(result.ranker).__name__
     heading = f"{name} on {one_line(str(result.path))}, in {seconds:.1f} s"
@@ -877,6 +882,8 @@ def _measures(result: Training, evaluations: Mapping[str, Evaluation]) -> Table:
 
 def _curve(result: Training) -> str | None:
     """Return the first measure, round by round, as one line of blocks."""
+    from crucial.model.additive import sparkline
+
     trace = getattr(result.ranker, "trace_", None)
     if trace is None or len(trace) < 2 or not trace[0].measures:
         return None

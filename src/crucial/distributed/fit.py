@@ -13,10 +13,18 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, best_pairs, boost
+from crucial.boosting.loop import (
+    Ensemble,
+    Progress,
+    Round,
+    Trace,
+    best_pairs,
+    boost,
+    show_rounds,
+    with_callbacks,
+)
 from crucial.boosting.parts import TrainingRows, WeakLearner
 from crucial.boosting.stumps import StumpLearner
-from crucial.boosting.trace import Progress, Round, Trace, show_rounds, with_callbacks
 from crucial.boosting.trees import TreeLearner, UnitTreeLearner
 from crucial.data.bins import Bins
 from crucial.data.dataset import Dataset

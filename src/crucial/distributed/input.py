@@ -34,7 +34,6 @@ from crucial.io.parts import (
 from crucial.io.tables import find_format
 from crucial.parameters import refuse
 from crucial.progress import progress_bar
-from crucial.rankers.gradient import GradientRanker
 from crucial.types import Bools, Floats, Ids, Ints
 from crucial.wording import counted
 
@@ -242,7 +241,7 @@ class Source:
         As messages call it.
     value : str, or Delayed or Future of the rows
         The path of a file, or what Dask computes before the worker reads it.
-    columns : Columns
+    columns : ColumnRoles
     options : dict
         Those of `read_data`, for a file.
     """
@@ -363,7 +362,7 @@ def list_sources(
     roles : mapping
         ``label``, ``qid``, ``weight`` and ``query_weight``: names of columns, or Dask series and
         arrays with as many blocks as ``data``.
-    columns : Columns
+    columns : ColumnRoles
         The roles that are names, and which columns are features.
     options : mapping
         Those of `read_data`, for files.
@@ -1102,6 +1101,8 @@ class KeptCells:
     @classmethod
     def of(cls, ranker: object) -> KeptCells:
         """Return what a ranker needs."""
+        from crucial.rankers.gradient import GradientRanker
+
         trees = isinstance(ranker, GradientRanker) or getattr(ranker, "weak", None) == "tree"
         drops = not trees and getattr(ranker, "choice", None) == "largest_drop"
         return cls(3 if trees else 1, drops)

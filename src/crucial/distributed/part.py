@@ -34,7 +34,7 @@ from crucial.distributed.messages import (
     places_of,
 )
 from crucial.errors import DataError
-from crucial.feedback.base import Output, ScoreState, draw_share, padded
+from crucial.feedback.base import Layout, Output, ScoreState, draw_share, padded
 from crucial.feedback.labels import (
     LabelFeedback,
     LabelState,
@@ -45,7 +45,6 @@ from crucial.feedback.labels import (
     gains_of,
     weigh,
 )
-from crucial.feedback.layout import Layout
 from crucial.kernels.runtime import Counts, part_of, run_all
 from crucial.kernels.stumps import StumpSums
 from crucial.kernels.sums import ExactSum, to_fixed

@@ -15,22 +15,20 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import (
     Feedback,
+    LabelledRows,
+    LabelMargins,
+    Layout,
+    ListedPairs,
     Output,
     PairState,
     TwoClasses,
     draw_share,
     finite_total,
+    log_lightest_pairs,
+    margin_range,
     padded,
     power_of_two_scale,
     risks_of,
-)
-from crucial.feedback.layout import (
-    LabelledRows,
-    LabelMargins,
-    Layout,
-    ListedPairs,
-    log_lightest_pairs,
-    margin_range,
 )
 from crucial.kernels.elementary import exp, exp2, log
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift, sums_below

@@ -12,14 +12,15 @@ from crucial.data.arrays import as_array
 from crucial.errors import DataError
 from crucial.feedback.base import (
     Feedback,
+    ListedPairs,
     Output,
+    PairMargins,
     PairState,
     draw_share,
     finite_total,
     power_of_two_scale,
 )
 from crucial.feedback.labels import Risks, check_weights, wrong_unit_of
-from crucial.feedback.layout import ListedPairs, PairMargins
 from crucial.kernels.elementary import exp, log
 from crucial.kernels.sums import ExactSum, exact_sum, to_fixed
 from crucial.parameters import check, one_of

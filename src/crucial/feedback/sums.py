@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import as_array, as_reals, check_sum, free_memory
 from crucial.errors import DataError, about
-from crucial.feedback.base import Feedback, Output, PairState, finite_total, padded
+from crucial.feedback.base import (
+    Feedback,
+    ListedPairs,
+    Output,
+    PairState,
+    SumMargins,
+    finite_total,
+    padded,
+)
 from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.feedback.layout import ListedPairs, SumMargins
 from crucial.feedback.pairs import PairFeedback, add_up
 from crucial.kernels.elementary import exp, log
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike

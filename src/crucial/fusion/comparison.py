@@ -11,8 +11,9 @@ import numpy as np
 
 from crucial.data.words import name_places
 from crucial.errors import DataError
-from crucial.fusion.learning import FusionRanker, LearningOptions, Progress, learn_judged, tuned_rrf
+from crucial.fusion.learning import LearningOptions, Progress, learn_judged, tuned_rrf
 from crucial.fusion.pool import Listing, Pool, Runs
+from crucial.fusion.ranker import FusionRanker
 from crucial.fusion.rules import METHODS, Fusion, Judging, sorted_by_name
 from crucial.measures.base import summarise
 from crucial.measures.intervals import paired_test

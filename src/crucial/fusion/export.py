@@ -13,8 +13,8 @@ from scipy.optimize import nnls
 
 from crucial.data.files import atomic_write
 from crucial.errors import Argument, DataError, Message, NotRankedError, ParameterError
-from crucial.fusion.learning import FusionRanker
 from crucial.fusion.pool import Pool, Runs
+from crucial.fusion.ranker import FusionRanker
 from crucial.fusion.rules import Fusion, Judging, normalised
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import lookup

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from crucial.fusion.learning import RRF, FusionRanker
+from crucial.fusion.learning import RRF
 from crucial.fusion.pool import Listing, Pool, Runs
+from crucial.fusion.ranker import FusionRanker
 from crucial.fusion.rules import MEASURED, Judging
 from crucial.measures.base import summarise
 from crucial.measures.intervals import paired_test, win_tie_loss

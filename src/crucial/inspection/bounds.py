@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from scipy.optimize import brentq
 
-from crucial.boosting.trace import Trace
+from crucial.boosting.loop import Trace
 from crucial.errors import NotRankedError
 from crucial.kernels.elementary import exp
 from crucial.model.additive import AdditiveRanker

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, MarginCounts, quantiles, shares_at_most
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
-from crucial.feedback.layout import MarginCounts, quantiles, shares_at_most
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.inspection.shape_functions import model_of

@@ -653,7 +653,7 @@ def parse_records(
     ----------
     plan : ColumnPlan
     records : iterator of (line, cells)
-    watch : Watch, optional
+    watch : CellWatch, optional
         Without, every cell is read carefully.
     """
     parts = []

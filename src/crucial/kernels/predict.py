@@ -70,7 +70,20 @@ class StepTables(PlainSteps):
         return out
 
 
-# --- Scores of rows from the trees of a model, by walking them or by tables
+# --- Scores of rows from the trees of a model, by walking them, by masks of leaves or by tables
+
+
+MASK_BITS = 32
+"""Largest number of leaves of a tree that has masks."""
+
+# A de Bruijn sequence: shifted by 0 to 31 bits, its first five bits are all numbers up to 31.
+PLACE_FACTOR, PLACE_SHIFT = 0x077CB531, 27
+
+
+def leaf_places(n_leaves: int) -> Ints:
+    """Return where ``add_masked`` finds the values of leaves: their bits lead there."""
+    bits = 1 << np.arange(n_leaves)
+    return bits * PLACE_FACTOR % (1 << MASK_BITS) >> PLACE_SHIFT
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +107,7 @@ class ThresholdCells:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """The nodes of all trees; see ``compiled.tree_scores.add_trees``."""
+    """The nodes of all trees; see ``compiled.predict.add_trees``."""
 
     cells: ThresholdCells
     nodes: NDArray[np.uint64]
@@ -112,8 +125,27 @@ class NodeTable:
 
 
 @dataclass(frozen=True, eq=False)
+class LeafMasks:
+    """The leaves that tests exclude; see ``compiled.predict.add_masked``."""
+
+    cells: ThresholdCells
+    tests: NDArray[np.uint64]
+    masks: NDArray[np.uint32]
+    roots: Ints
+    values: Floats
+
+    def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
+        """Return the sum of the values of the leaves that each row reaches."""
+        return _scores(self.cells, X, n_jobs, "add_masked", self._tables)
+
+    @property
+    def _tables(self) -> tuple[NDArray[np.generic], ...]:
+        return self.tests, self.masks, self.roots, self.values
+
+
+@dataclass(frozen=True, eq=False)
 class ValueTables:
-    """Tables of one and of two features; see ``compiled.tree_scores.add_tables``."""
+    """Tables of one and of two features; see ``compiled.predict.add_tables``."""
 
     cells: ThresholdCells
     one_slot: Ints

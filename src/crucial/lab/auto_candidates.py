@@ -106,7 +106,7 @@ class RankerCandidate:
         What an average is made of; empty for a single ranker.
     shares : tuple of float
         Share of every member.
-    larger : tuple of Candidate
+    larger : tuple of RankerCandidate
         The same with larger trees, to try where this one gains by its size.
     """
 
@@ -570,7 +570,7 @@ class Trial:
     Attributes
     ----------
     name, kind : str
-    candidate : Candidate
+    candidate : RankerCandidate
     stage : int
         The last stage that it took part in, from 0.
     folds : int

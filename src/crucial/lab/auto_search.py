@@ -561,7 +561,7 @@ class Search:
     ----------
     rows : Rows
         Rows to validate by.
-    candidates : list of Candidate
+    candidates : list of RankerCandidate
         What to choose from, the most promising first.
     plan : Plan
     measure : Measure

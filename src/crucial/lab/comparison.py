@@ -651,7 +651,7 @@ class RowComparison:
 
     Parameters
     ----------
-    judged : Judged
+    judged : JudgedLists
         Labels of the rows.
     scores : mapping from name to array of shape (n_rows,), or callable
         The scores of every ranking, or a function of a measure that returns them.

@@ -346,7 +346,7 @@ class Experiment:
         best-feature, random. Estimators of scikit-learn are fitted on rows and labels.
     measures : str, Measure, callable, or several of them
         Names as in `crucial.measures.names`.
-    protocol : str or Protocol
+    protocol : str or ExperimentProtocol
         "five-folds" (3 to train, 1 to validate, 1 to test), "four-folds" (3 to train, 1 to
         test), "half-of-items", "given-folds", or one of `crucial.lab.protocols` with other
         settings.

@@ -33,8 +33,7 @@ from crucial.parameters import (
     refuse,
     with_parameters,
 )
-from crucial.rankers.rankboost import PRESETS
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Two baselines that every ranker should beat

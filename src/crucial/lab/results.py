@@ -794,7 +794,7 @@ class FoldRows:
 
     Attributes
     ----------
-    judged : Judged
+    judged : JudgedLists
         The labels; every fold is a list.
     scores : callable
         ``scores(measure)`` returns the scores of every ranker, as chosen by the measure.

@@ -262,7 +262,7 @@ class Prepared:
     ----------
     measure : Measure
         What to compute.
-    judged : Judged
+    judged : JudgedLists
         The labels to measure against.
     ties, empty
         As in `crucial.evaluate`.

@@ -474,7 +474,7 @@ def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[JudgedLists, Floats, int,
 
     Returns
     -------
-    judged : Judged
+    judged : JudgedLists
         Rows of the judged queries; unjudged documents have the label 0.
     scores : array of shape (n_rows,)
         0 where not retrieved.

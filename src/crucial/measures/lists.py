@@ -421,7 +421,7 @@ class Ranking:
 
     Parameters
     ----------
-    judged : Judged
+    judged : JudgedLists
         The lists.
     scores : array of shape (n_rows,)
         Higher is ranked first. Scores of rows that were not retrieved are ignored.

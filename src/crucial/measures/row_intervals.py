@@ -129,7 +129,7 @@ def pair_share(measure: PairMeasure, judged: JudgedLists, scores: Floats) -> Pai
     ----------
     measure : PairMeasure
         Determines which labels make a pair, what ties count and whether lists are pooled.
-    judged : Judged
+    judged : JudgedLists
         One list, or several into which rows were dealt at random, as folds.
     scores : array of shape (n_rows,)
     """
@@ -349,7 +349,7 @@ def row_interval(
     Parameters
     ----------
     measure : Measure
-    judged : Judged
+    judged : JudgedLists
         Labels and weights. A weight says how much a row counts, and not how often it was
         observed: a row of weight 2 moves the value twice as far, and is one row.
     scores : array of shape (n_rows,)
@@ -365,7 +365,7 @@ def row_interval(
     Examples
     --------
     >>> from crucial.measures.names import get_measure
-    >>> judged = Judged.from_labels([1, 1, 1, 0, 0, 0])
+    >>> judged = JudgedLists.from_labels([1, 1, 1, 0, 0, 0])
     >>> row_interval(get_measure("auc"), judged, np.array([6.0, 5, 3, 4, 2, 1])).text
     '0.0880 to 0.9985'
     """
@@ -419,7 +419,7 @@ def row_difference(
     Examples
     --------
     >>> from crucial.measures.names import get_measure
-    >>> judged = Judged.from_labels([1, 1, 1, 0, 0, 0])
+    >>> judged = JudgedLists.from_labels([1, 1, 1, 0, 0, 0])
     >>> better, worse = np.array([6.0, 5, 3, 4, 2, 1]), np.array([1.0, 5, 3, 4, 2, 6])
     >>> found = row_difference(get_measure("auc"), judged, worse, better)
     >>> round(found[0], 4), round(found[2], 4), found[3]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +35,6 @@ from crucial.model.weak import (
 )
 from crucial.types import Floats, Ints, Numbers, Reals, TableLike
 from crucial.wording import printable
-
-if TYPE_CHECKING:
-    from crucial.model.scorer import StepGrid
-
 
 # --- The step function of one feature, as data and as lines of text
 
@@ -464,16 +460,13 @@ class AdditiveRanker(RoundsModel):
         X: Reals,
         groups: Groups | None,
         n_jobs: int | None,
-        steps: StepFunctions | StepGrid | None = None,
-        trees: Floats | None = None,
+        compiled: bool = False,
     ) -> Floats:
-        """Return the score of every row.
-
-        ``steps`` adds up the stumps in another way; ``trees`` are sums of the trees, if known.
-        """
-        out = (self._steps if steps is None else steps).scores(X, n_jobs)
+        """Return the score of every row; ``compiled`` adds up few stumps by the kernel as well."""
+        by_kernel = compiled and len(self._steps.features)
+        out = (self._steps.by_kernel if by_kernel else self._steps.scores)(X, n_jobs)
         if self.tree_sums is not None:
-            out += self.tree_sums.scores(X, n_jobs) if trees is None else trees
+            out += self.tree_sums.scores(X, n_jobs)
         if self._terms is not None:
             out += self._terms.scores(X, groups, n_jobs)
         if self.intercept:

@@ -546,7 +546,8 @@ class FrozenModel:
         It gives the same bits as `predict` in a fraction of the time of a call: a row of 40
         features takes a few microseconds. A row is a dict, a list or an array of one dimension and
         gives a float; a list of rows, an array of two dimensions or a frame gives an array. Only
-        the first call of each kind checks its input. Threads can share it.
+        the first call of each kind checks its input, and the first with several rows loads Numba.
+        Threads can share it.
 
         Examples
         --------

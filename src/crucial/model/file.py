@@ -174,7 +174,7 @@ _KINDS: dict[str, tuple[type[Model], type[Payload]]] = {
 }
 
 #: Kinds of higher layers, and the module of each, which calls `register_kind` when imported.
-_ELSEWHERE = {"fusion": "crucial.fusion.learning"}
+_ELSEWHERE = {"fusion": "crucial.fusion.ranker"}
 
 
 def register_kind(kind: str, model: type[Model], payload: type[Payload]) -> None:

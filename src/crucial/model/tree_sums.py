@@ -1,4 +1,4 @@
-"""The trees of an ensemble, added up: walked node by node, or as tables of features.
+"""The trees of an ensemble, added up: by masks of leaves, node by node, or as tables of features.
 
 Trees of at most two features each add up to one table per feature and one per pair of features.
 Where the values of all leaves are multiples of one power of two, sums of them are exact, and both
@@ -14,7 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.predict import NodeTable, ThresholdCells, ValueTables
+from crucial.kernels.predict import (
+    MASK_BITS,
+    LeafMasks,
+    NodeTable,
+    ThresholdCells,
+    ValueTables,
+    leaf_places,
+)
 from crucial.model.weak import Tree
 from crucial.types import Floats, Reals
 
@@ -57,9 +64,7 @@ class TreeSums:
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Return the weighted sum of the values of the leaves that each row reaches."""
-        if self._tables is not None:
-            return self._tables.scores(X, n_jobs)
-        return self._nodes.scores(X, n_jobs)
+        return (self._tables or self._masks or self._nodes).scores(X, n_jobs)
 
     @cached_property
     def by_features(self) -> dict[tuple[int, ...], list[int]]:
@@ -107,15 +112,55 @@ class TreeSums:
             np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
         )
 
+    def _tests(self) -> list[list[int]]:
+        """Return feature, threshold and side of abstentions of every node, as kernels read them."""
+        cells = self._cells
+        slot = {feature: number for number, feature in enumerate(cells.features.tolist())}
+        out: list[list[int]] = []
+        for tree in self.trees:
+            out.append([])
+            for feature, threshold, lost in zip(
+                tree.features, tree.thresholds, tree.missing, strict=True
+            ):
+                own, cut = slot[feature], _NEVER
+                if threshold is not None:
+                    part = cells.thresholds[cells.starts[own] : cells.starts[own + 1]]
+                    cut = int(np.searchsorted(part, threshold))
+                out[-1].append(lost << 32 | own << 16 | (cut - lost))
+        return out
+
+    @cached_property
+    def _masks(self) -> LeafMasks | None:
+        """The leaves that every test excludes, if no tree has more than `MASK_BITS`."""
+        if any(len(tree.values) > MASK_BITS for tree in self.trees):
+            return None
+        tests = self._tests()
+        masks: list[tuple[int, int]] = []
+        values = np.zeros((len(self.trees), MASK_BITS))
+        for tree, weight, own in zip(self.trees, self.weights, values, strict=True):
+            n_leaves = len(tree.values)
+            below = {~leaf: 1 << leaf for leaf in range(n_leaves)}
+            for node in reversed(range(len(tree.features))):  # (children come after their parent)
+                below[node] = below[tree.left[node]] | below[tree.right[node]]
+            unused = (1 << MASK_BITS) - (1 << n_leaves)
+            sides = zip(tree.left, tree.right, strict=True)
+            masks += [(below[left] | unused, below[right] | unused) for left, right in sides]
+            own[leaf_places(n_leaves)] = weight * np.array(tree.values)
+        return LeafMasks(
+            self._cells,
+            np.array([test for own in tests for test in own], np.uint64),
+            np.array(masks, np.uint32),
+            np.cumsum([0, *map(len, tests)], dtype=np.int64),
+            values.ravel(),
+        )
+
     @cached_property
     def _nodes(self) -> NodeTable:
         """The trees with the children of a node side by side, ready to be walked."""
-        cells = self._cells
-        slot = {feature: number for number, feature in enumerate(cells.features.tolist())}
         nodes: list[int] = []
         values: list[float] = []
         roots, depths = [], []
-        for tree, weight in zip(self.trees, self.weights, strict=True):
+        for tree, weight, tests in zip(self.trees, self.weights, self._tests(), strict=True):
             roots.append(len(nodes))
             depths.append(0)
             waiting = [(0, 0)]  # (a node or ~leaf of the tree, its depth), in order of place
@@ -131,20 +176,13 @@ class TreeSums:
                     nodes[place] = 1 << 63 | place << 33 | _NEVER
                     values[place] = weight * tree.values[~source]
                     continue
-                left = base + len(waiting)
-                own, cut = slot[tree.features[source]], _NEVER
-                threshold = tree.thresholds[source]
-                if threshold is not None:
-                    part = cells.thresholds[cells.starts[own] : cells.starts[own + 1]]
-                    cut = int(np.searchsorted(part, threshold))
-                lost = tree.missing[source]
-                nodes[place] = left << 33 | lost << 32 | own << 16 | (cut - lost)
+                nodes[place] = base + len(waiting) << 33 | tests[source]
                 for child in (tree.left[source], tree.right[source]):
                     waiting.append((child, depth + 1))
                     nodes.append(0)
                     values.append(0.0)
         return NodeTable(
-            cells,
+            self._cells,
             np.array(nodes, np.uint64),
             np.array(values),
             np.array(roots, np.int64),

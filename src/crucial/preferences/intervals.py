@@ -3,7 +3,7 @@
 Strengths are relative to the mean of their part, so that what is uncertain is a contrast.
 
 How many of the true strengths intervals of level 95% contain
-(`tests/unit/apps/preferences/test_coverage.py`):
+(`tests/unit/preferences/test_coverage.py`):
 
 - comparisons made by the model, 200 of 20 items: profile intervals 94-96%, Wald's slightly more;
 - comparisons by 8 or 30 judges, each with strengths of their own: sandwich intervals 95-96%. (The

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from crucial.boosting.loop import Callback
 from crucial.boosting.stumps import StumpLearner
-from crucial.boosting.trace import Callback
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances, suspicious_features
@@ -624,7 +624,7 @@ class Followed(Verbose):
 
     callbacks: Callback | Sequence[Callback] | None = parameter(
         none_or(_CALLBACKS),
-        "Called after every round with a `crucial.boosting.trace.FinishedRound`: number, loss, "
+        "Called after every round with a `crucial.boosting.loop.FinishedRound`: number, loss, "
         "measures on the eval set, trace. The training ends after a round for which one returns "
         "True. With validation_folds, only the run on all data is followed.",
         default=None,

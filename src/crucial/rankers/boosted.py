@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Ensemble, best_pairs, boost
+from crucial.boosting.loop import (
+    Ensemble,
+    Progress,
+    Round,
+    Trace,
+    best_pairs,
+    boost,
+    show_rounds,
+    with_callbacks,
+)
 from crucial.boosting.other_learners import CheckedLearner, ColumnLearner, FeatureLearner
 from crucial.boosting.parts import (
     Constraints,
@@ -22,7 +31,6 @@ from crucial.boosting.parts import (
     WeakLearner,
     check_methods,
 )
-from crucial.boosting.trace import Progress, Round, Trace, show_rounds, with_callbacks
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch

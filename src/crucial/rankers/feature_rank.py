@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import (
+    STOPPED,
+    Ensemble,
+    Progress,
+    Round,
+    Trace,
+    show_rounds,
+    with_callbacks,
+)
 from crucial.boosting.pair_losses import ExponentialLoss
 from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.boosting.steps import BoundStep, half_log_ratio
 from crucial.boosting.stump_search import NOISE, TIE
-from crucial.boosting.trace import STOPPED, Progress, Round, Trace, show_rounds, with_callbacks
 from crucial.data.bins import Bins, Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
-from crucial.feedback.base import Feedback, Potentials, power_of_two_scale, smoothing_of
+from crucial.feedback.base import Agreement, Feedback, Potentials, power_of_two_scale, smoothing_of
 from crucial.feedback.labels import LabelFeedback, QueryWeight, TopFeedback
-from crucial.feedback.layout import Agreement
 from crucial.kernels.elementary import dot, exp, log
 from crucial.kernels.predict import interval_sums, run_starts
 from crucial.kernels.runtime import count_threads

@@ -13,8 +13,8 @@ from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import NoProgressWarning
+from crucial.feedback.base import LabelledRows
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.layout import LabelledRows
 from crucial.kernels.elementary import (
     column_sums,
     dot,

@@ -4,69 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import Ensemble, Trace
 from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
 from crucial.boosting.parts import StepRule
 from crucial.boosting.push import PNormLoss
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import STEPS, BoundStep, LineStep, ShortBoundStep
-from crucial.boosting.trace import Trace
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.feedback.base import Feedback
 from crucial.parameters import between, fixed, lookup, one_of, parameter, with_parameters
 from crucial.rankers.base import RandomState, warn_caller
 from crucial.rankers.boosted import Algorithm, StumpRanker, WeakRankers
-
-# --- Names that the papers use, as parameters of `RankBoost`
-#
-# A preset does what its paper does: learning rate 1, no early stopping. Everything else
-# can still be set.
-
-
-_PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None, "stopping_tolerance": 0.0}
-
-_EXPERIMENTS = {
-    "choice": "steepest",
-    "default_rank": 0,
-    "max_bins": 256,
-    "thresholds": "random",
-}
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # Freund, Iyer, Schapire & Singer 2003, section 3.2: three methods for alpha.
-    "rankboost.1": {"weak": "feature", "choice": "steepest", "step": "numeric"},
-    "rankboost.2": {"choice": "largest_drop", "step": "exact"},
-    "rankboost.3": {"choice": "steepest", "step": "bound"},
-    # Its variants for features that are known to point up.
-    "rankboost.2.cum": {
-        "choice": "largest_drop",
-        "step": "exact",
-        "positive_weights": "cumulative",
-    },
-    "rankboost.3.cum": {"choice": "steepest", "step": "bound", "positive_weights": "cumulative"},
-    # Its meta-search task (section 6.1): WeakLearn.3.cum, 50 rounds; documents an engine did not
-    # return rank below those it did.
-    "meta_search": {
-        "choice": "steepest",
-        "step": "bound",
-        "positive_weights": "cumulative",
-        "default_rank": 0,
-        "n_estimators": 50,
-    },
-    # Connamacher et al. 2019, discrete and continuous RankBoost as their experiments ran them
-    # (section 5): stumps of either sign, abstentions below all values, 255 thresholds drawn.
-    "rb_d": _EXPERIMENTS | {"step": "exact"},
-    "rb_c": _EXPERIMENTS | {"step": "bound"},
-    # The same to the letter of equation 13, which takes the largest signed r.
-    "rb_d.eq13": {"choice": "steepest_positive", "step": "exact"},
-    "rb_c.eq13": {"choice": "steepest_positive", "step": "bound"},
-    # Rudin & Schapire 2009: RankBoost as described there, and coordinate descent.
-    "rudin_schapire": {"choice": "largest_drop", "step": "exact"},
-    "coordinate_descent": {"choice": "steepest_positive", "step": "exact"},
-}
-PRESETS = {name: _PAPER | values for name, values in PRESETS.items()}
-
+from crucial.rankers.registry import PRESETS
 
 # --- RankBoost, as a scikit-learn estimator
 

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import Ensemble, Progress, Round
 from crucial.boosting.parts import TrainingRows
 from crucial.boosting.steps import half_log_ratio
-from crucial.boosting.trace import Progress, Round
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.kernels.elementary import dot, exp

@@ -1,4 +1,4 @@
-"""Rankers by name, for the command line and for experiments."""
+"""Rankers and presets by name, for the command line and for experiments."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Any
 
 from crucial.parameters import lookup
 
-# Where each lives: imported on first use, so that listing the names costs nothing.
+#: Classes of `crucial.rankers`, which imports them on first use: to list the names costs nothing.
 RANKERS: dict[str, str] = {
-    "adaboost": "crucial.rankers.adaboost:AdaBoostRanker",
-    "logitboost": "crucial.rankers.regression_boosting:LogitBoost",
-    "componentwise": "crucial.rankers.regression_boosting:ComponentwiseBoost",
-    "bl-featurerank": "crucial.rankers.feature_rank:BLFeatureRank",
-    "crank": "crucial.rankers.ranking_trees.estimators:CRank",
-    "crank-forest": "crucial.rankers.ranking_trees.estimators:CRankForest",
-    "diffrank": "crucial.rankers.feature_rank:DiffRank",
-    "featurerank": "crucial.rankers.feature_rank:FeatureRank",
-    "rankboost": "crucial.rankers.rankboost:RankBoost",
-    "rankboost-plus": "crucial.rankers.rankboost_plus:RankBoostPlus",
-    "infinite-push": "crucial.rankers.linear.estimators:InfinitePush",
-    "ranknet": "crucial.rankers.rank_net:RankNet",
-    "listmle": "crucial.rankers.linear.estimators:ListMLE",
-    "rankcosine": "crucial.rankers.linear.estimators:RankCosine",
-    "rankrls": "crucial.rankers.linear.estimators:RankRLS",
-    "ranking-svm": "crucial.rankers.linear.estimators:RankingSVM",
-    "rankover": "crucial.rankers.ranking_trees.estimators:RankOver",
-    "svm-map": "crucial.rankers.linear.estimators:SVMMap",
-    "rsrank": "crucial.rankers.linear.estimators:RSRank",
-    "sparse-ranking-svm": "crucial.rankers.linear.estimators:SparseRankingSVM",
-    "pnorm-push": "crucial.rankers.rankboost:PNormPush",
-    "gradient": "crucial.rankers.gradient:GradientRanker",
-    "logistic": "crucial.rankers.rankboost:LogisticRanker",
-    "smooth-margin": "crucial.rankers.rankboost:SmoothMarginRanker",
-    "tournament-forest": "crucial.rankers.ranking_trees.estimators:TournamentForest",
-    "treerank": "crucial.rankers.ranking_trees.estimators:TreeRank",
-    "treerank-aggregation": "crucial.rankers.ranking_trees.estimators:TreeRankAggregation",
-    "treerank-tournament": "crucial.rankers.ranking_trees.estimators:TreeRankTournament",
-    "ranking-forest": "crucial.rankers.ranking_trees.estimators:RankingForest",
+    "adaboost": "AdaBoostRanker",
+    "logitboost": "LogitBoost",
+    "componentwise": "ComponentwiseBoost",
+    "bl-featurerank": "BLFeatureRank",
+    "crank": "CRank",
+    "crank-forest": "CRankForest",
+    "diffrank": "DiffRank",
+    "featurerank": "FeatureRank",
+    "rankboost": "RankBoost",
+    "rankboost-plus": "RankBoostPlus",
+    "infinite-push": "InfinitePush",
+    "ranknet": "RankNet",
+    "listmle": "ListMLE",
+    "rankcosine": "RankCosine",
+    "rankrls": "RankRLS",
+    "ranking-svm": "RankingSVM",
+    "rankover": "RankOver",
+    "svm-map": "SVMMap",
+    "rsrank": "RSRank",
+    "sparse-ranking-svm": "SparseRankingSVM",
+    "pnorm-push": "PNormPush",
+    "gradient": "GradientRanker",
+    "logistic": "LogisticRanker",
+    "smooth-margin": "SmoothMarginRanker",
+    "tournament-forest": "TournamentForest",
+    "treerank": "TreeRank",
+    "treerank-aggregation": "TreeRankAggregation",
+    "treerank-tournament": "TreeRankTournament",
+    "ranking-forest": "RankingForest",
 }
 
 
@@ -49,6 +49,55 @@ def ranker_class(name: str) -> type[Any]:
     >>> ranker_class("rankboost").__name__
     'RankBoost'
     """
-    module, _, attribute = lookup(RANKERS, name, "ranker").partition(":")
-    found: type[Any] = getattr(import_module(module), attribute)
+    found: type[Any] = getattr(import_module("crucial.rankers"), lookup(RANKERS, name, "ranker"))
     return found
+
+
+# --- Names that the papers use, as parameters of `RankBoost`
+#
+# A preset does what its paper does: learning rate 1, no early stopping. Everything else
+# can still be set.
+
+
+_PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None, "stopping_tolerance": 0.0}
+
+_EXPERIMENTS = {
+    "choice": "steepest",
+    "default_rank": 0,
+    "max_bins": 256,
+    "thresholds": "random",
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Freund, Iyer, Schapire & Singer 2003, section 3.2: three methods for alpha.
+    "rankboost.1": {"weak": "feature", "choice": "steepest", "step": "numeric"},
+    "rankboost.2": {"choice": "largest_drop", "step": "exact"},
+    "rankboost.3": {"choice": "steepest", "step": "bound"},
+    # Its variants for features that are known to point up.
+    "rankboost.2.cum": {
+        "choice": "largest_drop",
+        "step": "exact",
+        "positive_weights": "cumulative",
+    },
+    "rankboost.3.cum": {"choice": "steepest", "step": "bound", "positive_weights": "cumulative"},
+    # Its meta-search task (section 6.1): WeakLearn.3.cum, 50 rounds; documents an engine did not
+    # return rank below those it did.
+    "meta_search": {
+        "choice": "steepest",
+        "step": "bound",
+        "positive_weights": "cumulative",
+        "default_rank": 0,
+        "n_estimators": 50,
+    },
+    # Connamacher et al. 2019, discrete and continuous RankBoost as their experiments ran them
+    # (section 5): stumps of either sign, abstentions below all values, 255 thresholds drawn.
+    "rb_d": _EXPERIMENTS | {"step": "exact"},
+    "rb_c": _EXPERIMENTS | {"step": "bound"},
+    # The same to the letter of equation 13, which takes the largest signed r.
+    "rb_d.eq13": {"choice": "steepest_positive", "step": "exact"},
+    "rb_c.eq13": {"choice": "steepest_positive", "step": "bound"},
+    # Rudin & Schapire 2009: RankBoost as described there, and coordinate descent.
+    "rudin_schapire": {"choice": "largest_drop", "step": "exact"},
+    "coordinate_descent": {"choice": "steepest_positive", "step": "exact"},
+}
+PRESETS = {name: _PAPER | values for name, values in PRESETS.items()}

@@ -11,18 +11,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Ensemble, boost
+from crucial.boosting.loop import Ensemble, Progress, Round, Trace, boost
 from crucial.boosting.parts import Constraints, Objective, TrainingRows
 from crucial.boosting.steps import FixedStep
 from crucial.boosting.stump_search import first_best
-from crucial.boosting.trace import Progress, Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import check_values
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Feedback, Output, Potentials, draw_share, padded
+from crucial.feedback.base import Feedback, LabelledRows, Output, Potentials, draw_share, padded
 from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.feedback.layout import LabelledRows
 from crucial.kernels.elementary import dot, exp, log, log1p, logaddexp, matrix_product
 from crucial.kernels.pairs import SurrogateSums
 from crucial.kernels.sums import exact_sum

@@ -330,7 +330,7 @@ class LineLearner(WeakLearner):
 
     Attributes
     ----------
-    columns : Columns
+    columns : UnitColumns
     """
 
     def __init__(

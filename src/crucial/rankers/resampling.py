@@ -11,9 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import Ensemble, Progress, Round, Trace, with_callbacks
 from crucial.boosting.parts import TrainingRows
-from crucial.boosting.trace import Progress, Round, Trace, with_callbacks
 from crucial.boosting.trees import grid_unit, scaled
 from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins

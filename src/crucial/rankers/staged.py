@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.loop import Round, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import CodedTable, Instances

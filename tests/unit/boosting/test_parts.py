@@ -84,8 +84,8 @@ class OnlyBegins:
             "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define "
             ".* or derive the class from crucial.boosting.parts.WeakLearner",
         ),
-        ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*objectives.base.Obj"),
-        ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*base.StepRule"),
+        ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.parts.Obj"),
+        ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*parts.StepRule"),
         ({"step": object()}, "the step rule object lacks __call__, accept, notes"),
         ({"learner": StumpLearner}, r"StumpLearner is a class. Pass an instance: StumpLearner\(\)"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from crucial import RankBoost
 from crucial.export.targets import TARGETS
 from crucial.fusion import learn_fusion
-from crucial.fusion.learning import FusionPlan, FusionRanker
+from crucial.fusion.ranker import FusionPlan, FusionRanker
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
 

@@ -19,7 +19,7 @@ import pytest
 
 import crucial.data.files
 from crucial import RankBoost
-from crucial.boosting.trace import write_trace
+from crucial.boosting.loop import write_trace
 from crucial.data.dataset import Dataset
 from crucial.distributed.fit import Checkpoint, read_checkpoint
 from crucial.errors import FileError

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.loop import Round, Trace
 from crucial.distributed.fit import Checkpoint, check_ranker, checking, read_checkpoint
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.loop import Round, Trace
 from crucial.distributed.fit import show_parted_rounds, traffic_note
 from crucial.model.weak import Stump
 

@@ -9,12 +9,10 @@ pytest.importorskip("pyarrow")
 
 CODE = """
 import sys
-from crucial.distributed import coding, residence
-from crucial.distributed.input import Columns
-from crucial.distributed.input import Source
-from crucial.distributed.input import checked_rows
+from crucial.distributed import transport
+from crucial.distributed.input import ColumnRoles, Source, checked_rows
 
-source = Source("x", None, Columns())
+source = Source("x", None, ColumnRoles())
 assert checked_rows(source, sys.argv[1], None)[0].instances.n_rows == 2
 heavy = {"scipy", "sklearn", "pandas", "polars"} & set(sys.modules)
 assert not heavy, heavy

@@ -7,8 +7,8 @@ import pytest
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.fusion.export import FLAT_TARGETS, export_fusion, flatten_fusion
-from crucial.fusion.learning import FusionPlan, FusionRanker
 from crucial.fusion.pool import Pool
+from crucial.fusion.ranker import FusionPlan, FusionRanker
 from crucial.fusion.rules import Judging, normalised
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump

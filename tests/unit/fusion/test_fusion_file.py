@@ -15,12 +15,12 @@ from crucial import load_model
 from crucial.data.dataset import Run
 from crucial.errors import ModelFileError, ParameterError
 from crucial.fusion import FusionRanker, Pool, learn_fusion
-from crucial.fusion.learning import FusionPlan
+from crucial.fusion.ranker import FusionPlan
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import row_model, save_model
 from crucial.model.weak import Stump
 
-GOLDEN = Path(__file__).parents[3] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,8 @@ from crucial import evaluate_run
 from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataWarning, ParameterError
 from crucial.fusion import FusionRanker, Pool, compare_fusions, fuse, learn_fusion
-from crucial.fusion.learning import (
-    FEATURES,
-    RRF,
-    LearningOptions,
-    Setting,
-    blended,
-    spread,
-    tuned_rrf,
-)
+from crucial.fusion.learning import FEATURES, RRF, LearningOptions, blended, spread, tuned_rrf
+from crucial.fusion.ranker import Setting
 from crucial.fusion.rules import METHODS, Fusion, Judging
 
 QUICK = {"features": ["reciprocal", "positions"], "folds": 3, "rounds": 30}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import crucial
 from crucial import LabelFeedback, RankBoost, SmoothMarginRanker, bounds
-from crucial.boosting.trace import Round, Trace
+from crucial.boosting.loop import Round, Trace
 from crucial.cli.app import app
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,8 @@ def test_nothing_to_count() -> None:
 
 def test_size_alone_decides_which_way_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     ways = []
-    monkeypatch.setattr(pairs, "plain", lambda *a: ways.append("plain"))
+    plain = SimpleNamespace(count_pairs=lambda *a: ways.append("plain"))
+    monkeypatch.setattr(pairs, "plain", plain)
     monkeypatch.setattr(pairs, "over_ranges", lambda *a: ways.append("compiled"))
     for n in (10, runtime.COUNT_COMPILED - 1, runtime.COUNT_COMPILED):
         count_pairs(np.zeros(n, np.int64), None, np.array([0, n]), np.array([0, 1]))

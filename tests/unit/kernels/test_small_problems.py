@@ -7,11 +7,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import crucial
-from crucial.kernels import (
-    binning, cells, features, gradient_trees, hinge, inversions, labels, lambdas, logistic, margins,
-    noise, opinions, pairs, plus, predict, push, query_losses, ranks, routes, run_text, splits,
-    stored, summaries, surrogates, text, tree_scores, votes, yeti,
-)
+from crucial.kernels import losses, pairs, predict, stumps, sums, text, trees
 
 random = np.random.default_rng(0)
 X, y, qid = random.normal(size=(60, 4)), random.integers(0, 3, 60), np.repeat([0, 1, 2], 20)

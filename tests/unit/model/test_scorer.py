@@ -15,7 +15,7 @@ from crucial.data.arrays import DAYS, SECONDS, time_number
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.form import score_form
-from crucial.model.scorer import TreeWalk, row_function
+from crucial.model.scorer import row_function
 from crucial.model.weak import QuasiKNN, Stump
 from naive.random_models import KINDS, N_FEATURES, random_model, random_rows
 
@@ -56,20 +56,6 @@ def test_it_gives_the_bits_of_predict(kind, seed):
         assert score(sparse).tobytes() == expected
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 90])
-def test_trees_are_walked_in_blocks(n_rows, monkeypatch):
-    monkeypatch.setattr("crucial.model.scorer._WALK_CELLS", 200)
-    model = random_model("trees", 4, n_rounds=30)
-    form, X = score_form(model), random_rows(model, 4, n_rows)
-    walk = TreeWalk.of(form.trees)
-    assert walk.scores(X).tobytes() == (form.scores(X) + 0.0).tobytes()
-    assert walk.scores(X.astype(np.float32)).tobytes() == form.scores(X.astype("f4")).tobytes()
-    assert walk.scores(X[:0]).shape == (0,)
-    monkeypatch.setattr("crucial.model.scorer._MAX_NODES", 3)
-    assert TreeWalk.of(form.trees) is None
-    assert model.scorer()(X).tobytes() == model.predict(X).tobytes()
-
-
 def test_values_of_numpy_types_are_compared_as_float64():
     """A float32 compared with a Python number would round the threshold to float32."""
     x = np.float32(0.1)
@@ -82,7 +68,7 @@ def test_values_of_numpy_types_are_compared_as_float64():
     assert model.scorer()({"a": large}) == model.predict([[large]])[0] == 0.0
 
 
-def test_models_too_long_for_code_are_scored_by_tables(monkeypatch):
+def test_models_too_long_for_code_are_scored_by_kernels(monkeypatch):
     monkeypatch.setattr("crucial.model.scorer._MAX_CODE_NODES", 3)
     model = random_model("mixed", 3, n_rounds=30, names=NAMES)
     assert row_function(score_form(model)) is None
@@ -215,6 +201,24 @@ def test_frames_of_other_columns_are_refused_at_any_call():
         score(X[["b", "a", "c", "d"]])
 
 
+@pytest.mark.parametrize("kind", ["stumps", "trees"])
+def test_arrays_of_another_width_are_refused_at_any_call(kind):
+    """The kernels would read beyond the rows."""
+    score = random_model(kind, 1, n_rounds=30, names=NAMES).scorer()
+    score(np.zeros((2, 4)))
+    for shape in ((2, 3), (2, 5), (1, 3)):
+        with pytest.raises(DataError, match=rf"X has {shape[1]} features, but"):
+            score(np.zeros(shape))
+
+
+def test_text_of_models_without_code():
+    frame = pd.DataFrame({"colour": ["red", "blue", "green"] * 10, "x": np.arange(30.0) % 7})
+    ranker = crucial.RankNet(max_iter=2).fit(frame, [2, 0, 1] * 10)
+    score, rows, expected = ranker.scorer(), frame.to_dict("records"), ranker.predict(frame)
+    assert [score(row) for row in rows] == expected.tolist()
+    assert score(rows).tobytes() == score(frame).tobytes() == expected.tobytes()
+
+
 def test_other_kinds_of_models_are_scored_by_predict():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(40, N_FEATURES)), random.integers(0, 2, 40)
@@ -234,7 +238,7 @@ def test_loading_and_scoring_import_nothing_heavy(tmp_path):
         "    score = crucial.load_model(path).scorer()\n"
         "    import numpy as np\n"
         "    for _ in range(2): score({'a': 1.0}), score([1.0] * 4)\n"
-        "score(np.zeros((5000, 4)))\n"  # (of stumps: batches of trees are scored by Numba)
+        "score.model.predict(np.zeros((5000, 4)))\n"  # (of stumps)
         "heavy = {'numba', 'scipy', 'sklearn', 'narwhals', 'pandas', 'click'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

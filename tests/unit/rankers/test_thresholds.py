@@ -7,7 +7,7 @@ from crucial import AdaBoostRanker, RankBoost, RankBoostPlus
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
-from crucial.rankers.rankboost import PRESETS
+from crucial.rankers.registry import PRESETS
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(1500, 3))

@@ -6,7 +6,7 @@ import numpy as np
 
 from crucial.kernels.jit import kernel
 
-# --- Searching sparse features, over their stored entries alone; `stored_codes` says how they lie
+# --- Searching sparse features, over their stored entries alone
 
 
 # -- slopes ---------------------------------------------------------------------------------------

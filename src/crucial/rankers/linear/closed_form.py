@@ -12,9 +12,8 @@ from scipy.linalg import LinAlgError
 
 from crucial.data.arrays import check_room
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, ListedPairs
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.layout import ListedPairs
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.elementary import column_sums, dot, row_sums
 from crucial.kernels.runtime import gram_of, solve_positive

@@ -12,9 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from crucial.data.arrays import check_values
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, LabelledRows
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights, top_labels
-from crucial.feedback.layout import LabelledRows
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.runtime import count_threads, one_blas_thread

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from crucial.boosting.stump_search import first_largest
 from crucial.errors import CrucialError
-from crucial.feedback.layout import Layout
+from crucial.feedback.base import Layout
 from crucial.kernels.elementary import column_sums, dot, exp, log, log1p, logaddexp, power
 from crucial.rankers.linear.columns import FeatureSpace, Matrix
 from crucial.rankers.linear.newton import conjugate_gradients, lowest_along, sigmoid

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from crucial.boosting.stump_search import TIE, first_largest
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback
+from crucial.feedback.base import Feedback, LabelledRows, Layout, ListedPairs
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.layout import LabelledRows, Layout, ListedPairs
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp
 from crucial.kernels.pairs import HingeSums, ShortPairs

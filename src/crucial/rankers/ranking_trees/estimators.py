@@ -399,7 +399,7 @@ class ForestRanker(SplitTrees):
 
         Parameters
         ----------
-        rows : TreeRows
+        rows : NodeRows
         classes : uint8 array, one entry per row
         grower : callable
             Returns the function that grows a tree, from the maker of its splitter.

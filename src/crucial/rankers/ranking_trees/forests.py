@@ -33,7 +33,7 @@ class ClassSampler:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     classes : uint8 array, one entry per row
         Each class is drawn from separately, and keeps its weight.
     """
@@ -120,7 +120,7 @@ def grow_forest(
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     classes : uint8 array, one entry per row
         Rows are drawn from each class separately.
     grow_tree : callable

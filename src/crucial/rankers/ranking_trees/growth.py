@@ -35,7 +35,7 @@ class Node:
     Attributes
     ----------
     rows : uint32 array
-        Places of its rows in `TreeRows`.
+        Places of its rows in `NodeRows`.
     depth : int
         0 for the root.
     gain : float
@@ -140,8 +140,8 @@ def grow(
     root : Node
         With the rows to grow the tree on.
     weight : array
-        Weights of all rows of the `TreeRows`.
-    task : Task
+        Weights of all rows of the `NodeRows`.
+    task : TreeTask
     splitter : Splitter
     max_depth : int, optional
     min_rows : float
@@ -230,7 +230,7 @@ class TaskAlgorithm:
 
     Attributes
     ----------
-    rows : TreeRows
+    rows : NodeRows
     make_task : callable
         Makes the task of a tree from the weights of the rows.
     make_splitter : callable
@@ -271,7 +271,7 @@ class TwoClassTask:
 
     Parameters
     ----------
-    good : uint8 array, one entry per row of the `TreeRows`
+    good : uint8 array, one entry per row of the `NodeRows`
         1 for a high row.
     weight : array like ``good``
         Weights in this tree; rows of weight 0 must not be in the root.

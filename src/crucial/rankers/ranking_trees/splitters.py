@@ -101,7 +101,7 @@ class Sides:
 
     Attributes
     ----------
-    cells : Cells
+    cells : NodeCells
     good : uint8 array like ``cells.rows``
         1 where a row should be on the left.
     weight : array like ``cells.rows``
@@ -397,7 +397,7 @@ def best_two_levels(
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     places : uint32 array
         The rows of the box.
     surplus : array like ``places``
@@ -498,7 +498,7 @@ class StumpSplitter:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     max_features : int, optional
         Features to try in a node, drawn at random; default: all.
     random : Generator, optional
@@ -562,7 +562,7 @@ class TreeSplitter:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     depth : int
         Depth of the small tree.
     min_rows : float
@@ -722,7 +722,7 @@ class ClassifierSplitter:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     classifier : scikit-learn classifier
         ``fit`` must take ``sample_weight``.
     max_features : int, optional

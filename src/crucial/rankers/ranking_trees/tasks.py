@@ -49,7 +49,7 @@ class TreeRankAlgorithm:
 
     Attributes
     ----------
-    rows : TreeRows
+    rows : NodeRows
     good : uint8 array, one entry per row
         1 for a high row.
     make_splitter : callable
@@ -240,7 +240,7 @@ class MedianTask:
 
     Parameters
     ----------
-    label : int array, one entry per row of the `TreeRows`
+    label : int array, one entry per row of the `NodeRows`
         Numbers of the labels, never falling.
     weight : array like ``label``
         Weights in this tree; rows of weight 0 must not be in the root.
@@ -329,7 +329,7 @@ class TournamentTask:
 
     Parameters
     ----------
-    classes : uint8 array, one entry per row of the `TreeRows`
+    classes : uint8 array, one entry per row of the `NodeRows`
         0 for the lowest class.
     n_classes : int
     weight : array like ``classes``
@@ -467,7 +467,7 @@ class HalfLines:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     good : uint8 array, one entry per row
         1 for a high row.
     """
@@ -535,7 +535,7 @@ class LevelSets:
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : NodeRows
     good : uint8 array, one entry per row
     score : callable
         Returns the scores of a table.
