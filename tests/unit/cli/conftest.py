@@ -65,9 +65,8 @@ def type_rightly(*words: object) -> Result:
     return done
 
 
-def type_wrongly(*words: object) -> str:
-    """Return the one line of a command that fails; fails where there is not exactly one."""
-    result = type_command(*words)
+def find_error_line(result: Result) -> str:
+    """Return the one line of a command that failed; fails where there is not exactly one."""
     assert result.exit_code == 2, (result.exit_code, result.stderr, result.exception)
     lines = [one for one in result.stderr.splitlines() if not one.startswith("crucial: note: ")]
     assert len(lines) == 1, result.stderr
@@ -91,7 +90,7 @@ def ok() -> Crucial:
 @pytest.fixture
 def refused() -> Refused:
     """Type a command that is refused in one line, and return the line."""
-    return type_wrongly
+    return lambda *words: find_error_line(type_command(*words))
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def on():
     """The option for a cluster of threads in this process."""
-    quiet = {"dashboard_address": ":0", "worker_dashboard_address": None}
-    with distributed.LocalCluster(2, threads_per_worker=1, processes=False, **quiet) as cluster:
+    how = {"processes": False, "dashboard_address": ":0", "worker_dashboard_address": None}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **how) as cluster:
         yield f"--dask={cluster.scheduler_address}"
 
 
