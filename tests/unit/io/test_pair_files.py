@@ -94,12 +94,12 @@ def test_rows_by_number_and_by_item():
         (NAMED, (2, ["x", "z"]), "pair 0 .* names item 'y', which no row has"),
         (NAMED, (3, ["x", "y", "x"]), "names item 'x', which rows 0 and 2 have both"),
         (NAMED, (3, ["x", "y"]), "item must have an id for each of the 3 rows. Got 2"),
-        (BOTH, (2, None, "item"), "pairs by item need the item ids"),
-        (BOTH, (2, None, "name"), "'by' parameter of rows"),
     ],
 )
 def test_rows_that_are_not_there(pairs, how, match):
-    refuses((DataError, ParameterError), match, pairs.rows, *how)
+    refuses(DataError, match, pairs.rows, *how)
+    refuses(DataError, "pairs by item need the item ids", pairs.rows, 3, by="item")
+    refuses(ParameterError, "'by' parameter of rows", pairs.rows, 3, by="name")
 
 
 class TestWrite:
