@@ -1,7 +1,9 @@
-"""A small ranking problem in files, and a way to type commands."""
+"""A small ranking problem in files, and ways to type commands."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +14,15 @@ from click.testing import CliRunner, Result
 from crucial.cli.app import app
 
 Crucial = Callable[..., Result]
-N_FEATURES = 4
+Refused = Callable[..., str]
+#: The roles of the columns of train.csv, valid.csv and test.csv.
+ROLES = "--label grade --qid query --item url"
 
 
 def make_problem(n_queries: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ten rows a query; feature 2 says most, feature 4 nothing."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(10 * n_queries, N_FEATURES)).round(3)
+    X = rng.normal(size=(10 * n_queries, 4)).round(3)
     y = np.digitize(X[:, 1] + 0.5 * X[:, 0] + 0.3 * rng.normal(size=len(X)), [0.3, 1.2])
     return X, y, np.repeat(np.arange(n_queries), 10)
 
@@ -34,6 +38,15 @@ def make_svmlight(
     return "".join(lines)
 
 
+def write_rows(name: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray, **how: object) -> None:
+    Path(name).write_text(make_svmlight(X, y, qid, **how))
+
+
+def bare(name: str) -> str:
+    """Return the lines of an svmlight file without their query ids."""
+    return re.sub(r" qid:\S+", "", Path(name).read_text())
+
+
 def csv_lines(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> str:
     lines = ["query,url,grade,bm25,clicks,age,length\n"]
     for row, values in enumerate(X):
@@ -41,33 +54,19 @@ def csv_lines(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> str:
     return "".join(lines)
 
 
-@pytest.fixture
-def crucial() -> Crucial:
-    """Type a command: ``crucial("show", path)``."""
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+def type_command(first: object = "", *words: object) -> Result:
+    """Type a command: what comes first is split into words, the others are words."""
+    return CliRunner().invoke(app, [*shlex.split(str(first)), *map(str, words)])
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with train.txt, valid.txt, test.txt and train.csv, test.csv."""
-    for name, n_queries, seed in (("train", 12, 0), ("valid", 6, 1), ("test", 6, 2)):
-        X, y, qid = make_problem(n_queries, seed)
-        (tmp_path / f"{name}.txt").write_text(make_svmlight(X, y, qid))
-        (tmp_path / f"{name}.csv").write_text(csv_lines(X, y, qid))
-    return tmp_path
-
-
-@pytest.fixture
-def model(folder: Path, crucial: Crucial) -> Path:
-    """A model trained on train.txt."""
-    target = folder / "model.json"
-    done = crucial("train", folder / "train.txt", "-o", target, "--rounds", 30)
-    assert done.exit_code == 0, done.stderr
-    return target
+def type_rightly(*words: object) -> Result:
+    done = type_command(*words)
+    assert done.exit_code == 0, (done.stderr, done.exception)
+    return done
 
 
 def find_error_line(result: Result) -> str:
-    """The one line of a command that failed; fails where there is not exactly one."""
+    """Return the one line of a command that failed; fails where there is not exactly one."""
     assert result.exit_code == 2, (result.exit_code, result.stderr, result.exception)
     lines = [one for one in result.stderr.splitlines() if not one.startswith("crucial: note: ")]
     assert len(lines) == 1, result.stderr
@@ -77,15 +76,55 @@ def find_error_line(result: Result) -> str:
 
 
 @pytest.fixture
-def error_line() -> Callable[[Result], str]:
-    return find_error_line
+def crucial() -> Crucial:
+    """Type a command: ``crucial("show", path)`` or ``crucial("show m.json -n 3")``."""
+    return type_command
 
 
 @pytest.fixture
-def small_problem() -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    return make_problem
+def ok() -> Crucial:
+    """Type a command that does what it should."""
+    return type_rightly
 
 
 @pytest.fixture
-def svmlight_lines() -> Callable[..., str]:
-    return make_svmlight
+def refused() -> Refused:
+    """Type a command that is refused in one line, and return the line."""
+    return lambda *words: find_error_line(type_command(*words))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with train, valid and test as .txt and as .csv."""
+    for name, n_queries, seed in (("train", 12, 0), ("valid", 6, 1), ("test", 6, 2)):
+        X, y, qid = make_problem(n_queries, seed)
+        (tmp_path / f"{name}.txt").write_text(make_svmlight(X, y, qid))
+        (tmp_path / f"{name}.csv").write_text(csv_lines(X, y, qid))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def kept() -> dict[str, bytes]:
+    """The models of `model` and `table_model`, which are trained once."""
+    return {}
+
+
+def trained(kept: dict[str, bytes], name: str, words: str) -> Path:
+    if name not in kept:
+        type_rightly(f"train {words} -o {name}")
+        kept[name] = Path(name).read_bytes()
+    Path(name).write_bytes(kept[name])
+    return Path(name)
+
+
+@pytest.fixture
+def model(folder: Path, kept: dict[str, bytes]) -> Path:
+    """model.json, trained on train.txt."""
+    return trained(kept, "model.json", "train.txt --rounds 30")
+
+
+@pytest.fixture
+def table_model(folder: Path, kept: dict[str, bytes]) -> Path:
+    """table.json, trained on train.csv."""
+    return trained(kept, "table.json", f"train.csv {ROLES} --rounds 20")

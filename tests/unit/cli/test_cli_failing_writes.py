@@ -28,6 +28,8 @@ from crucial.lab.results import ResultFolder
 from crucial.pages import SavedAsHtml
 from crucial.preferences.session import Journal
 
+from .conftest import find_error_line, type_command
+
 #: What is asked of the system; the file is the first argument.
 CALLS = ("open", "write", "fsync", "fchmod", "ftruncate", "replace", "mkdir")
 PIECE = 2**16
@@ -73,13 +75,13 @@ class FullDisk:
         path = os.readlink(f"/proc/self/fd/{file}") if isinstance(file, int) else os.fspath(file)
         return os.path.abspath(path).startswith(self._folder)
 
-    def refuses(self) -> bool:
+    def refused(self) -> bool:
         self.count += 1
         return self.first <= self.count <= self.last
 
     def write(self, real: Callable[[Any], int], data: Any) -> int:
         """Write a piece at a time; of the one that fails, half."""
-        if self.refuses():
+        if self.refused():
             real(bytes(data)[: min(PIECE, len(data)) // 2])
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(bytes(data)[:PIECE])
@@ -90,7 +92,7 @@ class FullDisk:
                 return real(file, *rest, **named)
             if name == "write":
                 return self.write(lambda data: real(file, data), *rest)
-            if self.refuses():
+            if self.refused():
                 raise OSError(errno.EIO, "Input/output error")
             return real(file, *rest, **named)
 
@@ -111,11 +113,8 @@ def disk(target: Path, monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(one.relative_to(folder)): one.read_bytes()
-        for one in sorted(folder.rglob("*"))
-        if one.is_file()
-    }
+    files = (one for one in sorted(folder.rglob("*")) if one.is_file())
+    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
 
 
 def every_failure(
@@ -269,27 +268,25 @@ def test_cells_of_an_experiment(disk, target) -> None:
 
 
 VERBS = {
-    "train": ("train", "train.txt", "--rounds", 5, "--trace", "target/t.tsv", "-o", "target/m"),
-    "xgboost": ("export", "model.json", "--to", "xgboost", "--no-verify", "-o", "target/m"),
-    "python": ("export", "model.json", "--to", "python", "--no-verify", "-o", "target/m"),
-    "report": ("report", "model.json", "test.txt", "-o", "target/m"),
-    "rank": ("rank", "model.json", "test.txt", "-o", "target/m"),
+    "train": "train train.txt --rounds 5 --trace target/t.tsv -o target/m",
+    "xgboost": "export model.json --to xgboost --no-verify -o target/m",
+    "python": "export model.json --to python --no-verify -o target/m",
+    "report": "report model.json test.txt -o target/m",
+    "rank": "rank model.json test.txt -o target/m",
 }
 
 
+def typed(words: str) -> Callable[[], str | None]:
+    """Return a function that types a command and returns its error."""
+    return lambda: None if (done := type_command(words)).exit_code == 0 else find_error_line(done)
+
+
 @pytest.mark.parametrize(
-    "verb",
-    [pytest.param(one, marks=pytest.mark.slow if one == "report" else ()) for one in VERBS],
+    "verb", [pytest.param(one, marks=[pytest.mark.slow] * (one == "report")) for one in VERBS]
 )
-def test_what_a_verb_writes(
-    folder, model, target, disk, crucial, error_line, monkeypatch, verb
-) -> None:
-    monkeypatch.chdir(folder)
-
-    def act() -> str | None:
-        return failed(crucial(*VERBS[verb]), error_line)
-
-    every_failure(disk, target, {"m": b"old", "t.tsv": b"old"}, act, without_seconds)
+def test_what_a_verb_writes(model, target, disk, verb) -> None:
+    old = {"m": b"old", "t.tsv": b"old"}
+    every_failure(disk, target, old, typed(VERBS[verb]), without_seconds)
 
 
 def without_seconds(folder: Path) -> dict[str, Any]:
@@ -302,31 +299,18 @@ def without_seconds(folder: Path) -> dict[str, Any]:
     return found
 
 
-def failed(done: Any, error_line: Any) -> str | None:
-    """Return the error of a command."""
-    return None if done.exit_code == 0 else error_line(done)
-
-
 @pytest.mark.slow
-def test_training_on_a_cluster(folder, target, disk, crucial, error_line, monkeypatch) -> None:
+def test_training_on_a_cluster(folder, target, disk, monkeypatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.chdir(folder)
     monkeypatch.setattr(
         "crucial.distributed.fit.Checkpoint",
         lambda path, ranker, every: Checkpoint(path, ranker, every=0),
     )
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        dashboard_address=":0",
-        worker_dashboard_address=None,
-    ) as cluster:
-        words = ("train", "train.txt", "--rounds", 2, "--trace", "target/t.tsv", "-o", "target/m")
-        words += (f"--dask={cluster.scheduler_address}", "--checkpoint", "target/rounds.json")
-
-        def act() -> str | None:
-            return failed(crucial(*words), error_line)
+    how = {"processes": False, "dashboard_address": ":0", "worker_dashboard_address": None}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **how) as cluster:
+        words = (
+            f"{VERBS['train']} --dask={cluster.scheduler_address} --checkpoint target/rounds.json"
+        )
 
         def rounds(found: dict[str, Any]) -> dict[str, Any]:
             """Count the rounds of a checkpoint: each is a whole file."""
@@ -336,4 +320,4 @@ def test_training_on_a_cluster(folder, target, disk, crucial, error_line, monkey
             return found
 
         old = dict.fromkeys(("m", "t.tsv", "rounds.json"), b"old")
-        every_failure(disk, target, old, act, lambda one: rounds(without_seconds(one)))
+        every_failure(disk, target, old, typed(words), lambda one: rounds(without_seconds(one)))

@@ -4,408 +4,303 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from crucial.data.dataset import Qrels, Run
 from crucial.data.problems import load_digits_search
 from crucial.fusion import FusionRanker, compare_fusions, fusion_page
-from crucial.io.runs import read_qrels, read_run, write_qrels, write_run
+from crucial.io.runs import Qrels, read_qrels, read_run, write_qrels, write_run
 from crucial.model.file import load_model
 
-QUICK = ("--features", "reciprocal", "--balance", "queries", "--folds", 2, "--rounds", 20)
+from .conftest import type_rightly
+
+NAMES = ("bottom", "columns", "grid", "left", "right", "rows", "top")
+RUNS = " ".join(f"{name}.run" for name in NAMES)
+JUDGED = "--qrels train.qrels"
+QUICK = "--features reciprocal --balance queries --folds 2 --rounds 20"
+LEARNED = "the fusion learned from 30 of these 30 queries"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A folder with seven runs of thirty queries, and train.qrels."""
+def made(tmp_path_factory):
+    """A folder with seven runs of thirty queries, and train.qrels; then fuse.json and its table."""
     folder = tmp_path_factory.mktemp("runs")
     problem = load_digits_search(n_queries=30, top=15)
-    for column, name in enumerate(problem.feature_names):
-        rows = np.flatnonzero(~np.isnan(problem.X[:, column]))
-        score = problem.X[rows, column].astype(float)
-        write_run(folder / f"{name}.run", Run(problem.qid[rows], problem.item[rows], score, name))
+    for name, run in problem.runs().items():
+        write_run(folder / f"{name}.run", run)
     write_qrels(folder / "train.qrels", Qrels(problem.qid, problem.item, problem.y))
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return folder, type_rightly(f"fuse {RUNS} {JUDGED} {QUICK} -o fuse.json")
 
 
-def files(folder):
-    return sorted(folder.glob("*.run"))
+@pytest.fixture
+def runs(made, tmp_path, monkeypatch):
+    """The current folder with these files."""
+    shutil.copytree(made[0], tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def fusion(runs, tmp_path_factory):
-    from click.testing import CliRunner
-
-    from crucial.cli.app import app
-
-    target = tmp_path_factory.mktemp("model") / "fuse.json"
-    words = ["fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK]
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == 0, done.stderr
-    return target, done
+def renamed(*names, keep=False):
+    """Rename the queries of files, or add a copy of each list with another name."""
+    for name in names:
+        lines = Path(name).read_text().splitlines(keepends=True)
+        Path(name).write_text("".join(lines * keep) + "".join(f"new{line}" for line in lines))
 
 
+def values(done):
+    return {one["measure"]: one["value"] for one in json.loads(done.stdout)["measures"]}
+
+
+@pytest.mark.usefixtures("runs")
 class TestLearned:
-    def test_the_table(self, fusion):
-        said = fusion[1].stdout
-        assert "9 held-out queries, 21 to learn from; ndcg with linear gain y" in said
-        for name in ("top ", "rrf(60)", "combsum(min-max)", "combmnz", "borda", "condorcet"):
-            assert f"\n{name}" in said
-        assert "unjudged@10" in said
-        assert "best run in training" in said
-        assert "learned against rrf(" in said
-        assert "documents that only one run returned" in said
-        assert "share of weight" in said
-        assert "learned: reciprocal, balance by queries, positive weights" in said
-        assert "learned from 30 queries" in fusion[1].stderr
-
-    def test_queries_that_were_learned_from_are_noted(self, runs, fusion, crucial, tmp_path):
-        words = [*files(runs), "--qrels", runs / "train.qrels"]
-        done = crucial("evaluate", fusion[0], *words)
-        assert "the fusion learned from 30 of these 30 queries" in done.stderr
-        done = crucial("rank", fusion[0], *files(runs), "-o", tmp_path / "x.run")
-        assert "the fusion learned from 30 of these 30 queries" in done.stderr
-        new = [tmp_path / path.name for path in files(runs)]
-        for path, source in zip(new, files(runs)):
-            path.write_text("".join(f"new{line}" for line in source.open()))
-        done = crucial("rank", fusion[0], *new, "-o", tmp_path / "x.run")
-        assert done.exit_code == 0, done.stderr
-        assert "the fusion learned from" not in done.stderr
-
-    def test_queries_that_are_not_measured_are_not_noted(self, runs, fusion, crucial, tmp_path):
-        both = [tmp_path / path.name for path in files(runs)]
-        for path, source in zip(both, files(runs)):
-            text = source.read_text()
-            path.write_text(text + "".join(f"new{line}" for line in text.splitlines(True)))
-        qrels = tmp_path / "new.qrels"
-        lines = (runs / "train.qrels").read_text().splitlines(True)
-        qrels.write_text("".join(f"new{line}" for line in lines))
-        for words in (["evaluate"], ["report", "-o", tmp_path / "page.html"]):
-            done = crucial(*words, fusion[0], *both, "--qrels", qrels)
-            assert done.exit_code == 0, done.stderr
-            assert "the fusion learned from" not in done.stderr
-
-    def test_without_held_out_queries(self, runs, crucial, tmp_path):
-        target = tmp_path / "fuse.json"
-        done = crucial(
-            "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
-            "--holdout", 0,
-        )  # fmt: skip
-        assert done.exit_code == 0, done.stderr
+    def test_what_was_learned(self, made, ok):
+        assert "9 held-out queries, 21 to learn from; ndcg with linear gain y" in made[1].stdout
+        assert "learned: reciprocal, balance by queries, positive weights" in made[1].stdout
+        assert "learned from 30 queries" in made[1].stderr
+        words = f"fuse {RUNS} {JUDGED} {QUICK} -o m.json"
+        done = ok(f"{words} --holdout 0")
         assert "held-out" not in done.stdout
         assert "share of weight" in done.stdout
+        assert "learned from 21 queries" in ok(f"{words} --keep-split --seed 3").stderr
+        assert json.loads(Path("m.json").read_text())["model"]["fusion"]["topics"] == 21
 
-    def test_the_model_of_the_table_can_be_kept(self, runs, crucial, tmp_path):
-        target = tmp_path / "fuse.json"
-        done = crucial(
-            "fuse", *files(runs), "--qrels", runs / "train.qrels", "-o", target, *QUICK,
-            "--keep-split", "--seed", 3,
-        )  # fmt: skip
-        assert "learned from 21 queries" in done.stderr
-        assert json.loads(target.read_text())["model"]["fusion"]["topics"] == 21
+    def test_queries_that_were_learned_from_are_noted(self, ok):
+        assert LEARNED in ok(f"evaluate fuse.json {RUNS} {JUDGED}").stderr
+        assert LEARNED in ok(f"rank fuse.json {RUNS} -o x.run").stderr
+        renamed(*RUNS.split())
+        assert "learned from" not in ok(f"rank fuse.json {RUNS} -o x.run").stderr
 
-    def test_queries_of_no_use_are_reported(self, runs, crucial, tmp_path):
-        qrels = tmp_path / "some.qrels"
-        lines = (runs / "train.qrels").read_text().splitlines(keepends=True)
-        first = lines[0].split()[0]
-        kept = [line for line in lines if line.split()[0] != first]
-        qrels.write_text("".join(kept) + "none 0 x 1\n")
-        done = crucial("fuse", *files(runs), "--qrels", qrels, "-o", tmp_path / "m.json", *QUICK)
-        assert done.exit_code == 0, done.stderr
+    def test_queries_that_are_not_measured_are_not_noted(self, ok):
+        renamed(*RUNS.split(), keep=True)
+        renamed("train.qrels")
+        for verb, more in (("evaluate", ""), ("report", "-o page.html")):
+            done = ok(f"{verb} fuse.json {RUNS} {JUDGED} {more}")
+            assert "the fusion learned from" not in done.stderr
+
+    def test_queries_of_no_use_are_reported(self, ok):
+        lines = Path("train.qrels").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if line.split()[0] != lines[0].split()[0]]
+        Path("train.qrels").write_text("".join(kept) + "none 0 x 1\n")
+        done = ok(f"fuse {RUNS} {JUDGED} -o m.json {QUICK}")
         assert "1 query of the runs without judgements and 1 judged query in no run" in done.stderr
 
+    def test_few_judgements_are_said_to_be_too_few(self, ok):
+        judged = read_qrels("train.qrels").to_dict()
+        Path("few.json").write_text(json.dumps(dict(list(judged.items())[:4])))
+        done = ok(f"fuse bottom.run columns.run --qrels few.json --holdout 0 {QUICK} -o m.json")
+        assert "learned: nothing; the fusion is rrf(60)" in done.stdout
+        assert "4 judged queries: too few to learn more than rrf(60)" in done.stdout
 
-class TestRank:
-    def test_fuses_runs(self, runs, crucial, fusion, tmp_path):
-        target = tmp_path / "fused.run"
-        done = crucial("rank", fusion[0], *files(runs), "-o", target, "--tag", "mine")
-        assert done.exit_code == 0, done.stderr
-        assert "in 30 queries" in done.stderr
-        run = read_run(target)
-        assert set(run.tag) == {"mine"}
-        shuffled = tmp_path / "again.run"
-        crucial("rank", fusion[0], *reversed(files(runs)), "-o", shuffled, "--tag", "mine")
-        again = read_run(shuffled)
-        assert sorted(zip(run.qid, run.doc, run.score)) == (
-            sorted(zip(again.qid, again.doc, again.score))
+    def test_runs_of_queries_learned_from_are_noted_by_their_tag(self, ok):
+        ok(f"rank fuse.json {RUNS} -o fused.run")
+        ok(f"rank fuse.json {RUNS} --tag mine -o named.run")
+        assert set(read_run("fused.run").tag) == {"crucial-learned"}
+        assert set(read_run("named.run").tag) == {"mine"}
+        said = "fused by a model that learned from some of its queries"
+        compare = "compare train.qrels top.run"
+        assert f"fused.run was {said}" in ok(f"{compare} fused.run -m map").stderr
+        assert said in ok(f"evaluate fused.run {JUDGED}").stderr
+        assert said not in ok(f"{compare} named.run -m map").stderr
+
+    def test_judged_queries_that_no_run_has_are_noted_on_the_page(self):
+        qrels = read_qrels("train.qrels").to_dict() | {"new": {"d": 1}}
+        page = fusion_page(FusionRanker.load("fuse.json"), RUNS.split(), qrels, measures=["map"])
+        assert any(
+            one.startswith("1 judged query in no run left out") for one in page.data["notes"]
         )
 
-    def test_two_files_of_one_tag_are_refused(self, runs, crucial, fusion, tmp_path, error_line):
-        lines = (runs / "top.run").read_text().splitlines(keepends=True)
-        parts = tmp_path / "a.run", tmp_path / "b.run"
-        for path, part in zip(parts, (lines[::2], lines[1::2])):
-            path.write_text("".join(part))
-        said = error_line(crucial("rank", fusion[0], *parts, *files(runs)[:2], "-o", "-"))
+
+@pytest.mark.usefixtures("runs")
+class TestOtherVerbs:
+    def test_rank_fuses_runs_in_any_order(self, ok):
+        assert "in 30 queries" in ok(f"rank fuse.json {RUNS} -o fused.run").stderr
+        ok("rank fuse.json", *reversed(RUNS.split()), "-o", "again.run")
+        run, again = (read_run(name) for name in ("fused.run", "again.run"))
+        expected = sorted(zip(run.qid, run.doc, run.score))
+        assert sorted(zip(again.qid, again.doc, again.score)) == expected
+        done = ok(f"rank fuse.json {RUNS} -o - --depth 2")
+        assert len(done.stdout.splitlines()) == 60
+
+    def test_two_files_of_one_tag_are_refused(self, refused):
+        lines = Path("top.run").read_text().splitlines(keepends=True)
+        for name, part in (("a.run", lines[::2]), ("b.run", lines[1::2])):
+            Path(name).write_text("".join(part))
+        said = refused("rank fuse.json a.run b.run left.run right.run -o -")
         assert "2 runs have the tag 'top': a, b. Merge them" in said
 
-    def test_depth_and_standard_output(self, runs, crucial, fusion):
-        done = crucial("rank", fusion[0], *files(runs), "-o", "-", "--depth", 2)
-        assert len(done.stdout.splitlines()) == 60
-        assert done.stdout.split()[1:2] == ["Q0"]
-
-    @pytest.mark.parametrize(
-        ("words", "said"),
-        [
-            (("--format", "tsv"), "fuses runs and writes a run"),
-            (("--absent", "zero"), "--absent is for rows of features; these files are runs"),
-        ],
-    )
-    def test_options_of_no_use(self, runs, crucial, fusion, error_line, words, said):
-        assert said in error_line(crucial("rank", fusion[0], *files(runs), "-o", "-", *words))
-
-    def test_files_of_no_use(self, crucial, fusion, model, folder, error_line):
-        assert "the runs to fuse" in error_line(crucial("rank", fusion[0], "-o", "-"))
-        data = folder / "test.txt"
-        said = error_line(crucial("rank", model, data, data, "-o", "-"))
-        assert "ranks the rows of one file, and 2 were given" in said
-        said = error_line(crucial("rank", model, data, "-o", "-", "--depth", 3))
-        assert "--depth is for fused runs" in said
-        assert "Missing argument 'DATA'" in error_line(crucial("rank", model, "-o", "-"))
-
-
-class TestEvaluate:
-    def test_a_run_and_a_fusion(self, runs, crucial, fusion, tmp_path):
-        target = tmp_path / "fused.run"
-        crucial("rank", fusion[0], *files(runs), "-o", target)
-        words = ("--qrels", runs / "train.qrels", "-m", "map", "-m", "p@10", "--json")
-        one = json.loads(crucial("evaluate", target, *words).stdout)
-        other = json.loads(crucial("evaluate", fusion[0], *files(runs), *words).stdout)
+    def test_evaluate_a_run_and_a_fusion(self, ok):
+        ok(f"rank fuse.json {RUNS} -o fused.run")
+        measures = f"{JUDGED} -m map -m p@10 --json"
+        one = json.loads(ok(f"evaluate fused.run {measures}").stdout)
+        other = json.loads(ok(f"evaluate fuse.json {RUNS} {measures}").stdout)
         assert one["measures"] == other["measures"]
         assert one["measures"][1]["unjudged"] == 0.0
-        shown = crucial("evaluate", target, "--qrels", runs / "train.qrels", "-m", "map")
-        assert "unjudged" in shown.stdout
 
-    def test_queries_on_one_side(self, runs, crucial, tmp_path):
-        lines = (runs / "top.run").read_text().splitlines(keepends=True)
+    def test_queries_on_one_side(self, ok):
+        lines = Path("top.run").read_text().splitlines(keepends=True)
         queries = list(dict.fromkeys(line.split()[0] for line in lines))
         some = [line for line in lines if line.split()[0] not in queries[:2]]
-        (tmp_path / "some.run").write_text("".join(some) + "new Q0 x 1 1 top\n")
-        done = crucial("evaluate", tmp_path / "some.run", "--qrels", runs / "train.qrels")
+        Path("some.run").write_text("".join(some) + "new Q0 x 1 1 top\n")
+        done = ok(f"evaluate some.run {JUDGED}")
         assert "2 judged queries without a document, counted as empty lists" in done.stdout
         assert "1 query without a judgement, left out" in done.stdout
 
-    def test_what_does_not_go_together(self, runs, crucial, fusion, folder, error_line):
-        said = error_line(crucial("evaluate", fusion[0], folder / "test.txt"))
-        assert "fuses runs: give them as DATA, and --qrels" in said
-        said = error_line(crucial("evaluate", fusion[0], *files(runs), "-m", "map"))
-        assert "fuses runs: give them as DATA, and --qrels" in said
-        qrels = runs / "train.qrels"
-        said = error_line(crucial("evaluate", *files(runs), "--qrels", qrels))
-        assert "'crucial compare' measures several" in said
-        said = error_line(crucial("evaluate", fusion[0], "--qrels", qrels))
-        assert "the runs to fuse" in said
+    def test_a_page_from_files(self, ok):
+        done = ok(f"report fuse.json {RUNS} {JUDGED} -o page.html -m map")
+        assert "map of 0." in done.stdout
+        assert LEARNED in done.stderr
+        found = re.search(r'id="data">(.*?)</script>', Path("page.html").read_text(), re.DOTALL)
+        data = json.loads(found.group(1))
+        assert (data["title"], data["subtitle"]) == ("fuse.json", "7 runs by train.qrels")
+        value = values(ok(f"evaluate fuse.json {RUNS} {JUDGED} -m map --json"))["map"]
+        assert data["systems"][-1]["measures"]["map"]["value"] == pytest.approx(value)
+
+    def test_judgements_of_beir_and_runs_of_json(self, ok):
+        judged = read_qrels("train.qrels").to_dict()
+        lines = [f"{q}\t{d}\t{grade}\n" for q, docs in judged.items() for d, grade in docs.items()]
+        Path("test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
+        Path("first.json").write_text(json.dumps(read_run("top.run").to_dict()))
+        mine = ok("evaluate first.json --qrels test.tsv -m map --json")
+        assert values(mine) == values(ok(f"evaluate top.run {JUDGED} -m map --json"))
+        ok("compare test.tsv first.json left.run -m map")
+        ok(f"fuse first.json left.run --qrels test.tsv {QUICK} -o m.json")
+        assert load_model("m.json").plan.runs == ("first", "left")
 
 
+@pytest.mark.usefixtures("runs")
 class TestRules:
     @pytest.mark.parametrize("method", ["rrf", "combmnz", "borda", "condorcet", "median"])
-    def test_a_fused_run(self, runs, crucial, tmp_path, method):
-        target = tmp_path / "fused.run.gz"
-        done = crucial("fuse", *files(runs), "--method", method, "-o", target, "--depth", 5)
-        assert done.exit_code == 0, done.stderr
-        run = read_run(target)
+    def test_a_fused_run(self, ok, method):
+        ok(f"fuse {RUNS} --method {method} -o fused.run.gz --depth 5")
+        run = read_run("fused.run.gz")
         assert (len(run.doc), set(run.tag)) == (150, {method})
 
-    def test_standard_output(self, runs, crucial):
-        done = crucial("fuse", *files(runs), "--method", "rrf", "--k", 1, "-o", "-", "--depth", 1)
+    def test_standard_output(self, ok):
+        done = ok(f"fuse {RUNS} --method rrf --k 1 -o - --depth 1")
         assert len(done.stdout.splitlines()) == 30
         assert done.stderr == ""
+
+
+OTHER = "fuses runs: give them as DATA, and --qrels"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("A", "B", "-o", "X"), "give --qrels to learn a fusion, or --method to fuse by a rule"),
-        (("A", "B", "-o", "X", "--method", "learned"), "--method learned needs --qrels"),
-        (("A", "B", "-o", "X", "--method", "rrf", "--qrels", "Q"), "--method rrf learns nothing"),
-        (("A", "-o", "X", "--method", "rrf"), "there must be two runs or more"),
-        (("A", "B", "-o", "-", "--qrels", "Q"), "a model is written to a file"),
-        (("A", "B", "-o", "X", "--method", "rrf", "--tag", "a b"), "must be one word"),
-        (("A", "B", "-o", "A", "--method", "rrf"), "would overwrite a file that is read"),
-        (("A", "B", "-o", "X/y", "--method", "rrf"), "its folder does not exist"),
-        (("A", "N", "-o", "X", "--method", "rrf"), "none.run: cannot be read: no such file"),
-        (("A", "Q", "-o", "X", "--method", "rrf"), "train.qrels, line 1, column 1: expected 6 fi"),
-        (("A", "B", "-o", "X", "--qrels", "A"), "top.run, line 1, column 1: expected 4 fields"),
-        (("A", "B", "-o", "X", "--qrels", "Q", "--features", "x"), "unknown features 'x'"),
-        (("A", "B", "-o", "X", "--qrels", "Q", "-m", "mapp"), "unknown measure 'mapp'"),
-        (("A", "B", "-o", "X", "--qrels", "O"), "other.qrels: no query of the runs is judged"),
+        ("fuse A B -o x", "give --qrels to learn a fusion, or --method to fuse by a rule"),
+        ("fuse A B -o x --method learned", "--method learned needs --qrels"),
+        ("fuse A B -o x --method rrf Q", "--method rrf learns nothing"),
+        ("fuse A B -o - Q", "a model is written to a file"),
+        ("fuse A B -o x --method rrf --tag 'a b'", "must be one word"),
+        ("fuse A B -o A --method rrf", "would overwrite a file that is read"),
+        ("fuse A B -o x/y --method rrf", "its folder does not exist"),
+        ("fuse A none.run -o x --method rrf", "none.run: cannot be read: no such file"),
+        ("fuse A train.qrels -o x --method rrf", "train.qrels, line 1, column 1: expected 6 fi"),
+        ("fuse A B -o x --qrels A", "top.run, line 1, column 1: expected 4 fields"),
+        ("fuse A B -o x Q --features x", "unknown features 'x'"),
+        ("fuse A B -o x Q -m mapp", "unknown measure 'mapp'"),
+        ("fuse A B -o x --qrels other.qrels", "other.qrels: no query of the runs is judged"),
+        ("rank fuse.json R -o - --format tsv", "fuses runs and writes a run"),
+        ("rank fuse.json R -o - --absent zero", "--absent is for rows of features; these files ar"),
+        ("rank fuse.json -o -", "the runs to fuse"),
+        ("evaluate fuse.json A", OTHER),
+        ("evaluate fuse.json R -m map", OTHER),
+        ("evaluate R Q", "'crucial compare' measures several"),
+        ("evaluate fuse.json Q", "the runs to fuse"),
+        ("evaluate A train.qrels", "top.run is a run and no model; name its judgements: crucial e"),
+        ("report fuse.json R -o x", OTHER),
+        ("report fuse.json Q -o x", "Missing argument 'DATA': the runs to fuse"),
+        ("report fuse.json R -o x Q --label y", "--label is for rows of features"),
     ],
 )
-def test_what_is_wrong_is_one_line(runs, crucial, error_line, tmp_path, words, said):
-    (tmp_path / "other.qrels").write_text("x 0 y 1\n")
-    names = {
-        "A": runs / "top.run",
-        "B": runs / "bottom.run",
-        "N": runs / "none.run",
-        "Q": runs / "train.qrels",
-        "O": tmp_path / "other.qrels",
-        "X": tmp_path / "x",
-        "X/y": tmp_path / "x" / "y",
-    }
-    before = (runs / "top.run").read_bytes()
-    assert said in error_line(crucial("fuse", *(names.get(word, word) for word in words)))
-    assert (runs / "top.run").read_bytes() == before
-    assert not (tmp_path / "x").exists()
+def test_what_is_wrong_is_one_line(runs, refused, words, said):
+    Path("other.qrels").write_text("x 0 y 1\n")
+    before = Path("top.run").read_bytes()
+    short = {"A": "top.run", "B": "bottom.run", "Q": JUDGED, "R": RUNS}
+    assert said in refused(re.sub(r"\b[ABQR]\b", lambda found: short[found[0]], words))
+    assert Path("top.run").read_bytes() == before
+    assert not Path("x").exists()
 
 
-class TestReport:
-    """``crucial report`` on a fusion."""
-
-    def test_a_page_from_files(self, crucial, runs, fusion, tmp_path):
-        out, model = tmp_path / "page.html", fusion[0]
-        done = crucial(
-            "report", model, *files(runs), "--qrels", runs / "train.qrels", "-o", out, "-m", "map"
-        )
-        assert done.exit_code == 0, done.stderr
-        assert "map of 0." in done.stdout
-        assert "the fusion learned from 30 of these 30 queries" in done.stderr
-        found = re.search(r'id="data">(.*?)</script>', out.read_text(), re.DOTALL)
-        data = json.loads(found.group(1))
-        assert (data["title"], data["subtitle"]) == (model.name, "7 runs by train.qrels")
-        said = crucial("evaluate", model, *files(runs), "--qrels", runs / "train.qrels", "-m",
-                       "map", "--json")  # fmt: skip
-        value = json.loads(said.stdout)["measures"][0]["value"]
-        assert data["systems"][-1]["measures"]["map"]["value"] == pytest.approx(value)
-
-    def test_what_is_refused(self, crucial, runs, fusion, tmp_path):
-        out, model = tmp_path / "page.html", fusion[0]
-        words = ("report", model, *files(runs), "-o", out)
-        assert "fuses runs: give them as DATA, and --qrels" in crucial(*words).stderr
-        done = crucial("report", model, "--qrels", runs / "train.qrels", "-o", out)
-        assert "Missing argument 'DATA': the runs to fuse" in done.stderr
-        done = crucial(*words, "--qrels", runs / "train.qrels", "--label", "y")
-        assert "--label is for rows of features" in done.stderr
-        assert not out.exists()
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("test.txt test.txt", "ranks the rows of one file, and 2 were given"),
+        ("test.txt --depth 3", "--depth is for fused runs"),
+        ("", "Missing argument 'DATA'"),
+    ],
+)
+def test_what_a_model_of_rows_does_not_take(model, refused, words, said):
+    assert said in refused(f"rank model.json {words} -o -")
 
 
-class TestOtherFiles:
-    def test_judgements_of_beir_and_runs_of_json(self, crucial, runs, tmp_path):
-        judged = read_qrels(runs / "train.qrels").to_dict()
-        lines = [f"{q}\t{d}\t{grade}\n" for q, docs in judged.items() for d, grade in docs.items()]
-        beir = tmp_path / "test.tsv"
-        beir.write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
-        one = tmp_path / "top.json"
-        one.write_text(json.dumps(read_run(runs / "top.run").to_dict()))
-        mine = crucial("evaluate", one, "--qrels", beir, "-m", "map", "--json")
-        plain = crucial("evaluate", runs / "top.run", "--qrels", runs / "train.qrels", "-m", "map",
-                        "--json")  # fmt: skip
-        values = [json.loads(done.stdout)["measures"][0]["value"] for done in (mine, plain)]
-        assert values[0] == values[1]
-        done = crucial("compare", beir, one, runs / "left.run", "-m", "map")
-        assert done.exit_code == 0, done.stderr
-        out = tmp_path / "fuse.json"
-        done = crucial("fuse", one, runs / "left.run", "--qrels", beir, *QUICK, "-o", out)
-        assert done.exit_code == 0, done.stderr
-        assert load_model(out).plan.runs == ("top", "left")
-
-    def test_few_judgements_are_said_to_be_too_few(self, crucial, runs, tmp_path):
-        judged = read_qrels(runs / "train.qrels").to_dict()
-        few = tmp_path / "few.json"
-        few.write_text(json.dumps(dict(list(judged.items())[:4])))
-        done = crucial("fuse", *files(runs)[:2], "--qrels", few, "--holdout", 0, *QUICK, "-o",
-                       tmp_path / "m.json")  # fmt: skip
-        assert done.exit_code == 0, done.stderr
-        assert "learned: nothing; the fusion is rrf(60)" in done.stdout
-        assert "4 judged queries: too few to learn more than rrf(60)" in done.stdout
-
-
-def test_runs_of_queries_learned_from_are_noted_by_their_tag(crucial, runs, fusion, tmp_path):
-    out, named = tmp_path / "fused.run", tmp_path / "named.run"
-    assert crucial("rank", fusion[0], *files(runs), "-o", out).exit_code == 0
-    assert crucial("rank", fusion[0], *files(runs), "--tag", "mine", "-o", named).exit_code == 0
-    assert set(read_run(out).tag) == {"crucial-learned"}
-    assert set(read_run(named).tag) == {"mine"}
-    said = "fused by a model that learned from some of its queries"
-    done = crucial("compare", runs / "train.qrels", runs / "top.run", out, "-m", "map")
-    assert f"{out} was {said}" in done.stderr
-    assert said in crucial("evaluate", out, "--qrels", runs / "train.qrels").stderr
-    done = crucial("compare", runs / "train.qrels", runs / "top.run", named, "-m", "map")
-    assert (done.exit_code, said in done.stderr) == (0, False)
-
-
-def test_a_fusion_has_one_value_however_it_is_measured(crucial, tmp_path):
+def test_a_fusion_has_one_value_however_it_is_measured(ok, tmp_path, monkeypatch):
     """Lists of more than 1,000 documents, with equal scores."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
-    runs, judged = [tmp_path / "a.run", tmp_path / "b.run"], {}
     docs = np.array([f"d{at:04}" for at in range(2000)], object)
-    for query in range(10):
-        at = rng.permutation(2000)
-        judged[f"q{query}"] = {docs[i]: 2 - i % 3 for i in at[:60].tolist()}
-    for path in runs:
+    judged = {
+        f"q{query}": {docs[i]: 2 - i % 3 for i in rng.permutation(2000)[:60].tolist()}
+        for query in range(10)
+    }
+    for name in ("a.run", "b.run"):
         lists = {
             query: {d: float(rng.integers(600)) + 300 * labels.get(d, 0)
                     for d in docs[rng.permutation(2000)[:1300]]}
             for query, labels in judged.items()
         }  # fmt: skip
-        path.write_text(json.dumps(lists))
-    measures = ["map", "recall@1500", "auc"]
-    flags = [word for name in measures for word in ("-m", name)]
-    qrels, held, model, fused, page = (
-        tmp_path / name for name in ("all.json", "held.json", "m.json", "fused.run", "page.html")
-    )
-    qrels.write_text(json.dumps(judged))
+        Path(name).write_text(json.dumps(lists))
+    measures, paths = ["map", "recall@1500", "auc"], ["a.run", "b.run"]
+    flags = "-m map -m recall@1500 -m auc"
+    Path("all.json").write_text(json.dumps(judged))
     options = {"folds": 2, "rounds": 5, "features": "reciprocal"}
-    found = compare_fusions(runs, judged, holdout=0.4, measures=measures, **options)
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    done = crucial("fuse", *runs, "--qrels", qrels, *flags, "--holdout", 0.4, "--keep-split",
-                   *words, "-o", model)  # fmt: skip
-    assert done.exit_code == 0, done.stderr
+    found = compare_fusions(paths, judged, holdout=0.4, measures=measures, **options)
+    words = " ".join(f"--{name} {value}" for name, value in options.items())
+    done = ok(f"fuse a.run b.run --qrels all.json {flags} --holdout 0.4 --keep-split {words} -o m")
     assert "up to 1,000 documents per query" in " ".join(done.stdout.split())
 
-    held.write_text(json.dumps({query: judged[query] for query in found.test_queries}))
+    Path("held.json").write_text(json.dumps({query: judged[query] for query in found.test_queries}))
     # (queries that are not held out are in the runs, and judged nowhere: they are left out)
-    assert crucial("rank", model, *runs, "-o", fused).exit_code == 0
-    assert np.unique(read_run(fused).qid, return_counts=True)[1].tolist() == [1000] * 10
-
-    def evaluated(*what):
-        done = crucial("evaluate", *what, "--qrels", held, *flags, "--json")
-        assert done.exit_code == 0, done.stderr
-        return {one["measure"]: one["value"] for one in json.loads(done.stdout)["measures"]}
-
-    wanted = {"learned": evaluated(fused), "a": evaluated(runs[0]), "b": evaluated(runs[1])}
+    ok("rank m a.run b.run -o fused.run")
+    assert np.unique(read_run("fused.run").qid, return_counts=True)[1].tolist() == [1000] * 10
+    held = f"--qrels held.json {flags}"
+    wanted = {
+        name: values(ok(f"evaluate {path} {held} --json"))
+        for name, path in (("learned", "fused.run"), ("a", "a.run"), ("b", "b.run"))
+    }
     assert wanted["learned"]["recall@1500"] < 0.9  # (about a third is below the first 1,000)
-    assert evaluated(model, *runs) == pytest.approx(wanted["learned"], rel=1e-12)
-    said = crucial("evaluate", model, *runs, "--qrels", held).stdout
+    mine = values(ok(f"evaluate m a.run b.run {held} --json"))
+    assert mine == pytest.approx(wanted["learned"], rel=1e-12)
+    said = ok("evaluate m a.run b.run --qrels held.json").stdout
     assert "10,000 rows, up to 1,000 per query" in " ".join(said.split())
-
-    done_report = crucial("report", model, *runs, "--qrels", held, *flags, "-o", page)
-    assert f"map of {wanted['learned']['map']:.4f}" in done_report.stdout
-    shown = fusion_page(FusionRanker.load(model), runs, read_qrels(held), measures=measures).data
-    by_page = {one["name"]: one["measures"] for one in shown["systems"]}
-    compared = crucial("compare", held, *runs, fused, *flags, "--json")
+    report = ok(f"report m a.run b.run {held} -o page.html")
+    assert f"map of {wanted['learned']['map']:.4f}" in report.stdout
+    page = fusion_page(FusionRanker.load("m"), paths, read_qrels("held.json"), measures=measures)
+    by_page = {one["name"]: one["measures"] for one in page.data["systems"]}
+    compared = ok(f"compare held.json a.run b.run fused.run {flags} --json")
     rows = json.loads(compared.stdout)["differences"]
     by_compare = {(one["system"], one["measure"]): one["value"] for one in rows}
-    for name, values in wanted.items():
-        assert found[name].values == pytest.approx(values, rel=1e-12)
+    for name, expected in wanted.items():
+        assert found[name].values == pytest.approx(expected, rel=1e-12)
         row = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
-        assert row.split()[1:4] == [f"{values[one]:.4f}" for one in measures]
-        of_page = by_page["this fusion" if name == "learned" else name]
-        assert {one: of_page[one]["value"] for one in measures} == pytest.approx(values, rel=1e-12)
+        assert row.split()[1:4] == [f"{expected[one]:.4f}" for one in measures]
+        on_page = by_page["this fusion" if name == "learned" else name]
+        assert {k: on_page[k]["value"] for k in measures} == pytest.approx(expected, rel=1e-12)
         file = "fused.run" if name == "learned" else f"{name}.run"
         of_files = {one: by_compare[file, one] for one in measures}
-        assert of_files == pytest.approx(values, rel=1e-12)
+        assert of_files == pytest.approx(expected, rel=1e-12)
 
 
-def test_judged_queries_that_no_run_has_are_noted_on_the_page(runs, fusion):
-    qrels = read_qrels(runs / "train.qrels").to_dict() | {"new": {"d": 1}}
-    shown = fusion_page(FusionRanker.load(fusion[0]), files(runs), qrels, measures=["map"])
-    assert any(one.startswith("1 judged query in no run left out") for one in shown.data["notes"])
-
-
-@pytest.mark.parametrize("how", [["rrf"], ["combsum"], ["combsum", "--normalise", "z-score"]])
-def test_scores_of_any_size_are_fused_without_a_note_of_numpy(crucial, tmp_path, how):
+@pytest.mark.parametrize("how", ["rrf", "combsum", "combsum --normalise z-score"])
+def test_scores_of_any_size_are_fused_without_a_note_of_numpy(ok, tmp_path, monkeypatch, how):
+    monkeypatch.chdir(tmp_path)
     for name, largest in (("a", 1.7e308), ("b", 1e300)):
         lines = [f"1 Q0 d{i} {i} {largest * s:g} x\n" for i, s in enumerate((1.0, 0.5, 0.1, -1.0))]
-        (tmp_path / name).write_text("".join(lines))
-    out = tmp_path / "fused.txt"
+        Path(name).write_text("".join(lines))
     with np.errstate(over="raise", invalid="raise"):
-        result = crucial("fuse", tmp_path / "a", tmp_path / "b", "--method", *how, "-o", out)
-    assert result.exit_code == 0, result.output
-    assert [line.split()[2] for line in out.read_text().splitlines()] == ["d0", "d1", "d2", "d3"]
-
-
-def test_a_run_is_no_model(runs, crucial, error_line):
-    line = error_line(crucial("evaluate", runs / "top.run", runs / "train.qrels"))
-    assert "top.run is a run and no model; name its judgements: crucial evaluate" in line
-    assert line.split("(")[0].rstrip().endswith("--qrels FILE")
+        done = ok(f"fuse a b --method {how} -o -")
+    assert [line.split()[2] for line in done.stdout.splitlines()] == ["d0", "d1", "d2", "d3"]

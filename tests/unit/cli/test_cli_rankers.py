@@ -1,4 +1,4 @@
-"""Every ranker of the registry through the verbs: train, show, rank, evaluate."""
+"""Every ranker of the registry through the verbs: train, show, rank, evaluate, report."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import inspect
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-import numpy as np
 import pytest
 
 import crucial as package
@@ -16,83 +15,66 @@ from crucial.cli.train import PARAMETER_OF_OPTION, EstimatorOptions, parse_setti
 from crucial.parameters import parameters_of
 from crucial.rankers.registry import RANKERS, ranker_class
 
+from .conftest import bare, make_problem, write_rows
+
 # They compare all rows with all, so their file has no query ids.
 WITHOUT_QUERIES = {
-    "adaboost",
-    "crank",
-    "crank-forest",
-    "logitboost",
-    "ranking-forest",
-    "rankover",
-    "tournament-forest",
-    "treerank",
-    "treerank-aggregation",
-    "treerank-tournament",
-}
+    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
+    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
+}  # fmt: skip
+INSIDE_QUERIES = ["featurerank", "bl-featurerank", "diffrank"]
+TRAIN = "train train.txt -o m.json"
 
 
 @pytest.fixture
-def two_labels(tmp_path: Path, small_problem, svmlight_lines) -> Path:
-    """A file of relevant and irrelevant rows, with queries and without."""
-    X, y, qid = small_problem(8, 0)
-    lines = svmlight_lines(X, (y > 0).astype(int), qid)
-    (tmp_path / "queries.txt").write_text(lines)
-    bare = [" ".join(w for w in one.split() if "qid:" not in w) for one in lines.splitlines()]
-    (tmp_path / "bare.txt").write_text("\n".join(bare) + "\n")
-    return tmp_path
+def two_labels(tmp_path: Path, monkeypatch) -> None:
+    """queries.txt of relevant and irrelevant rows, and bare.txt without queries."""
+    monkeypatch.chdir(tmp_path)
+    X, y, qid = make_problem(8, 0)
+    write_rows("queries.txt", X, (y > 0).astype(int), qid)
+    Path("bare.txt").write_text(bare("queries.txt"))
 
 
-def data_for(name: str, folder: Path) -> Path:
-    return folder / ("bare.txt" if name in WITHOUT_QUERIES else "queries.txt")
-
-
+@pytest.mark.usefixtures("two_labels")
 @pytest.mark.parametrize("name", sorted(RANKERS))
-def test_every_ranker_from_file_to_ranking(name: str, two_labels: Path, crucial) -> None:
-    data, model = data_for(name, two_labels), two_labels / "m.json"
-    words = ["train", data, "--ranker", name, "-o", model, "--valid", data, "-m", "map"]
+def test_every_ranker_from_file_to_ranking(name: str, ok) -> None:
+    data = "bare.txt" if name in WITHOUT_QUERIES else "queries.txt"
+    words = f"train {data} --ranker {name} -o m.json --valid {data} -m map"
     rounds = "eval_set" in inspect.signature(ranker_class(name).fit).parameters
     if "n_estimators" in parameters_of(ranker_class(name)):
-        words += ["--rounds", 6]
-    if rounds:
-        words += ["--trace", two_labels / "t.tsv"]
-    done = crucial(*words)
-    assert done.exit_code == 0, done.stderr
+        words += " --rounds 6"
+    done = ok(f"{words} --trace t.tsv" if rounds else words)
     estimator = ranker_class(name).__name__
     assert f"{estimator} on {data}" in " ".join(done.stdout.split())
     assert "map" in done.stdout
-    read = package.load_model(model)
+    read = package.load_model("m.json")
     assert read.training["estimator"] == estimator
     n_rounds = getattr(read, "n_rounds", 0)  # (a tree has none)
     assert n_rounds > 0 or read.feature_importances().any()
     if rounds:
-        assert len((two_labels / "t.tsv").read_text().splitlines()) > n_rounds
+        assert len(Path("t.tsv").read_text().splitlines()) > n_rounds
         assert "map by round" in done.stdout
     else:
         assert "is measured at the end" in done.stderr
-    shown = crucial("show", model)
-    assert shown.exit_code == 0, shown.stderr
-    assert estimator in shown.stdout
-    assert json.loads(crucial("show", model, "--json").stdout)["n_rounds"] == n_rounds
-    ranked = crucial("rank", model, data, "-o", two_labels / "ranked.txt")
-    assert ranked.exit_code == 0, ranked.stderr
-    assert len((two_labels / "ranked.txt").read_text().splitlines()) >= 80
-    found = crucial("evaluate", model, data, "-m", "auc")
-    assert found.exit_code == 0, found.stderr
-    assert "auc" in found.stdout
+    assert estimator in ok("show m.json").stdout
+    assert json.loads(ok("show m.json --json").stdout)["n_rounds"] == n_rounds
+    ok(f"rank m.json {data} -o ranked.txt")
+    assert len(Path("ranked.txt").read_text().splitlines()) >= 80
+    assert "auc" in ok(f"evaluate m.json {data} -m auc").stdout
 
 
+@pytest.mark.usefixtures("two_labels")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", sorted(set(RANKERS) - WITHOUT_QUERIES))
-def test_the_model_is_what_the_library_makes(name: str, two_labels: Path, crucial) -> None:
-    data = package.read_data(two_labels / "queries.txt")
+def test_the_model_is_what_the_library_makes(name: str, ok) -> None:
+    data = package.read_data("queries.txt")
     made = ranker_class(name)()
-    words = ["train", two_labels / "queries.txt", "--ranker", name, "-o", two_labels / "m.json"]
-    if "n_estimators" in made.get_params():
+    rounds = "n_estimators" in made.get_params()
+    if rounds:
         made.set_params(n_estimators=5)
-        words += ["--rounds", 5]
-    assert crucial(*words).exit_code == 0
+    ok(f"train queries.txt --ranker {name} -o m.json {'--rounds 5' * rounds}")
     made.fit(data.X, data.y, qid=data.qid)
-    model = package.load_model(two_labels / "m.json")
+    model = package.load_model("m.json")
     if hasattr(model, "rankers"):
         assert model.weights == made.model_.weights
         assert model.rankers == made.model_.rankers
@@ -100,28 +82,33 @@ def test_the_model_is_what_the_library_makes(name: str, two_labels: Path, crucia
         assert model.predict(data.X).tobytes() == made.predict(data.X).tobytes()
 
 
-def test_options_and_settings_reach_the_ranker(folder: Path, crucial) -> None:
-    done = crucial(
-        "train", folder / "train.txt", "-o", folder / "m.json", "--ranker", "pnorm-push",
-        "--p", 8, "--rounds", 4, "--set", "learning_rate=0.5", "--set", "gain=linear",
-        "--set", "max_bins=null", "--set", "record_risks=true", "--set", "verbose=0",
-    )  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    parameters = package.load_model(folder / "m.json").training["parameters"]
-    expected = {"p": 8.0, "learning_rate": 0.5, "gain": "linear", "max_bins": None,
-                "record_risks": True, "n_estimators": 4}  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "--rounds 5 --positive --default-rank 0 --max-bins all --subsample 0.7 --seed 9 "
+            "--jobs 1 --n-bags 3",
+            {"n_estimators": 5, "positive_weights": "cumulative", "default_rank": 0,
+             "max_bins": None, "subsample": 0.7, "random_state": 9, "n_bags": 3},
+        ),
+        (
+            "--ranker pnorm-push --p 8 --rounds 4 --set learning_rate=0.5 --set gain=linear "
+            "--set max_bins=null --set record_risks=true --set verbose=0",
+            {"p": 8.0, "learning_rate": 0.5, "gain": "linear", "max_bins": None,
+             "record_risks": True, "n_estimators": 4},
+        ),
+        (
+            "--ranker gradient --loss xendcg --rounds 3 --set max_leaves=4",
+            {"loss": "xendcg", "max_leaves": 4},
+        ),
+    ],
+)  # fmt: skip
+def test_options_and_settings_reach_the_ranker(
+    folder: Path, ok, words: str, expected: dict[str, Any]
+) -> None:
+    ok(f"{TRAIN} {words}")
+    parameters = package.load_model("m.json").training["parameters"]
     assert {name: parameters[name] for name in expected} == expected
-
-
-def test_the_loss_of_trees(folder: Path, crucial) -> None:
-    words = ["train", folder / "train.txt", "-o", folder / "m.json", "--loss", "xendcg"]
-    done = crucial(*words, "--ranker", "gradient", "--rounds", 3, "--set", "max_leaves=4")
-    assert done.exit_code == 0, done.stderr
-    parameters = package.load_model(folder / "m.json").training["parameters"]
-    assert (parameters["loss"], parameters["max_leaves"]) == ("xendcg", 4)
-    refused = crucial(*words)
-    assert refused.exit_code == 2
-    assert "--loss: rankboost has no parameter 'loss' (" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -145,104 +132,79 @@ def test_values_of_settings(text: str, value: object) -> None:
     assert parse_setting(text)[1] == value
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--ranker", "rankbost"], "'rankbost' is not one of"),
-        (
-            ["--ranker", "pnorm-push", "--preset", "rb_c"],
-            "--preset rb_c is a variant of rankboost, and --ranker is pnorm-push",
-        ),
-        (
-            ["--ranker", "pnorm-push", "--choice", "steepest"],
-            "--choice: pnorm-push has no parameter 'choice' (rankboost",
-        ),
-        (["--p", "4"], "--p: rankboost has no parameter 'p' (pnorm-push has it)"),
-        (
-            ["--ranker", "infinite-push", "--rounds", "5"],
-            "--rounds: infinite-push has no parameter 'n_estimators'",
-        ),
-        (
-            ["--ranker", "infinite-push", "--rounds", "5"],
-            "It takes balance, l1, l2, max_iter, n_jobs",
-        ),
-        (["--ranker", "infinite-push", "--trace", "t.tsv"], "infinite-push has no rounds"),
-        (["--ranker", "infinite-push", "--pairs", "p.tsv"], "learns from labels only"),
-        (["--ranker", "diffrank", "--pairs", "p.tsv"], "diffrank learns from labels only"),
-        (["--n-bags", "0"], "0 is not in the range x>=1"),
-        (
-            ["--ranker", "infinite-push", "--n-bags", "3"],
-            "--n-bags: infinite-push has no parameter 'n_bags'",
-        ),
-        (
-            ["--ranker", "gradient", "--weak", "stump", "--max-leaves", "4"],
-            "weak='stump' has trees of 2 leaves, and max_leaves is 4. Set weak='tree'",
-        ),
-        (["--ranker", "pnorm-push", "--p", "0.5"], "'p' parameter of PNormPush must be a number"),
-        (["--ranker", "pnorm-push", "--p", "1e9"], "use InfinitePush"),
-        (["--ranker", "pnorm-push", "--p", "x"], "'x' is not a valid float"),
-        (["--ranker", "infinite-push"], "labels of query 'q1' are 0, 1, 2. Make them two"),
-        (["--set", "rate=3"], "--set rate: rankboost has no parameter 'rate'. It takes"),
-        (["--set", "learn_rate=0.3"], "Did you mean learning_rate?"),
-        (["--set", "learning_rate"], "a setting is NAME=VALUE, such as p=16"),
-        (["--set", "=3"], "a setting is NAME=VALUE"),
-        (["--set", "learning_rate=2"], "'learning_rate' parameter of RankBoost must be"),
-        (["--set", "learning_rate=NaN"], "'learning_rate' parameter of RankBoost must be"),
-        (
-            ["--set", "choice=steepst"],
-            "'choice' parameter of RankBoost must be one of 'steepest', 'steepest_positive'",
-        ),
-        (["--set", "max_bins=many"], "must be an int in [2, 65535] or None. Got 'many'"),
-        (["--set", "eval_metric=map"], "--set eval_metric: use --metric"),
-        (["--set", "n_jobs=1"], "--set n_jobs: use --jobs"),
-        (["--rounds", "3", "--set", "n_estimators=4"], "n_estimators is given twice"),
-        (["--set", "step=bound", "--set", "step=exact"], "step is given twice"),
-    ],
-)
+PUSH, INFINITE = "--ranker pnorm-push", "--ranker infinite-push"
+REFUSED = [
+    (f"{PUSH} --preset rb_c", "--preset rb_c is a variant of rankboost, and --ranker is pnorm-pus"),
+    (f"{PUSH} --choice steepest", "--choice: pnorm-push has no parameter 'choice' (rankboost"),
+    ("--p 4", "--p: rankboost has no parameter 'p' (pnorm-push has it)"),
+    ("--loss xendcg", "--loss: rankboost has no parameter 'loss' ("),
+    (f"{INFINITE} --rounds 5", "--rounds: infinite-push has no parameter 'n_estimators'"),
+    (f"{INFINITE} --rounds 5", "It takes balance, l1, l2, max_iter, n_jobs"),
+    (f"{INFINITE} --trace t.tsv", "infinite-push has no rounds"),
+    (f"{INFINITE} --pairs p.tsv", "learns from labels only"),
+    ("--ranker diffrank --pairs p.tsv", "diffrank learns from labels only"),
+    ("--n-bags 0", "0 is not in the range x>=1"),
+    (f"{INFINITE} --n-bags 3", "--n-bags: infinite-push has no parameter 'n_bags'"),
+    (
+        "--ranker gradient --weak stump --max-leaves 4",
+        "weak='stump' has trees of 2 leaves, and max_leaves is 4. Set weak='tree'",
+    ),
+    ("--max-leaves 4", "max_leaves is for weak='tree', and weak is 'stump'"),
+    ("--weak tree --ranker rankboost-plus", "use RankBoost(weak='tree')"),
+    ("--ranker diffrank --set n_intervals=11", "'n_intervals' parameter of DiffRank must be at mo"),
+    ("--ranker rankrls --set kernel=precomputed", "square matrix"),
+    (f"{PUSH} --p 0.5", "'p' parameter of PNormPush must be a number"),
+    (f"{PUSH} --p 1e9", "use InfinitePush"),
+    (f"{PUSH} --p x", "'x' is not a valid float"),
+    (INFINITE, "labels of query 'q1' are 0, 1, 2. Make them two"),
+    ("--set learn_rate=0.3", "Did you mean learning_rate?"),
+    ("--set learning_rate", "a setting is NAME=VALUE, such as p=16"),
+    ("--set =3", "a setting is NAME=VALUE"),
+    ("--set learning_rate=2", "'learning_rate' parameter of RankBoost must be"),
+    ("--set learning_rate=NaN", "'learning_rate' parameter of RankBoost must be"),
+    (
+        "--set choice=steepst",
+        "'choice' parameter of RankBoost must be one of 'steepest', 'steepest",
+    ),
+    ("--set max_bins=many", "must be an int in [2, 65535] or None. Got 'many'"),
+    ("--set eval_metric=map", "--set eval_metric: use --metric"),
+    ("--set n_jobs=1", "--set n_jobs: use --jobs"),
+    ("--rounds 3 --set n_estimators=4", "n_estimators is given twice"),
+    ("--set step=bound --set step=exact", "step is given twice"),
+    # (a name that no file has: it is refused before anything is read)
+    (
+        "none.txt --set step=newton",
+        "'step' parameter of RankBoost must be one of None, 'bound', 'e",
+    ),
+    ("--auto --ranker gradient", "--auto chooses the ranker, and --ranker is gradient"),
+    ("--auto --preset rb_c", "--auto chooses the ranker, and --preset is rb_c"),
+    ("--auto --rounds 5", "--rounds: auto has no parameter 'n_estimators'"),
+    ("--auto --budget fast", "'fast' is not quick, normal, thorough or a number"),
+    ("--auto --n-bags 10", "--n-bags: auto has no parameter 'n_bags'"),
+    ("--auto --pairs p.tsv", "auto learns from labels only; use --ranker rankboost"),
+    ("--auto --trace t.tsv", "--trace: auto has no rounds to trace"),
+    ("--auto --store train.txt", "store must be a folder"),
+    ("--budget quick", "--budget needs --auto"),
+    ("--store cells", "--store needs --auto"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED)
 def test_what_a_ranker_cannot_take_is_said_in_one_line(
-    folder: Path, crucial, error_line, words: list[str], said: str
+    folder: Path, refused, words: str, said: str
 ) -> None:
-    done = crucial("train", folder / "train.txt", "-o", folder / "m.json", *words)
-    assert said in error_line(done)
-    assert not (folder / "m.json").exists()
-
-
-def test_pairs_with_another_ranker(folder: Path, crucial, small_problem) -> None:
-    X, y, _ = small_problem(12, 0)
-    pairs = [(a, b) for a, b in zip(range(0, 120, 3), range(1, 120, 3)) if y[a] > y[b]]
-    (folder / "rows.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
-    words = ("train", folder / "train.txt", "--ranker", "logistic", "-o", folder / "m.json",
-             "--rounds", 5, "--pairs", folder / "rows.tsv", "--pairs-by", "row")  # fmt: skip
-    done = crucial(*words, "--pairs-only")
-    assert done.exit_code == 0, done.stderr
-    same = package.LogisticRanker(5).fit_pairs(X, pairs)
-    assert package.load_model(folder / "m.json").weights == same.model_.weights
-    both = crucial(*words)
-    assert both.exit_code == 2
-    assert "learns from labels or from pairs" in both.stderr
-
-
-def test_rankers_are_listed(crucial) -> None:
-    said = crucial("list", "rankers")
-    assert said.exit_code == 0
-    assert all(name in said.stdout for name in RANKERS)
-    assert "l2=0.01" in said.stdout
-    assert np.mean([len(line) for line in said.stdout.splitlines()]) < 101
+    none = words.startswith("none.txt")
+    assert said in refused(f"train {'' if none else 'train.txt'} {words} -o m.json")
+    assert not Path("m.json").exists()
 
 
 @pytest.mark.parametrize("name", sorted(RANKERS))
-def test_the_parameters_of_a_ranker_are_listed(name: str, crucial) -> None:
-    listed = crucial("list", "rankers", name)
-    assert listed.exit_code == 0, listed.stderr
+def test_the_parameters_of_a_ranker_are_listed(name: str, ok, refused) -> None:
+    listed = ok(f"list rankers {name}")
     for key, parameter in parameters_of(ranker_class(name)).items():
         line = next(one for one in listed.stdout.splitlines() if one.startswith(f"{key} "))
         assert repr(parameter.default) in line
-    assert crucial("list", "rankers", "rankbost").exit_code == 2
-
-
-def test_bad_settings_are_refused_before_anything_is_read(crucial, error_line) -> None:
-    done = crucial("train", "no-such-file.txt", "-o", "m.json", "--set", "step=newton")
-    assert "'step' parameter of RankBoost must be one of None, 'bound', 'exact'" in error_line(done)
+    refused("list rankers rankbost")
 
 
 def test_options_of_train_repeat_what_rankboost_declares() -> None:
@@ -266,45 +228,76 @@ def test_options_of_train_repeat_what_rankboost_declares() -> None:
 
 @pytest.mark.parametrize("ranker", ["rankboost", "gradient"])
 @pytest.mark.parametrize("interactions", ["1", "2", None])
-def test_every_verb_takes_trees(
-    ranker: str, interactions: str | None, folder: Path, crucial
-) -> None:
-    model, trace, page = folder / "m.json", folder / "t.tsv", folder / "r.html"
-    words = ["--ranker", ranker, "--weak", "tree", "--max-leaves", 6, "--min-rows", 5, "--l2", 0.5]
-    words += [] if interactions is None else ["--interactions", interactions]
-    done = crucial(
-        "train", folder / "train.txt", *words, "--rounds", 8, "--max-depth", 4,
-        "--valid", folder / "valid.txt", "-o", model, "--trace", trace,
-    )  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    loaded = package.load_model(model)
+def test_every_verb_takes_trees(ranker: str, interactions: str | None, folder: Path, ok) -> None:
+    words = f"--ranker {ranker} --weak tree --max-leaves 6 --min-rows 5 --l2 0.5 --max-depth 4"
+    words += "" if interactions is None else f" --interactions {interactions}"
+    ok(f"{TRAIN} {words} --rounds 8 --valid valid.txt --trace t.tsv")
+    loaded = package.load_model("m.json")
     assert max(len(one.values) for one in loaded.rankers) <= 6
     parameters = loaded.training["parameters"]
     assert (parameters["min_rows"], parameters["l2"], parameters["max_depth"]) == (5, 0.5, 4)
-    shown = crucial("show", model)
-    assert shown.exit_code == 0, shown.stderr
+    shown = ok("show m.json").stdout
     said = {"1": "of the gains, ", "2": "of features together:", None: "the first of them:"}
-    assert said[interactions] in shown.stdout
-    assert ("training bound" in shown.stdout) == (ranker == "rankboost")
-    assert crucial("show", model, "--json").exit_code == 0
-    ranked = crucial("rank", model, folder / "test.txt", "-o", folder / "run.txt")
-    assert ranked.exit_code == 0, ranked.stderr
-    measured = crucial("evaluate", model, folder / "test.txt")
-    assert measured.exit_code == 0, measured.stderr
-    report = crucial("report", model, folder / "test.txt", "--trace", trace, "-o", page)
-    assert report.exit_code == 0, report.stderr
-    assert page.stat().st_size > 50_000
-    heads, first, *_ = (line.split("\t") for line in trace.read_text().splitlines())
+    assert said[interactions] in shown
+    assert ("training bound" in shown) == (ranker == "rankboost")
+    for verb in ("show --json", "rank test.txt -o run.txt", "evaluate test.txt"):
+        first, _, rest = verb.partition(" ")
+        ok(f"{first} m.json {rest}")
+    ok("report m.json test.txt --trace t.tsv -o r.html")
+    assert Path("r.html").stat().st_size > 50_000
+    heads, first, *_ = (line.split("\t") for line in Path("t.tsv").read_text().splitlines())
     features = first[heads.index("feature")].split(", ")
     names = loaded.feature_names or [str(f) for f in range(loaded.n_features)]
     assert features == [names[f] for f in sorted(set(loaded.rankers[0].features))]
 
 
-def test_trees_by_the_wrong_ranker(folder: Path, crucial, error_line) -> None:
-    done = crucial("train", folder / "train.txt", "-o", folder / "m.json", "--max-leaves", 4)
-    assert "max_leaves is for weak='tree', and weak is 'stump'" in error_line(done)
-    done = crucial(
-        "train", folder / "train.txt", "-o", folder / "m.json", "--weak", "tree",
-        "--ranker", "rankboost-plus",
-    )  # fmt: skip
-    assert "use RankBoost(weak='tree')" in error_line(done)
+@pytest.mark.parametrize("ranker", INSIDE_QUERIES)
+def test_rankers_inside_queries(ok, refused, folder: Path, ranker: str) -> None:
+    settings = "--set n_intervals=4 --set cycles=2"
+    ok(f"{TRAIN} --ranker {ranker} {settings} --valid valid.txt --trace t.tsv")
+    columns = Path("t.tsv").read_text().splitlines()[0].split("\t")
+    assert {"alpha", "loss", "bound", "ndcg@10"} <= set(columns)
+    shown = ok("show m.json").stdout
+    for said in ("quasi-KNN", "centres, lowest rank first:", "n_intervals=4"):
+        assert said in shown
+    plain = json.loads(ok("show m.json --json").stdout)
+    assert len(plain["features"][0]["rankings"][0]["centres"]) == 4
+    found = json.loads(ok("evaluate m.json test.txt -m kendall -m persistence@3 --json").stdout)
+    values = {one["measure"]: one["value"] for one in found["measures"]}
+    assert values["kendall"] < 0.3
+    assert values["persistence@3"] > 0.6
+    assert len(ok("rank m.json test.txt --format tsv -o -").stdout.splitlines()) == 61
+    ok("report m.json test.txt -o page.html")
+    Path("bare.txt").write_text(bare("test.txt"))
+    said = refused("rank m.json bare.txt -o out.txt")
+    assert "bare.txt: its rows have no query ids" in said
+    assert "against the others of its query" in said
+    assert not Path("out.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["ranking-svm", "rankrls"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_a_kernel_ranker_from_file_to_ranking(name: str, kernel: str, folder: Path, ok) -> None:
+    ok(f"{TRAIN} --ranker {name} --set kernel={kernel} --set l2=0.5 --set n_landmarks=12")
+    read = package.load_model("m.json")
+    assert isinstance(read, package.KernelRanker)
+    assert read.kernel.form == kernel
+    assert len(read.coefficients) == 12
+    shown = ok("show m.json").stdout
+    assert f"{kernel} kernel with 12 support rows" in " ".join(shown.split())
+    assert "not additive" in shown
+    assert json.loads(ok("show m.json --json").stdout)["n_rounds"] == 0
+    ok("rank m.json train.txt -o ranked.txt")
+    assert "auc" in ok("evaluate m.json train.txt -m auc").stdout
+    ok("report m.json train.txt -o r.html")
+
+
+def test_the_table_and_the_choice_of_auto_are_shown(folder: Path, ok) -> None:
+    done = ok(f"{TRAIN} --valid valid.txt --auto --budget 0.01 -m ndcg@5 --store cells")
+    said = " ".join(done.stdout.split())
+    for text in ("> query_rmse, stumps", "Kept query_rmse, stumps with", "ndcg@5",
+                 "held-out queries", "(6 queries)", "wrote"):  # fmt: skip
+        assert text in said, text
+    assert "--auto chooses by folds of" in done.stderr
+    assert package.load_model("m.json").training["estimator"] == "GradientRanker"
+    assert Path("cells", "cells.jsonl").exists()

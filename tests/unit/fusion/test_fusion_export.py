@@ -12,6 +12,7 @@ from crucial.fusion.ranker import FusionPlan, FusionRanker
 from crucial.fusion.rules import Judging, normalised
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
+from refusals import refused
 
 RUNS = ("bm25", '</script> it\'s "dense"')
 
@@ -100,13 +101,13 @@ def _numbers(value):
 
 
 def test_mistakes_of_exports_of_fusions(judged, tmp_path):
-    lists, qrels = judged
-    with pytest.raises(ParameterError, match=r"takes one weight per run.* pass runs and qrels"):
-        fusion_of().export(tmp_path / "x", "langchain")
-    with pytest.raises(NotRankedError, match="no weights that are not negative"):
-        reciprocal(-1.0, -1.0).export(tmp_path / "x", "langchain", runs=lists, qrels=qrels)
-    with pytest.raises(ParameterError, match="did you mean 'langchain'"):
-        export_fusion(fusion_of(), tmp_path / "x", "langchian")
+    path, how = tmp_path / "x", dict(zip(("runs", "qrels"), judged))
+    match = "takes one weight per run.* pass runs and qrels"
+    refused(ParameterError, match, fusion_of().export, path, "langchain")
+    negative = reciprocal(-1.0, -1.0).export
+    refused(NotRankedError, "no weights that are not negative", negative, path, "langchain", **how)
+    match = "did you mean 'langchain'"
+    refused(ParameterError, match, export_fusion, fusion_of(), path, "langchian")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,5 @@
 """Files of learned fusions: what is written, what is read, what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -19,6 +17,7 @@ from crucial.fusion.ranker import FusionPlan
 from crucial.model.additive import AdditiveRanker
 from crucial.model.file import row_model, save_model
 from crucial.model.weak import Stump
+from refusals import refused
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -58,8 +57,8 @@ class TestGolden:
 class TestFile:
     def test_other_models_are_no_fusions(self, tmp_path):
         save_model(AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0]), tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=r"m.json: this model does not fuse runs"):
-            FusionRanker.load(tmp_path / "m.json")
+        match = "m.json: this model does not fuse runs"
+        refused(ModelFileError, match, FusionRanker.load, tmp_path / "m.json")
 
     @pytest.mark.parametrize(
         ("change", "match"),
@@ -81,18 +80,16 @@ class TestFile:
         training = {"fusion": {"plan": plan}}
         model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"], training)
         save_model(model, tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=match):
-            FusionRanker.load(tmp_path / "m.json")
+        refused(ModelFileError, match, FusionRanker.load, tmp_path / "m.json")
 
     def test_what_is_said_of_the_choice_is_checked(self, learned, tmp_path):
         training = {**learned.training, "fusion": {**learned.summary(), "folds": "many"}}
         names = learned.feature_names
         model = AdditiveRanker(14, learned.model.rankers, learned.model.weights, names, training)
-        with pytest.raises(ParameterError, match="the description of its fusion is malformed"):
-            FusionRanker.of_model(model)
+        match = "the description of its fusion is malformed"
+        refused(ParameterError, match, FusionRanker.of_model, model)
         save_model(model, tmp_path / "m.json")
-        with pytest.raises(ModelFileError, match=r"m\.json: .* its fusion is malformed"):
-            load_model(tmp_path / "m.json")
+        refused(ModelFileError, rf"m\.json: .*{match[3:]}", load_model, tmp_path / "m.json")
 
     @pytest.mark.parametrize(
         ("change", "match"),
@@ -115,15 +112,14 @@ class TestFile:
         minified = msgspec.json.encode(data["model"])
         data["checksum"] = hashlib.sha256(minified).hexdigest()
         (tmp_path / "m.json").write_bytes(msgspec.json.encode(data))
-        with pytest.raises(ModelFileError, match=rf"m\.json: .*{re.escape(match)}"):
-            load_model(tmp_path / "m.json")
+        match = rf"m\.json: .*{re.escape(match)}"
+        refused(ModelFileError, match, load_model, tmp_path / "m.json")
 
     def test_other_things_called_fusion_are_left_alone(self, tmp_path):
         model = AdditiveRanker(1, [Stump(0, 0.5, 0)], [1.0], training={"fusion": "cold"})
         model.save(tmp_path / "m.json")
         assert load_model(tmp_path / "m.json") == model
-        with pytest.raises(ParameterError, match="this model does not fuse runs"):
-            FusionRanker.of_model(model)
+        refused(ParameterError, "this model does not fuse runs", FusionRanker.of_model, model)
 
     def test_a_fusion_made_by_hand(self, tmp_path):
         model = AdditiveRanker(2, [Stump(0, -3.0, 0)], [1.0], ["a", "b"])

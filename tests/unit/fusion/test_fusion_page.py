@@ -1,13 +1,12 @@
 """The page of a fusion: the numbers on it, from files and from objects."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from crucial import evaluate_run
 from crucial.errors import DataError
 from crucial.fusion import fuse, fusion_page, learn_fusion
+from refusals import refused
 
 MEASURES = ("map", "ndcg@10")
 
@@ -44,17 +43,13 @@ def test_who_contributed_the_documents_at_the_top(learned, page) -> None:
     fusion, runs = learned
     lists = {name: run.to_dict() for name, run in runs.items()}
     top = {q: list(docs)[:10] for q, docs in fusion.fuse(runs).to_dict().items()}
-    count = [
-        sum(doc in lists[name].get(q, {}) for name in runs)
-        for q, docs in top.items()
-        for doc in docs
-    ]
+    at_the_top = [(q, doc) for q, docs in top.items() for doc in docs]
+    count = [sum(doc in lists[name].get(q, {}) for name in runs) for q, doc in at_the_top]
     found = page.data["top"]
     assert found["documents"] == len(count)
     assert [one["documents"] for one in found["by_runs"]] == [count.count(n) for n in (1, 2, 3)]
     for one in page.data["runs"]:
-        own = [d for q, docs in top.items() for d in docs if d in lists[one["name"]].get(q, {})]
-        assert one["top"] == len(own)
+        assert one["top"] == sum(doc in lists[one["name"]].get(q, {}) for q, doc in at_the_top)
         assert one["alone"] <= one["top"]
         assert one["adds"][0] == fusion.contribution(one["name"], [1])[0]
     assert sum(one["share"] for one in page.data["runs"]) == pytest.approx(1.0)
@@ -98,5 +93,5 @@ def test_names_are_never_markup(search, learned) -> None:
 
 def test_other_queries_are_refused(learned) -> None:
     fusion, runs = learned
-    with pytest.raises(DataError, match="no query of the runs is judged"):
-        fusion_page(fusion, runs, {"other": {"a": 1}})
+    judged = {"other": {"a": 1}}
+    refused(DataError, "no query of the runs is judged", fusion_page, fusion, runs, judged)

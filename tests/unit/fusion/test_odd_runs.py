@@ -13,44 +13,42 @@ from crucial.data.dataset import Run
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 from crucial.fusion import fuse, learn_fusion
 from crucial.io.runs import as_qrels, as_run
+from refusals import refused
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
 def test_missing_ids_are_named_by_their_row(frame):
     no_query = frame({"qid": ["q", None], "doc": ["a", "b"], "score": [1.0, 2.0]})
     no_doc = frame({"qid": ["q", "r"], "doc": ["a", None], "score": [1.0, 2.0]})
-    with pytest.raises(DataError, match="run 'run 1': qid is missing in row 1"):
-        fuse([no_query])
-    with pytest.raises(DataError, match="doc is missing in row 1"):
-        as_run(no_doc)
-    with pytest.raises(DataError, match="the qrels: doc is missing in row 1"):
-        as_qrels(no_doc)
+    refused(DataError, "run 'run 1': qid is missing in row 1", fuse, [no_query])
+    refused(DataError, "doc is missing in row 1", as_run, no_doc)
+    refused(DataError, "the qrels: doc is missing in row 1", as_qrels, no_doc)
 
 
 def test_missing_ids_of_objects_and_mappings():
     class Table:
         qid, doc, score = ["q", float("nan")], ["a", "b"], [1.0, 2.0]
 
-    with pytest.raises(DataError, match="qid is missing in row 1"):
-        evaluate_run({"q": {"a": 1}}, Table(), "mrr")
-    with pytest.raises(DataError, match=r"a query has no id. Got None"):
-        as_run({None: {"a": 1}})
-    with pytest.raises(DataError, match=r"a document has no id. Got nan"):
-        as_run({"q": {float("nan"): 1}})
+    refused(DataError, "qid is missing in row 1", evaluate_run, {"q": {"a": 1}}, Table(), "mrr")
+    refused(DataError, "a query has no id. Got None", as_run, {None: {"a": 1}})
+    refused(DataError, "a document has no id. Got nan", as_run, {"q": {float("nan"): 1}})
 
 
 @pytest.mark.parametrize("kind", [set, frozenset])
 def test_a_set_has_no_order(kind):
-    with pytest.raises(DataTypeError, match=r"query 'q' is a \w*set, and a set has no order"):
-        fuse([{"q": kind(["a", "b"])}])
+    match = r"query 'q' is a \w*set, and a set has no order"
+    refused(DataTypeError, match, fuse, [{"q": kind(["a", "b"])}])
     assert as_qrels({"q": kind(["b", "a"])}).doc.tolist() == ["a", "b"]
     assert as_qrels({"q": kind([("b", 2), ("a", 1)])}).to_dict() == {"q": {"a": 1, "b": 2}}
 
 
 def test_columns_of_one_name():
     twice = pd.DataFrame([[1, 1, 2, 3.0]], columns=["qid", "qid", "doc", "score"])
-    with pytest.raises(DataError, match=r"run 'a': column names must differ. .* 'qid' 2 times"):
-        fuse({"a": twice})
+    match = "run 'a': column names must differ. .* 'qid' 2 times"
+    refused(DataError, match, fuse, {"a": twice})
+    match = "run 'x': the tag must be text, or one text per row"
+    refused(DataTypeError, match, fuse, {"x": Run(["q"], ["a"], [1.0], 5)})
+    refused(DataTypeError, "its entries are not alike", as_run, {"q": ["a", ("b", 2)]})
 
 
 @pytest.mark.parametrize(
@@ -64,56 +62,35 @@ def test_columns_of_one_name():
     ],
 )
 def test_columns_that_are_none(change, match):
-    with pytest.raises(DataTypeError, match=match):
-        as_run({"qid": ["q"], "doc": ["a"], "score": [1.0]} | change)
-
-
-def test_tags_that_are_no_text():
-    with pytest.raises(DataTypeError, match="run 'x': the tag must be text, or one text per row"):
-        fuse({"x": Run(["q"], ["a"], [1.0], 5)})
+    columns = {"qid": ["q"], "doc": ["a"], "score": [1.0]} | change
+    refused(DataTypeError, match, as_run, columns)
 
 
 @pytest.mark.parametrize("grade", [1e20, -1e20, 2.0**53])
 def test_grades_beyond_whole_numbers(grade):
-    with pytest.raises(DataError, match=r"relevance must be less than 2\^53 in size. Got .* row 1"):
-        as_qrels({"q": {"a": 1, "b": grade}})
+    match = r"relevance must be less than 2\^53 in size. Got .* row 1"
+    refused(DataError, match, as_qrels, {"q": {"a": 1, "b": grade}})
     assert as_qrels({"q": {"a": 2**53 - 1}}).relevance.tolist() == [2**53 - 1]
 
 
 def test_a_document_that_occurs_twice_is_found_fast():
     docs = [str(at) for at in range(200_000)]
     start = time.perf_counter()
-    with pytest.raises(DataError, match="document '199999' occurs twice"):
-        as_run({"q": [*docs, "199999"]})
+    refused(DataError, "document '199999' occurs twice", as_run, {"q": [*docs, "199999"]})
     assert time.perf_counter() - start < 10  # (all earlier names for each take minutes)
-
-
-def test_entries_that_are_not_alike():
-    with pytest.raises(DataTypeError, match="its entries are not alike"):
-        as_run({"q": ["a", ("b", 2)]})
 
 
 @pytest.mark.parametrize("runs", [None, 3])
 def test_no_runs_at_all(runs):
-    judged = {"q": {"a": 1}}
-    for call in (fuse, lambda runs: learn_fusion(runs, judged)):
-        with pytest.raises(DataTypeError, match="runs must be a list of runs"):
-            call(runs)
-    with pytest.raises(ParameterError, match="runs: expected a list of runs"):
-        compare_runs(judged, runs)
-    with pytest.raises(ParameterError, match=r"'rankings' parameter .* must be a mapping"):
-        compare_rankings([1, 0], runs)
-
-
-def test_lists_of_one_query_are_a_mapping():
-    judged = {str(query): {"a": 1} for query in range(6)}
-    runs = {name: {query: ["a", "b"] for query in judged} for name in ("x", "y")}
-    fusion = learn_fusion(runs, judged)
-    for wrong in (None, ["a", "b"]):
-        with pytest.raises(ParameterError, match=r"'lists' parameter .* must be a mapping"):
-            fusion.rank(wrong)
+    judged, match = {"q": {"a": 1}}, "runs must be a list of runs"
+    refused(DataTypeError, match, fuse, runs)
+    refused(DataTypeError, match, learn_fusion, runs, judged)
+    refused(ParameterError, "runs: expected a list of runs", compare_runs, judged, runs)
+    match = "'rankings' parameter .* must be a mapping"
+    refused(ParameterError, match, compare_rankings, [1, 0], runs)
 
 
 def test_a_measure_that_returns_no_number():
-    with pytest.raises(CrucialError, match=r"must return a number. Got 'x'"):
-        evaluate([1, 0], np.array([2.0, 1.0]), measures=lambda y, scores: "x")
+    how = {"measures": lambda y, scores: "x"}
+    scores = np.array([2.0, 1.0])
+    refused(CrucialError, "must return a number. Got 'x'", evaluate, [1, 0], scores, **how)

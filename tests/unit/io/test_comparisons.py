@@ -1,6 +1,6 @@
-"""Comparisons: columns, frames, files, and what is refused where."""
+"""Comparisons: columns, frames, files as judges and arenas write them, and what is refused."""
 
-from __future__ import annotations
+import json
 
 import numpy as np
 import pandas
@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError, FileError
 from crucial.io.comparisons import read_comparisons, read_preflib, write_comparisons
+from crucial.io.tables import read_column_table
 from crucial.io.text import read_text_table
+from refusals import refused
 
 
 def same(a: Comparisons, b: Comparisons) -> bool:
@@ -25,12 +27,9 @@ def same(a: Comparisons, b: Comparisons) -> bool:
     )
 
 
-def test_a_file_of_journey_d(tmp_path):
-    path = tmp_path / "judged.csv"
-    path.write_text(
-        "prompt,Winner,LOSER,judge,weight,tie,why\np1,a,b,gpt,2,,x\np2,b,c,ann,0.5,TRUE,y\n"
-    )
-    read = read_comparisons(path, context="prompt")
+def test_a_file_of_journey_d(made):
+    text = "prompt,Winner,LOSER,judge,weight,tie,why\np1,a,b,gpt,2,,x\np2,b,c,ann,0.5,TRUE,y\n"
+    read = read_comparisons(made(text, "judged.csv"), context="prompt")
     assert read.items == ("a", "b", "c")
     assert read.winner.tolist() == [0, 1]
     assert read.loser.tolist() == [1, 2]
@@ -48,11 +47,9 @@ def test_a_tie_is_half_a_win_each_way():
     assert rows == [(0, 1, 1.0, 0), (1, 2, 2.0, 1), (2, 1, 2.0, 1)]
 
 
-def test_pairs_without_names_of_columns(tmp_path):
+def test_pairs_without_names_of_columns(made):
     for text, weight in (("x\ty\ny\tz\n", [1.0, 1.0]), ("x\ty\t2\n", [2.0]), ("x\ty\n", [1.0])):
-        path = tmp_path / "pairs.tsv"
-        path.write_text(text)
-        read = read_comparisons(path)
+        read = read_comparisons(made(text, "pairs.tsv"))
         assert read.winner[0] == 0
         assert read.loser[0] == 1
         assert read.weight.tolist() == weight
@@ -63,14 +60,13 @@ def test_frames(make):
     frame = make({"best": ["a", "b"], "loser": ["b", "c"], "tie": [False, True]})
     read = Comparisons.from_frame(frame, winner="best")
     assert (read.items, read.tie.tolist(), read.judge) == (("a", "b", "c"), [False, True], None)
-    with pytest.raises(DataError, match="the frame has no column 'winner'"):
-        Comparisons.from_frame(frame)
+    refused(DataError, "the frame has no column 'winner'", Comparisons.from_frame, frame)
 
 
 def test_columns_of_one_name():
     frame = pandas.DataFrame([["a", "a", "b"]], columns=["winner", "winner", "loser"])
-    with pytest.raises(DataError, match=r"the frame: column names must differ. .* 'winner' 2"):
-        Comparisons.from_frame(frame)
+    match = "the frame: column names must differ. .* 'winner' 2"
+    refused(DataError, match, Comparisons.from_frame, frame)
 
 
 BAD = [
@@ -80,10 +76,7 @@ BAD = [
     ("winner,loser,weight\na,b,-1\n", "line 2, column 3: the weight must be .* Got '-1'"),
     ("winner,loser,weight\na,b,nan\n", "line 2, column 3: the weight must be"),
     ("winner,loser,weight\na,b,1e999\n", "line 2, column 3: the weight must be"),
-    (
-        "winner,loser,weight\na,b,1\na,c,1e300\n",
-        r"line 3, column 3: .* from 0 to 1e\+09\. Got",
-    ),
+    ("winner,loser,weight\na,b,1\na,c,1e300\n", r"line 3, column 3: .* from 0 to 1e\+09\. Got"),
     ("a\tb\t1\na\tc\t1e300\n", r"line 2, column 5: the weight must be .* from 0 to 1e\+09\. Got"),
     ("winner,loser,weight\na,b,0\n", "must add up to a number above 0"),
     ("winner,loser\na,b,c\n", "line 2: expected 2 cells, as in the first line. Got 3"),
@@ -92,66 +85,70 @@ BAD = [
     ("winner,loser\n", "there is no"),
     ("", "the file is empty"),
     ("\n \n", "the file is empty"),
-    ("winner,loser,Loser\na,b,c\n", "b"),
     ('winner,loser\n"a,b\n', "line 2: the line cannot be split"),
     ("winner,loser\na,b\0\n", "line 2, column 4: there is a NUL byte"),
+    # (of the weights, of which all are bad, the first is named)
+    ("winner,loser,weight\na,b,1\na,b,z\na,b,y\na,b,x\na,b,w\n", "line 3, column 3: .*Got 'z'"),
+    ("model_a,model_b,winner\na,b,0\n", "line 2, column 3: the winner must be model_a, m"),
+    ("model_a,model_b,winner\na,b,model_a\na,b,\n", "line 3, column 3: the winner must be"),
+    ("model_a,model_b,winner\na,a,tie\n", "line 2, column 2: 'a' is compared with itself"),
+    ("model_a,model_b,winner\na,,tie\n", "line 2, column 2: the item is empty"),
+    ("model_a,model_b,votes\na,b,3\n", "there is no column 'winner'"),
+    ("text_a,text_b,id_a,id_b,winner\np,q,r,s,a\n", "several pairs of columns may be"),
+    ("model_a,model_b,winner_model_a,winner_model_b\na,b,1,1\n", "exactly one of the winner"),
+    ("winner,loser\ntie,b\na,b\n", "says 'tie', which is no item"),
+    ("left,right,winner\nleft,x,right\ny,left,left\n", "line 3, column 3: the winner must be le"),
 ]
 
 
 @pytest.mark.parametrize(("text", "said"), BAD)
-def test_bad_files(tmp_path, text, said):
-    path = tmp_path / "x.csv"
-    path.write_bytes(text.encode())
-    if said == "b":  # an exact name goes before one in another case
-        assert read_comparisons(path).items == ("a", "b")
-        return
-    with pytest.raises(FileError, match=said):
-        read_comparisons(path)
+def test_bad_files(made, text, said):
+    refused(FileError, said, read_comparisons, made(text, "x.csv"))
 
 
-def test_a_covariate_that_cannot_be_squared(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("winner,loser,length\na,b,3\nb,a,-1e300\n")
-    with pytest.raises(FileError, match=r"line 3, column 3: the covariate must be .* Got '-1e300'"):
-        read_comparisons(path, covariates=["length"])
-    with pytest.raises(DataError, match=r"'length' must be .* Got 1e\+300 in comparison 1"):
-        Comparisons.from_columns(["a", "b"], ["b", "a"], covariates={"length": [0.0, 1e300]})
+def test_columns_that_are_named(made):
+    path = made("winner,loser,Loser\na,b,c\n", "x.csv")
+    assert read_comparisons(path).items == ("a", "b")  # (an exact name first)
+    match = "line 1: there is no column 'who'; columns: 'winner'"
+    refused(FileError, match, read_comparisons, path, judge="who")
+
+
+def test_a_covariate_that_cannot_be_squared(made):
+    path = made("winner,loser,length\na,b,3\nb,a,-1e300\n", "x.csv")
+    match = "line 3, column 3: the covariate must be .* Got '-1e300'"
+    refused(FileError, match, read_comparisons, path, covariates=["length"])
     frame = {"winner": ["a"], "loser": ["b"], "weight": [1e300]}
-    with pytest.raises(DataError, match=r"row 0 \(from 0\), column 'weight': .* from 0 to 1e\+09"):
-        Comparisons.from_frame(frame)
+    match = r"row 0 \(from 0\), column 'weight': .* from 0 to 1e\+09"
+    refused(DataError, match, Comparisons.from_frame, frame)
 
 
-def test_a_column_asked_for_must_be_there(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("winner,loser\na,b\n")
-    with pytest.raises(FileError, match="line 1: there is no column 'who'; columns: 'winner'"):
-        read_comparisons(path, judge="who")
-
-
-def test_bad_columns():
-    with pytest.raises(DataError, match="loser must have a value for each of the 2 comparisons"):
-        Comparisons.from_columns(["a", "b"], ["c"])
-    with pytest.raises(DataError, match=r"comparison 1 \(from 0\) is of 'b' with itself"):
-        Comparisons.from_columns(["a", "b"], ["c", "b"])
-    with pytest.raises(DataError, match="there is no comparison"):
-        Comparisons.from_columns([], [])
-    with pytest.raises(DataError, match="weights must be a number from 0 to 1e"):
-        Comparisons.from_columns(["a"], ["b"], weight=[np.inf])
+@pytest.mark.parametrize(
+    ("winner", "loser", "more", "said"),
+    [
+        ("ab", "c", {}, "loser must have a value for each of the 2 comparisons"),
+        ("ab", "cb", {}, r"comparison 1 \(from 0\) is of 'b' with itself"),
+        ("", "", {}, "there is no comparison"),
+        ("a", "b", {"weight": [np.inf]}, "weights must be a number from 0 to 1e"),
+        (
+            "ab",
+            "ba",
+            {"covariates": {"x": [0.0, 1e300]}},
+            r"'x' must be .* Got 1e\+300 in comparison 1",
+        ),
+    ],
+)
+def test_bad_columns(winner, loser, more, said):
+    refused(DataError, said, Comparisons.from_columns, [*winner], [*loser], **more)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1,
                 max_size=6).map(str.strip).filter(bool)  # fmt: skip
 
 
-@given(
-    st.lists(
-        st.tuples(names, names, st.booleans(), st.floats(1e-6, 1e6), names).filter(
-            lambda row: row[0] != row[1]
-        ),
-        min_size=1,
-        max_size=6,
-    )
-)
+some_rows = st.tuples(names, names, st.booleans(), st.floats(1e-6, 1e6), names)
+
+
+@given(st.lists(some_rows.filter(lambda row: row[0] != row[1]), min_size=1, max_size=6))
 def test_what_is_written_is_read(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("c") / "x.csv.gz"
     winner, loser, tie, weight, judge = zip(*rows)
@@ -196,9 +193,135 @@ def test_anything_is_read_or_refused(tmp_path_factory, read, text):
     assert said.startswith(str(path))
 
 
-def test_of_several_bad_numbers_the_first_is_named(tmp_path):
-    path = tmp_path / "judged.csv"
-    bad = "".join(f"a,b,{letter}\n" for letter in "zyxwvutsrq")
-    path.write_text(f"winner,loser,weight\na,b,1\n{bad}")
-    with pytest.raises(FileError, match=r"line 3, column 3: .*Got 'z'"):
-        read_comparisons(path)
+# Arena files as they are: two sides and who won, in CSV and JSON lines
+
+
+ARENA = """question_id,model_a,model_b,winner,judge,turn,length_diff
+1,gpt,llama,model_a,u1,1,10
+2,llama,gpt,model_b,u2,1,-3
+3,gpt,palm,tie,u1,2,0
+4,palm,llama,tie (bothbad),u2,1,5
+"""
+
+
+def rows(found):
+    names = found.items
+    return [(names[a], names[b], bool(t)) for a, b, t in zip(found.winner, found.loser, found.tie)]
+
+
+@pytest.fixture
+def read(made):
+    return lambda text, name="x.csv", **how: read_comparisons(made(text, name), **how)
+
+
+def test_an_arena_file_as_it_is(read, tmp_path):
+    found = read(ARENA, covariates=["length_diff"], category="turn")
+    assert found.items == ("gpt", "llama", "palm")
+    decided = ("gpt", "llama", False)
+    assert rows(found) == [decided, decided, ("gpt", "palm", True), ("palm", "llama", True)]
+    assert found.first.tolist() == [True, False, True, True]
+    assert found.covariates[:, 0].tolist() == [10.0, 3.0, 0.0, 5.0]  # of the winner's side
+    assert found.categories == ("1", "2")
+    assert found.judges == ("u1", "u2")
+    assert found.contexts == ("1", "2", "3", "4")
+    assert "'model_a' against 'model_b'; column 'winner' names the side" in found.notes[0]
+    frame = Comparisons.from_frame(pandas.read_csv(tmp_path / "x.csv"))
+    assert rows(frame) == rows(found)
+    # Who was shown first is written and read.
+    write_comparisons(tmp_path / "again.csv", found)
+    how = {"covariates": ["length_diff"], "category": "category"}
+    again = read_comparisons(tmp_path / "again.csv", **how)
+    assert rows(again)[:2] == rows(found)[:2]
+    assert sorted(rows(again)[2][:2]) == sorted(rows(found)[2][:2])
+    assert again.first.tolist() == found.first.tolist()
+    assert again.covariates.tolist() == found.covariates.tolist()
+    assert (again.judges, again.categories) == (found.judges, found.categories)
+
+
+def test_json_lines_and_arrays_say_the_same(read):
+    lines = ARENA.splitlines()
+    keys = lines[0].split(",")
+    records = [dict(zip(keys, line.split(","))) for line in lines[1:]]
+    for one in records:
+        one["conversation_a"] = [{"role": "user", "content": "x"}]
+        one["conversation_b"] = []
+    text = "\n".join(map(json.dumps, records))
+    wanted = rows(read(ARENA))
+    for name, body in (("a.jsonl", text), ("a.txt", text), ("a.json", json.dumps(records))):
+        assert rows(read(body, name)) == wanted
+    good = '{"winner": "a", "loser": "b"}'
+    refused(FileError, "x.jsonl.*line 2.*this is not JSON", read, f'{good}\n{{"w\n', "x.jsonl")
+    refused(FileError, "line 2.*expected an object", read, f"{good}\n7\n", "x.jsonl")
+
+
+LEFT_RIGHT = [
+    # what the winners say, and what it is
+    ("left,right,winner", "t,m,left", ("t", "m", False)),
+    ("left,right,winner", "t,m,Right", ("m", "t", False)),
+    ("left,right,winner", "t,m,m", ("m", "t", False)),  # the item's name
+    ("item_a,item_b,winner", "t,m,A", ("t", "m", False)),
+    ("item1,item2,winner", "t,m,2", ("m", "t", False)),
+    ("a,b,preference", "t,m,b", ("m", "t", False)),
+    ("model_a,model_b,verdict", "t,m,A>>B", ("t", "m", False)),
+    ("model_a,model_b,winner", "t,m,both_bad", ("t", "m", True)),
+    ("model_a,model_b,winner", "t,m,tie (both bad)", ("t", "m", True)),
+    ("model_a,model_b,winner,tie", "t,m,,1", ("t", "m", True)),
+    ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "t,m,0,1,0", ("m", "t", False)),
+    ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "t,m,0,0,1", ("t", "m", True)),
+    # of two pairs of columns, the one that the winners name
+    ("model_x,model_y,left,right,winner", "1,2,t,m,right", ("m", "t", False)),
+    ("conversation_a,conversation_b,model_a,model_b,winner", "q,r,t,m,model_b", ("m", "t", False)),
+]
+
+
+@pytest.mark.parametrize(("head", "row", "wanted"), LEFT_RIGHT)
+def test_ways_to_name_the_winner(read, head, row, wanted):
+    assert rows(read(f"{head}\n{row}\n")) == [wanted]
+
+
+def test_an_item_called_like_a_side(read):
+    """Items A and B on either side: the winner is the item, not the side."""
+    found = read("left,right,winner\nA,B,A\nB,A,A\nB,A,tie\n")
+    assert rows(found)[:2] == [("A", "B", False), ("A", "B", False)]
+
+
+def test_a_side_is_never_taken_for_an_item(read):
+    """Once a silent wrong leaderboard of the items model_a, model_b and tie."""
+    refused(FileError, "which is no item.*left and right", read, ARENA, loser="model_b")
+    assert rows(read(ARENA, left="model_a", right="model_b"))[0][0] == "gpt"
+    refused(DataError, "left and right go together", read, ARENA, left="model_a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1, 2 \n3,4\n",
+        "a,b\r\n1,2\r\n\r\n3,4\r\n",
+        'a,b\n"1,5",2\n3,4\n',
+        "\ufeffa;b\n1;2",
+        "a,b\n é ,2\n,\n3,4\n",
+        "a\n1\n",
+    ],
+)
+def test_columns_are_those_of_the_rows(made, text):
+    """The quick way through a plain text, and the way by lines."""
+    path = made(text, "x.csv")
+    one, other = read_column_table(path), read_text_table(path)
+    assert one.names == other.names
+    columns = [one.column(k) for k in range(len(one.names))]
+    assert [list(row) for row in zip(*columns)] == other.rows
+    if "\r\n\r\n" not in text:
+        assert one.lines == other.lines
+
+
+def test_other_encodings(read):
+    """Latin-1 and UTF-16 as spreadsheets write them, plain and with quotes; a note says so."""
+    text = "winner,loser,judge\nCafé,thé,Ann\nthé,lait,Bob\n"
+    for quoted in (text, text.replace("thé,lait", '"thé","lait"')):
+        for encoding, note in (("cp1252", "Latin-1"), ("utf-16", "UTF-16"), ("utf-8-sig", "")):
+            table = read(quoted.encode(encoding))
+            assert set(table.items) == {"Café", "thé", "lait"}
+            assert [note in one for one in table.notes] == ([True] if note else [])
+    picture = b"winner,loser\n\x89PNG\x01\xff,\xfe\n"
+    refused(FileError, "line 2: this is not UTF-8 text", read, picture)
+    refused(FileError, "this is not UTF-16 text, as it begins", read, b"\xff\xfew")

@@ -1,17 +1,23 @@
 """Tables as other programs write them."""
 
-from __future__ import annotations
-
-import builtins
 import datetime
 import gzip
+import os
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from crucial.errors import FileError, ParameterError
-from crucial.io.tables import find_format, read_data, read_table
+import crucial
+from crucial import RankBoost
+from crucial.data.dataset import Dataset
+from crucial.errors import DataTypeError, FileError, ParameterError
+from crucial.io.columns import to_moment
+from crucial.io.comparisons import read_comparisons
+from crucial.io.tables import find_format, read_alike, read_data, read_table
+from crucial.io.writing import write_table
+from refusals import refused
 
 nan = np.nan
 
@@ -25,35 +31,25 @@ class TestDecimalComma:
         assert data.notes == ["numbers have a decimal comma"]
 
     def test_a_point_beside_it_is_refused(self, read):
-        with pytest.raises(FileError, match=r"line 3, column 2: feature 'a' .* Got '1,5'"):
-            read("label;a\n0;1.5\n1;1,5\n")
-        with pytest.raises(FileError, match=r"line 3, column 2: feature 'a' .* Got '1\.234,5'"):
-            read("label;a\n0;1,5\n1;1.234,5\n")
-        with pytest.raises(FileError, match=r"line 2, column 2: feature 'a' .* Got '1\.5'"):
-            read("label;a\n0;1.5\n", decimal=",")
-
-    def test_thousands_between_commas_are_refused(self, read):
-        with pytest.raises(FileError, match=r"line 2, column 2: feature 'a' .* Got '1,234'"):
-            read('label,a\n0,"1,234"\n')
+        feature = "column 2: feature 'a' .* Got"
+        refused(FileError, f"line 3, {feature} '1,5'", read, "label;a\n0;1.5\n1;1,5\n")
+        refused(FileError, rf"line 3, {feature} '1\.234,5'", read, "label;a\n0;1,5\n1;1.234,5\n")
+        refused(FileError, rf"line 2, {feature} '1\.5'", read, "label;a\n0;1.5\n", decimal=",")
+        # (between commas this may be thousands)
+        refused(FileError, f"line 2, {feature} '1,234'", read, 'label,a\n0,"1,234"\n')
         assert read('label,a\n0,"1,234"\n', decimal=",").X.tolist() == [[1.234]]
-
-    def test_bad_values(self, read):
-        with pytest.raises(ParameterError, match="'decimal' parameter of read_table"):
-            read("label;a\n0;1\n", decimal=";")
+        match = "'decimal' parameter of read_table"
+        refused(ParameterError, match, read, "label;a\n0;1\n", decimal=";")
 
 
-def test_bars_between_cells(read):
+def test_bars_between_cells_and_words_for_missing_values(read):
     assert read("label|a b|c\n1|2|3\n", qid=None).feature_names == ["a b", "c"]
-
-
-def test_words_for_missing_values(read):
     X = read("a,b\n?,N/A\n-,-9\n1,2\n", missing=["-", "-9"]).X
     np.testing.assert_array_equal(X, [[nan, nan], [nan, nan], [1, 2]])
-    np.testing.assert_array_equal(
-        read("a,b\n1,-9.0\n-9,2\n", missing=["-9"]).X, [[1, nan], [nan, 2]]
-    )
-    with pytest.raises(ParameterError, match="'missing' parameter of read_table must be a list"):
-        read("a\n1\n", missing="-")
+    X = read("a,b\n1,-9.0\n-9,2\n", missing=["-9"]).X
+    np.testing.assert_array_equal(X, [[1, nan], [nan, 2]])
+    match = "'missing' parameter of read_table must be a list"
+    refused(ParameterError, match, read, "a\n1\n", missing="-")
 
 
 class TestEncodings:
@@ -64,8 +60,7 @@ class TestEncodings:
         assert data.feature_names == ["größe"]
         assert data.qid.tolist() == ["München", "K€ln"]
         assert data.notes == ["the text is not UTF-8 and was read as Latin-1 (Windows-1252)"]
-
-    def test_bytes_that_windows_does_not_have(self, read):
+        # (bytes that Windows does not have)
         assert read(b"qid,label,a\n\x81\xe9,1,2\n").qid.tolist() == ["\x81é"]
 
     def test_utf_16_as_spreadsheets_write_it(self, read, tmp_path):
@@ -73,39 +68,33 @@ class TestEncodings:
         assert data.qid.tolist() == ["München", "K€ln"]
         assert data.notes == ["the text was read as UTF-16"]
         assert find_format(tmp_path / "x.txt") == "table"
-        with pytest.raises(FileError, match="this is not UTF-16 text"):
-            read(self.TEXT.encode("utf-16")[:-1])
+        refused(FileError, "this is not UTF-16 text", read, self.TEXT.encode("utf-16")[:-1])
 
     def test_an_encoding_that_was_passed_is_used(self, read):
         assert read(self.TEXT.encode("iso8859-15"), encoding="iso8859-15").qid[1] == "K€ln"
-        with pytest.raises(FileError, match="line 1: this is not UTF-8 text"):
-            read(self.TEXT.encode("cp1252"), encoding="utf-8")
+        text, match = self.TEXT.encode("cp1252"), "line 1: this is not UTF-8 text"
+        refused(FileError, match, read, text, encoding="utf-8")
         for name in ("cp037", "nonsense"):
-            with pytest.raises(ParameterError, match=r"'encoding' parameter .* contains ASCII"):
-                read(self.TEXT, encoding=name)
+            match = "'encoding' parameter .* contains ASCII"
+            refused(ParameterError, match, read, self.TEXT, encoding=name)
 
     @pytest.mark.parametrize("name", ["utf-16", "UTF16", "utf-16-le", "utf_16_be"])
     def test_two_bytes_a_character(self, read, name):
         assert read(self.TEXT.encode(name), encoding=name).qid[1] == "K€ln"
-        with pytest.raises(FileError, match="this is not UTF-16 text"):
-            read(self.TEXT.encode(name)[:-1], encoding=name)
+        cut = self.TEXT.encode(name)[:-1]
+        refused(FileError, "this is not UTF-16 text", read, cut, encoding=name)
 
 
-class TestWithoutHeader:
-    def test_columns_are_known_by_number(self, read):
-        data = read("2,q1,0.5\n0,q1,1.5\n", header=False, label="1", qid="2")
-        assert (data.feature_names, data.X.tolist()) == (["3"], [[0.5], [1.5]])
-        assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
-        with pytest.raises(FileError, match=r"there is no column '4' \(label\); columns: '1', '2'"):
-            read("2,1,3\n", header=False, label="4")
-
-    def test_a_line_of_numbers_names_the_remedy(self, read):
-        with pytest.raises(FileError, match=r"has only numbers\. .* with header=False"):
-            read("2,1,0.5\n0,1,1.5\n")
-
-    def test_errors_name_the_right_line(self, read):
-        with pytest.raises(FileError, match="line 2, column 2: feature '2'"):
-            read("1,2\n1,x\n", header=False, label="1")
+def test_without_header_columns_are_known_by_number(read):
+    data = read("2,q1,0.5\n0,q1,1.5\n", header=False, label="1", qid="2")
+    assert (data.feature_names, data.X.tolist()) == (["3"], [[0.5], [1.5]])
+    assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
+    match = r"there is no column '4' \(label\); columns: '1', '2'"
+    refused(FileError, match, read, "2,1,3\n", header=False, label="4")
+    match = r"has only numbers\. .* with header=False"
+    refused(FileError, match, read, "2,1,0.5\n0,1,1.5\n")
+    match = "line 2, column 2: feature '2'"
+    refused(FileError, match, read, "1,2\n1,x\n", header=False, label="1")
 
 
 class TestUnusableColumns:
@@ -124,22 +113,20 @@ class TestUnusableColumns:
     def test_many(self, read):
         rows = (",".join(cell for _ in range(40)) for cell in ("x", "1"))
         text = ",".join(f"c{i}" for i in range(40)) + "\n" + "\n".join(rows) + "\n"
-        with pytest.raises(FileError, match=r"40 columns cannot .* 'c11' \(line 2: 'x'\) and 28 m"):
-            read(text)
+        match = r"40 columns cannot .* 'c11' \(line 2: 'x'\) and 28 m"
+        refused(FileError, match, read, text)
 
     def test_parquet(self, tmp_path):
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
 
         pq.write_table(pa.table({"a": [{"x": 1}], "b": [1], "c": [[2]]}), tmp_path / "x")
-        with pytest.raises(
-            FileError, match=r"2 columns .*: 'a' \(struct<.*, 'c' \(list<.*=\['a', 'c'\]"
-        ):
-            read_table(tmp_path / "x")
+        match = r"2 columns .*: 'a' \(struct<.*, 'c' \(list<.*=\['a', 'c'\]"
+        refused(FileError, match, read_table, tmp_path / "x")
 
     def test_labels_come_first(self, read):
-        with pytest.raises(FileError, match=r"no column 'label'; columns: 'a', 'grade'.*='grade'"):
-            read("a,grade,url\n1,2,u.org\n", needs_label=True)
+        match = "no column 'label'; columns: 'a', 'grade'.*='grade'"
+        refused(FileError, match, read, "a,grade,url\n1,2,u.org\n", needs_label=True)
 
 
 class TestJsonLines:
@@ -149,11 +136,11 @@ class TestJsonLines:
     )
 
     @pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.txt", "x.jsonl.gz"])
-    def test_keys_are_columns(self, tmp_path, name):
+    def test_keys_are_columns(self, made, name):
         packed = gzip.compress(self.LINES, mtime=0) if name.endswith("gz") else self.LINES
-        (tmp_path / name).write_bytes(packed)
-        assert find_format(tmp_path / name) == "table"
-        data = read_data(tmp_path / name)
+        path = made(packed, name)
+        assert find_format(path) == "table"
+        data = read_data(path)
         assert data.feature_names == ["a", "hot", "b"]
         np.testing.assert_array_equal(data.X, [[0.5, 1, nan], [nan, nan, 1.5]])
         assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
@@ -167,29 +154,22 @@ class TestJsonLines:
             (b'{"label": 1, "a": 1e999}\n', "line 1, column 2: feature 'a' .* Got 'Infinity'"),
             (b"{}\n", "there is no row with a key"),
             (b'{"label": 1, "a": 1}{"label": 1, "a": 2}\n', "line 1: every line must be one JSON"),
+            (b'{"label": 1, "label": 0, "a": 2}\n', "it has the key '.*' twice"),
+            (b'[{"a": 1, "a": 2}]', "it has the key '.*' twice"),
+            (b'[{"label": 1, "a": 2}, 3]', r"entry 2 must be a JSON object\. Got '3'"),
+            (b'[{"label": 1, "a": 2}', "this is not one list of JSON objects"),
         ],
     )
-    def test_bad(self, tmp_path, text, match):
-        (tmp_path / "x.jsonl").write_bytes(text)
-        with pytest.raises(FileError, match=match):
-            read_table(tmp_path / "x.jsonl")
+    def test_bad(self, made, text, match):
+        name = "x.json" if text.startswith(b"[") else "x.jsonl"
+        refused(FileError, match, read_table, made(text, name))
 
-    def test_a_list_of_objects(self, tmp_path):
-        path = tmp_path / "x.json"
-        path.write_text('[{"label": 1, "a": 2},\n {"label": 0, "a": 3}]')
+    def test_a_list_of_objects_and_a_header(self, made):
+        path = made('[{"label": 1, "a": 2},\n {"label": 0, "a": 3}]', "x.json")
         assert find_format(path) == "table"
         assert read_table(path, qid=None).X.tolist() == [[2], [3]]
-        path.write_text('[{"label": 1, "a": 2}, 3]')
-        with pytest.raises(FileError, match=r"entry 2 must be a JSON object\. Got '3'"):
-            read_table(path)
-        path.write_text('[{"label": 1, "a": 2}')
-        with pytest.raises(FileError, match="this is not one list of JSON objects"):
-            read_table(path)
-
-    def test_a_header_is_never_missing(self, tmp_path):
-        (tmp_path / "x.jsonl").write_bytes(self.LINES)
-        with pytest.raises(ParameterError, match="'header' parameter of read_table must be True"):
-            read_table(tmp_path / "x.jsonl", header=False)
+        match = "'header' parameter of read_table must be True"
+        refused(ParameterError, match, read_table, made(self.LINES, "x.jsonl"), header=False)
 
 
 class TestExcel:
@@ -221,52 +201,40 @@ class TestExcel:
         data = read_table(path, qid=None)
         assert data.notes == ["the sheet 'first' was read, not 'second' (sheet chooses)"]
         assert read_table(path, sheet="second").feature_names == ["z"]
-        with pytest.raises(FileError, match=r"no column 'sec' \(sheet\)|no sheet 'sec'"):
-            read_table(path, sheet="sec")
-
-    def test_without_header(self, tmp_path):
+        match = r"no column 'sec' \(sheet\)|no sheet 'sec'"
+        refused(FileError, match, read_table, path, sheet="sec")
         path = self.write(tmp_path / "x.xlsx", [[1, 2], [0, 3]])
         assert read_table(path, header=False, label="1").X.tolist() == [[2], [3]]
 
-    def test_bad(self, tmp_path):
+    def test_bad(self, tmp_path, made):
+        path = tmp_path / "x.xlsx"
         rows = [["label", "a", "b"], [1, "x", datetime.datetime(2020, 1, 2)], [1, 2, 7]]
-        with pytest.raises(FileError, match=r"2 columns cannot be features: 'a' \(line 2: 'x'\)"):
-            read_table(self.write(tmp_path / "x.xlsx", rows))
-        with pytest.raises(FileError, match="the sheet is empty"):
-            read_table(self.write(tmp_path / "x.xlsx", []))
-        with pytest.raises(FileError, match="there is no row below the names"):
-            read_table(self.write(tmp_path / "x.xlsx", [["label", "a"]]))
-        (tmp_path / "x.xlsx").write_bytes(b"label,a\n1,2\n")
-        with pytest.raises(FileError, match=r"not an Excel file of the kind \.xlsx"):
-            read_table(tmp_path / "x.xlsx")
-        with pytest.raises(FileError, match="cannot be read: no such file"):
-            read_table(tmp_path / "y.xlsx")
-        whole = self.write(tmp_path / "x.xlsx", [["label", "a"], [1, 2]])
+        for some, match in (
+            (rows, r"2 columns cannot be features: 'a' \(line 2: 'x'\)"),
+            ([], "the sheet is empty"),
+            ([["label", "a"]], "there is no row below the names"),
+        ):
+            refused(FileError, match, read_table, self.write(path, some))
+        whole = self.write(path, [["label", "a"], [1, 2]])
         with zipfile.ZipFile(whole) as book, zipfile.ZipFile(tmp_path / "z.xlsx", "w") as damaged:
             for name in book.namelist():
                 content = book.read(name)
                 damaged.writestr(name, content[:-20] if name.endswith("sheet1.xml") else content)
-        with pytest.raises(FileError, match=r"Excel file is damaged \(\w+ in openpyxl\)"):
-            read_table(tmp_path / "z.xlsx")
-        (tmp_path / "x.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-        with pytest.raises(FileError, match=r"old Excel file \(\.xls\); save it as"):
-            read_data(tmp_path / "x.xls")
-        (tmp_path / "x.csv").write_bytes(b"label,a\n1,2\n")
-        with pytest.raises(ParameterError, match=r"'sheet' parameter .* no Excel file"):
-            read_table(tmp_path / "x.csv", sheet="a")
+        match = r"Excel file is damaged \(\w+ in openpyxl\)"
+        refused(FileError, match, read_table, tmp_path / "z.xlsx")
+        text = "label,a\n1,2\n"
+        match = r"not an Excel file of the kind \.xlsx"
+        refused(FileError, match, read_table, made(text, "x.xlsx"))
+        refused(FileError, "cannot be read: no such file", read_table, tmp_path / "y.xlsx")
+        old = made(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "x.xls")
+        refused(FileError, r"old Excel file \(\.xls\); save it as", read_data, old)
+        match = "'sheet' parameter .* no Excel file"
+        refused(ParameterError, match, read_table, made(text, "x.csv"), sheet="a")
 
-    def test_without_openpyxl_it_says_what_to_install(self, tmp_path, monkeypatch):
+    def test_without_openpyxl_it_says_what_to_install(self, tmp_path, without):
         path = self.write(tmp_path / "x.xlsx", [["label", "a"], [1, 2]])
-        real = builtins.__import__
-
-        def fake(name, *rest):
-            if name.startswith("openpyxl"):
-                raise ImportError(name)
-            return real(name, *rest)
-
-        monkeypatch.setattr(builtins, "__import__", fake)
-        with pytest.raises(FileError, match=r"pip install crucial\[excel\]"):
-            read_table(path)
+        without("openpyxl")
+        refused(FileError, r"pip install crucial\[excel\]", read_table, path)
 
 
 class TestCategoriesAndDates:
@@ -293,20 +261,23 @@ class TestCategoriesAndDates:
     def test_numbers_as_categories(self, read):
         data = read("label,zip\n1,01234\n0,99\n1,99\n", qid=None, categories=["zip"])
         assert data.X.levels == {0: ("01234", "99")}
-        with pytest.raises(FileError, match=r"no column 'zap' \(categories\)"):
-            read("label,zip\n1,2\n", categories=["zap"])
+        match = r"no column 'zap' \(categories\)"
+        refused(FileError, match, read, "label,zip\n1,2\n", categories=["zap"])
 
     def test_cells_that_are_not_what_the_others_are(self, read):
         rows = "".join("1,2024-01-31,red\n" for _ in range(1000))
-        with pytest.raises(FileError, match=r"line 1002, column 2: feature 'day' must be a date"):
-            read(f"label,day,c\n{rows}0,soon,red\n")
         assert read(f"label,day,c\n{rows}0,,7\n").X.levels == {1: ("7", "red")}
-        with pytest.raises(FileError, match=r"line 3, column 2: feature 'c' .* Got 'red'"):
-            read("label,c\n1,7\n0,red\n")
-        with pytest.raises(FileError, match=r"'day' \(3/4/2024: day or month may be first"):
-            read("label,day\n1,3/4/2024\n0,3/4/2024\n")
-        with pytest.raises(FileError, match=r"a column cannot be a feature: 'name' \(every value"):
-            read("label,name\n1,ann\n0,bob\n")
+        for text, match in (
+            (
+                f"label,day,c\n{rows}0,soon,red\n",
+                "line 1002, column 2: feature 'day' must be a date",
+            ),
+            ("label,c\n1,7\n0,red\n", "line 3, column 2: feature 'c' .* Got 'red'"),
+            ("label,day\n1,3/4/2024\n0,3/4/2024\n", r"'day' \(3/4/2024: day or month may be fir"),
+            ("label,name\n1,ann\n0,bob\n", r"a column cannot be a feature: 'name' \(every value"),
+            ("label,when\n1,10:00\n0,10:00:75\n", "line 3, column 2: .* a time such as 23:59, or"),
+        ):
+            refused(FileError, match, read, text)
 
     def test_parquet(self, tmp_path):
         pa = pytest.importorskip("pyarrow")
@@ -328,21 +299,9 @@ class TestCategoriesAndDates:
         np.testing.assert_array_equal(data.X.table, expected)
         assert data.X.declared == {1}
 
-    def test_round_trip(self, read, tmp_path):
-        from crucial.io.writing import write_table
-
-        data = read("label,c,a\n1,red,1.5\n0,,2.5\n1,red,\n", qid=None)
-        write_table(tmp_path / "y.csv", data)
-        again = read_table(tmp_path / "y.csv", qid=None)
-        np.testing.assert_array_equal(again.X.table, data.X.table)
-        assert again.X.levels == data.X.levels
-
-    def test_other_files_have_the_categories_of_the_first(self, tmp_path):
-        from crucial.io.tables import read_alike
-
-        (tmp_path / "a.csv").write_text("label,c\n1,red\n0,red\n")
-        (tmp_path / "b.csv").write_text("label,c\n1,7\n0,8\n")
-        first, second = read_alike([tmp_path / "a.csv", tmp_path / "b.csv"])
+    def test_other_files_have_the_categories_of_the_first(self, made):
+        paths = made("label,c\n1,red\n0,red\n", "a.csv"), made("label,c\n1,7\n0,8\n", "b.csv")
+        first, second = read_alike(paths)
         assert first.X.levels == {0: ("red",)}
         assert second.X.levels == {0: ("7", "8")}
 
@@ -365,5 +324,90 @@ def test_parquet_that_is_not_utf_8(tmp_path, old, words):
     write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False)
     text = (tmp_path / "x.parquet").read_bytes()
     (tmp_path / "x.parquet").write_bytes(text.replace(old, old[:1] + b"\xff" + old[2:]))
-    with pytest.raises(FileError, match=words):
-        read_data(tmp_path / "x.parquet", item="item_id")
+    refused(FileError, words, read_data, tmp_path / "x.parquet", item="item_id")
+
+
+# Dates and times, at the edges of the calendar and of the clock
+
+
+def test_the_ends_of_the_calendar(made):
+    first, last = "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-01:00"
+    assert to_moment(first) == pytest.approx(to_moment("0001-01-01") - 5 / 24)
+    assert to_moment(last) == pytest.approx(to_moment("9999-12-31T23:59:59") + 1 / 24)
+    assert read_data(made(f"label,when\n1,{first}\n0,{last}\n", "a.csv")).n_rows == 2
+
+
+def test_times_of_day_and_german_dates():
+    for cell, seconds in (("23:59:59.5", 86399.5), ("9:05", 32700)):
+        assert to_moment(cell) == seconds
+    for cell in ("10:00:75", "10:60", "24:00"):
+        assert to_moment(cell) is None
+    expected = to_moment("1999-12-31") + (9 * 3600 + 307) / 86400
+    for clock in ("9:05:07", "09:05:07"):
+        assert to_moment(f"31.12.1999 {clock}") == pytest.approx(expected)
+
+
+def test_days_are_not_taken_for_seconds():
+    days = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=20)})
+    ranker = RankBoost(5).fit(days, range(20))
+    lengths = pd.DataFrame({"when": pd.to_timedelta(range(20), unit="h")})
+    refused(DataTypeError, "seconds in 'when', .* on days since 1970", ranker.predict, lengths)
+
+
+# One reader for all kinds of files
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("x.txt", b"1 qid:1 1:2\n", "svmlight"),
+        ("x", b"\xef\xbb\xbf\n# head\n  0.5\t3:4\n", "svmlight"),
+        ("x.dat", b"-1 0:1\n", "svmlight"),
+        ("x.txt", gzip.compress(b"1 qid:a:b 1:2\n", mtime=0), "svmlight"),
+        ("x.SVM.gz", b"", "svmlight"),
+        ("x.txt", b"label,a\n1,2\n", "table"),
+        ("x.txt", b"qid label\ta b\n", "table"),
+        ("x.txt", b"label;a 1:2\n", "table"),
+        ("x", b"PAR1....", "table"),
+        ("x.CSV", b"1 1:2\n", "table"),
+        ("x.tsv.gz", b"", "table"),
+    ],
+)
+def test_kinds(made, name, text, kind):
+    assert find_format(made(text, name)) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "match", "options"),
+    [
+        ("hello world\n", FileError, r"neither svmlight .* Say which it is with format=", {}),
+        ("# only\n\n", FileError, "there is no row at the start", {}),
+        (
+            "a,b\n1,2\n",
+            ParameterError,
+            "as table, which has no option 'absent'",
+            {"absent": "zero"},
+        ),
+        ("a,b\n1,2\n", ParameterError, "'format' parameter of read_data", {"format": "csv"}),
+    ],
+)
+def test_neither_kind_and_options_of_the_other(made, text, error, match, options):
+    refused(error, match, read_data, made(text), **options)
+
+
+def test_reads(made, tmp_path):
+    assert read_data(made("1 qid:1 2:2\n"), n_features=3).X.tolist() == [[0, 2, 0]]
+    assert read_data(made("label,a\n1,2\n"), features=["a"]).X.tolist() == [[2]]
+    assert read_data(made("5\n"), "svmlight", n_features=1).y.tolist() == [5]
+    write_table(tmp_path / "x.parquet", Dataset(np.ones((2, 1)), np.zeros(2)))
+    (tmp_path / "x.parquet").rename(tmp_path / "x.bin")
+    assert read_data(tmp_path / "x.bin").X.tolist() == [[1], [1]]
+    refused(FileError, "no such file", read_data, tmp_path / "y")
+
+
+@pytest.mark.parametrize("reader", ["read_data", "read_table", "read_run", "read_qrels"])
+def test_a_pipe_whose_format_must_be_found_is_refused(reader, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    match = "a pipe, which can be read only once.* to a file first"
+    refused(FileError, match, getattr(crucial, reader), tmp_path / "pipe")
+    refused(FileError, "a pipe, which can be read only once", read_comparisons, tmp_path / "pipe")

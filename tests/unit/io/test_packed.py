@@ -1,7 +1,5 @@
 """Packed files that unpack to far more than their size."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re
@@ -11,11 +9,16 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import openpyxl
+import pyarrow as pa
 import pytest
+from openpyxl.utils import get_column_letter
+from pyarrow.parquet import write_table
 
 from crucial import read_data
 from crucial.data import files
 from crucial.errors import FileError
+from refusals import refused
 
 MIB = 1 << 20
 VARIABLE = "CRUCIAL_MAX_UNPACKED_MIB"
@@ -81,8 +84,7 @@ def test_gzip_that_expands_later(tmp_path, monkeypatch):
     repeated(path, b"label,f\n" + start, b"1,2\n", 64)
     monkeypatch.setattr(files, "_PART", 1 << 16)  # (so that the start looks like an ordinary file)
     monkeypatch.setattr(gzip, "open", None)
-    with pytest.raises(FileError, match="over 200 times its size"):
-        read_data(path)
+    refused(FileError, "over 200 times its size", read_data, path)
 
 
 @pytest.mark.parametrize("mib", ["", "1"])
@@ -105,28 +107,22 @@ def test_the_variable(tmp_path, monkeypatch):
     repeated(path, b"label,f\n", b"1,2\n", 8)
     assert read_data(path).n_rows == 8 * MIB // 4
     monkeypatch.setenv(VARIABLE, "7")
-    with pytest.raises(FileError, match=r"a\.csv\.gz: .* unpacks to .*, over 200 times its size\."):
-        read_data(path)
+    refused(FileError, r"a\.csv\.gz: .* unpacks to .*, over 200 times its size\.", read_data, path)
     monkeypatch.setenv(VARIABLE, "9")
     assert read_data(path).n_rows == 8 * MIB // 4
     monkeypatch.setenv(VARIABLE, "9 MiB")
-    with pytest.raises(FileError, match=f"{VARIABLE} must be a whole number of MiB. Got '9 MiB'"):
-        read_data(path)
+    match = f"{VARIABLE} must be a whole number of MiB. Got '9 MiB'"
+    refused(FileError, match, read_data, path)
 
 
-def test_a_cut_file_is_still_called_so(tmp_path):
-    path = tmp_path / "a.csv.gz"
-    path.write_bytes(gzip.compress(b"label,f\n" + b"1,2\n" * (8 * MIB))[:-9])
-    with pytest.raises(FileError, match="end too early"):
-        read_data(path)
+def test_a_cut_file_is_still_called_so(made):
+    cut = gzip.compress(b"label,f\n" + b"1,2\n" * (8 * MIB))[:-9]
+    refused(FileError, "end too early", read_data, made(cut, "a.csv.gz"))
 
 
 class TestParquet:
     @staticmethod
     def write(path: Path, rows: int, columns: dict[str, object]) -> None:
-        pa = pytest.importorskip("pyarrow")
-        from pyarrow.parquet import write_table
-
         table = {name: pa.array([value]).take([0] * rows) for name, value in columns.items()}
         write_table(pa.table(table), path)
 
@@ -145,9 +141,6 @@ class TestParquet:
 
     @pytest.mark.parametrize("declared", [True, False])
     def test_a_long_text_in_many_rows(self, tmp_path, declared):
-        pa = pytest.importorskip("pyarrow")
-        from pyarrow.parquet import write_table
-
         path, rows = tmp_path / "a.parquet", 2000
         text = pa.array(["x" * MIB]).dictionary_encode().take([0] * rows)
         columns = dict.fromkeys(("qid", "item", "f"), text)
@@ -158,6 +151,13 @@ class TestParquet:
         assert mib < 100
 
 
+MUCH, MANY = "unpacks to 5", "line 1048577: a sheet has at most 1,048,576 rows"
+
+
+def cell(row: int, column: int) -> str:
+    return f'<row r="{row}"><c r="{get_column_letter(column)}{row}"><v>1</v></c></row>'
+
+
 class TestExcel:
     @pytest.fixture(autouse=True)
     def _32_mib(self, monkeypatch):
@@ -165,7 +165,6 @@ class TestExcel:
 
     @staticmethod
     def write(path: Path, rows: list[str], shared: str = "") -> None:
-        openpyxl = pytest.importorskip("openpyxl")
         plain = path.with_name("plain.xlsx")
         book = openpyxl.Workbook()
         book.active.append(["label", "f"])
@@ -188,47 +187,32 @@ class TestExcel:
             space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
             new.writestr("strings.xml", f"<sst {space}><si><t>{shared}</t></si></sst>")
 
-    def test_many_rows(self, tmp_path):
-        path = tmp_path / "a.xlsx"
-        self.write(path, ["<row><c><v>1</v></c><c><v>2</v></c></row>" * (4 * MIB // 40)] * 12)
-        said, mib = peak(path)
-        assert "unpacks to 5" in said
-        assert mib < 50
-
-    def test_cells_far_to_the_right(self, tmp_path):
-        path = tmp_path / "a.xlsx"
-        self.write(path, [f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(3, 1000)])
-        said, mib = peak(path)
-        assert "unpacks to" in said
-        assert mib < 2 * 32
-
-    def test_each_row_has_its_own_column(self, tmp_path):
-        path = tmp_path / "a.xlsx"
-        from openpyxl.utils import get_column_letter as letters
-
-        rows = (f'<row r="{i}"><c r="{letters(i)}{i}"><v>1</v></c></row>' for i in range(3, 3500))
-        self.write(path, list(rows))
-        said, mib = peak(path)
-        assert "unpacks to" in said
-        assert mib < 2 * 32
-
-    def test_a_row_of_any_number(self, tmp_path):
-        path = tmp_path / "a.xlsx"
-        self.write(path, ['<row r="2000000000"><c><v>1</v></c></row>'])
-        said, mib = peak(path)
-        assert "line 1048577: a sheet has at most 1,048,576 rows" in said
-        assert mib < 50
-
-    def test_a_long_text_in_many_cells(self, tmp_path):
-        path = tmp_path / "a.xlsx"
-        self.write(path, ['<row><c t="s"><v>0</v></c></row>' * 200], "x" * (MIB - 1) + " ")
-        said, mib = peak(path)
-        assert "unpacks to" in said
-        assert mib < 5 * 32
+    @pytest.mark.parametrize(
+        ("rows", "shared", "words", "most"),
+        [
+            (["<row><c><v>1</v></c><c><v>2</v></c></row>" * (4 * MIB // 40)] * 12, "", MUCH, 50),
+            # (cells far to the right, and in each row another column)
+            ([cell(i, 16384) for i in range(3, 1000)], "", "unpacks to", 2 * 32),
+            ([cell(i, i) for i in range(3, 3500)], "", "unpacks to", 2 * 32),
+            (['<row r="2000000000"><c><v>1</v></c></row>'], "", MANY, 50),
+            (
+                ['<row><c t="s"><v>0</v></c></row>' * 200],
+                "x" * (MIB - 1) + " ",
+                "unpacks to",
+                5 * 32,
+            ),
+        ],
+        ids=["many rows", "far", "own columns", "any number", "a long text"],
+    )
+    def test_too_much(self, tmp_path, rows, shared, words, most):
+        self.write(tmp_path / "a.xlsx", rows, shared)
+        said, mib = peak(tmp_path / "a.xlsx")
+        assert words in said
+        assert mib < most
 
     def test_a_column_far_away(self, tmp_path):
         path = tmp_path / "a.xlsx"
-        book = pytest.importorskip("openpyxl").Workbook()
+        book = openpyxl.Workbook()
         book.active.append(["label", "f"])
         for row in range(2000):
             book.active.append([1, row % 7])

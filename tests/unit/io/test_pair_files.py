@@ -1,7 +1,5 @@
 """Pairs in a file."""
 
-from __future__ import annotations
-
 import gzip
 import os
 
@@ -11,16 +9,12 @@ import pytest
 from crucial.data.comparisons import PairTable
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.io.comparisons import read_pairs, write_pairs
+from refusals import refused
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read_text(text):
-        path = tmp_path / "x.tsv"
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_pairs(path)
-
-    return read_text
+def read(made):
+    return lambda text: read_pairs(made(text, "x.tsv"))
 
 
 class TestRead:
@@ -46,9 +40,7 @@ class TestRead:
         assert pairs.loser.tolist() == [8, 3]
         assert pairs.winner.dtype == np.int64
         assert pairs.weight.tolist() == [0.5, 2]
-
-    def test_one_kind_of_ids(self, read):
-        assert read("3\tx\n").winner.tolist() == ["3"]
+        assert read("3\tx\n").winner.tolist() == ["3"]  # (ids of one kind)
 
     def test_a_header_only_at_the_start(self, read):
         assert read("a\tb\nwinner\tloser\n").winner.tolist() == ["a", "winner"]
@@ -80,38 +72,34 @@ class TestRead:
         assert (caught.value.line, caught.value.column) == (line, column)
 
 
-class TestRows:
-    def test_by_number(self):
-        pairs = PairTable(np.array([2, 0]), np.array([1, 2]))
-        assert pairs.rows(3).tolist() == [[2, 1], [0, 2]]
-        with pytest.raises(
-            DataError, match=r"pair 0 \(from 0\) names row 2, but rows go from 0 to"
-        ):
-            pairs.rows(2)
-        with pytest.raises(DataError, match="names row -1"):
-            PairTable(np.array([-1]), np.array([0])).rows(2)
-        named = PairTable(np.array(["x"], object), np.array(["y"], object))
-        with pytest.raises(DataError, match=r"must name row numbers .* Got 'x'"):
-            named.rows(2)
+NUMBERED = PairTable(np.array([2, 0]), np.array([1, 2]))
+NAMED = PairTable(np.array(["x"], object), np.array(["y"], object))
+BOTH = PairTable(np.array([1]), np.array([0]))
 
-    def test_by_item(self):
-        named = PairTable(np.array(["x"], object), np.array(["y"], object))
-        assert named.rows(3, ["y", "z", "x"]).tolist() == [[2, 0]]
-        with pytest.raises(DataError, match=r"pair 0 .* names item 'y', which no row has"):
-            named.rows(2, ["x", "z"])
-        with pytest.raises(DataError, match="names item 'x', which rows 0 and 2 have both"):
-            named.rows(3, ["x", "y", "x"])
-        with pytest.raises(DataError, match=r"item must have an id for each of the 3 rows. Got 2"):
-            named.rows(3, ["x", "y"])
 
-    def test_whole_numbers_name_items_where_there_are_items(self):
-        pairs = PairTable(np.array([1]), np.array([0]))
-        assert pairs.rows(2, ["1", "0"]).tolist() == [[0, 1]]
-        assert pairs.rows(2, ["1", "0"], by="row").tolist() == [[1, 0]]
-        with pytest.raises(DataError, match="pairs by item need the item ids"):
-            pairs.rows(2, by="item")
-        with pytest.raises(ParameterError, match="'by' parameter of rows"):
-            pairs.rows(2, by="name")
+def test_rows_by_number_and_by_item():
+    assert NUMBERED.rows(3).tolist() == [[2, 1], [0, 2]]
+    assert NAMED.rows(3, ["y", "z", "x"]).tolist() == [[2, 0]]
+    # (whole numbers name items where there are items)
+    assert BOTH.rows(2, ["1", "0"]).tolist() == [[0, 1]]
+    assert BOTH.rows(2, ["1", "0"], by="row").tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "how", "match"),
+    [
+        (NUMBERED, (2,), r"pair 0 \(from 0\) names row 2, but rows go from 0 to"),
+        (PairTable(np.array([-1]), np.array([0])), (2,), "names row -1"),
+        (NAMED, (2,), "must name row numbers .* Got 'x'"),
+        (NAMED, (2, ["x", "z"]), "pair 0 .* names item 'y', which no row has"),
+        (NAMED, (3, ["x", "y", "x"]), "names item 'x', which rows 0 and 2 have both"),
+        (NAMED, (3, ["x", "y"]), "item must have an id for each of the 3 rows. Got 2"),
+    ],
+)
+def test_rows_that_are_not_there(pairs, how, match):
+    refused(DataError, match, pairs.rows, *how)
+    refused(DataError, "pairs by item need the item ids", pairs.rows, 3, by="item")
+    refused(ParameterError, "'by' parameter of rows", pairs.rows, 3, by="name")
 
 
 class TestWrite:
@@ -134,12 +122,11 @@ class TestWrite:
         ],
     )
     def test_what_would_not_come_back_is_refused(self, tmp_path, winner, options, match):
-        with pytest.raises(DataError, match=match):
-            write_pairs(tmp_path / "x", PairTable([winner], ["loser"]), **options)
+        pairs = PairTable([winner], ["loser"])
+        refused(DataError, match, write_pairs, tmp_path / "x", pairs, **options)
         assert os.listdir(tmp_path) == []
 
     def test_bad_columns(self, tmp_path):
-        with pytest.raises(DataError, match="must be of one length"):
-            write_pairs(tmp_path / "x", PairTable(["a"], ["b", "c"]))
-        with pytest.raises(DataError, match="weights must be finite and at least 0"):
-            write_pairs(tmp_path / "x", PairTable(["a"], ["b"], [-1.0]))
+        path, bad = tmp_path / "x", PairTable(["a"], ["b"], [-1.0])
+        refused(DataError, "must be of one length", write_pairs, path, PairTable(["a"], ["b", "c"]))
+        refused(DataError, "weights must be finite and at least 0", write_pairs, path, bad)

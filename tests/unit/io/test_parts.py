@@ -1,7 +1,5 @@
 """Tables in parts: the same model as from the table, and what is wrong with a part."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import pairwise
 
@@ -22,6 +20,7 @@ from crucial import (
 from crucial.data import arrays
 from crucial.errors import DataError, DataTypeError, FileError
 from crucial.io import parquet
+from refusals import refused
 
 N = 600
 
@@ -104,8 +103,7 @@ def test_warm_start_and_a_classifier_from_parts():
     assert len(ranker.set_params(n_estimators=6).fit(data.X, data.y).trace_) >= len(plain.trace_)
     assert AdaBoostRanker(4).fit(data.X, data.y).model_ == AdaBoostRanker(4).fit(X, y).model_
     other = Dataset.from_parts([Dataset(X[::-1], y)])
-    with pytest.raises(DataError, match="warm_start continues on the data"):
-        ranker.fit(other.X, other.y)
+    refused(DataError, "warm_start continues on the data", ranker.fit, other.X, other.y)
 
 
 def test_a_large_parquet_file_is_read_by_row_groups(tmp_path, monkeypatch):
@@ -135,8 +133,8 @@ def test_a_large_parquet_file_is_read_by_row_groups(tmp_path, monkeypatch):
             pl.when(pl.arange(N) == place).then(np.inf).otherwise(pl.col(name)).alias(name)
         )
         bad.write_parquet(path, row_group_size=100)
-        with pytest.raises(FileError, match=rf"'{name}' must be finite. Got inf in row {place} "):
-            Dataset.from_parts([path])
+        match = rf"'{name}' must be finite. Got inf in row {place} "
+        refused(FileError, match, Dataset.from_parts, [path])
 
 
 def test_a_folder_of_parquet_and_one_of_svmlight(tmp_path):
@@ -167,12 +165,11 @@ def test_a_folder_of_parquet_and_one_of_svmlight(tmp_path):
     expected = RankBoost(10).fit(named, y, qid=qid).model_
     assert RankBoost(10).fit(data.X, data.y, qid=data.qid).model_ == expected
     (tmp_path / "4.svm").write_text("1 qid:900 1:1 2:2 3:3\n")
-    with pytest.raises(DataError, match=r"4\.svm has 3 features.*0\.svm has 4.*Pass n_features"):
-        Dataset.from_parts(str(tmp_path / "*.svm"))
+    match = r"4\.svm has 3 features.*0\.svm has 4.*Pass n_features"
+    refused(DataError, match, Dataset.from_parts, str(tmp_path / "*.svm"))
     assert Dataset.from_parts(str(tmp_path / "*.svm"), n_features=4).n_rows == N + 1
     (tmp_path / "p" / "d.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(FileError, match=r"d\.parquet.*cannot be read"):
-        Dataset.from_parts(tmp_path / "p")
+    refused(FileError, r"d\.parquet.*cannot be read", Dataset.from_parts, tmp_path / "p")
 
 
 ROW = Dataset(np.ones((1, 2)), np.ones(1), np.array([1]))
@@ -209,39 +206,35 @@ FRAME = Dataset(np.ones((1, 2)), np.ones(1), np.array([1]), feature_names=["a", 
     ],
 )  # fmt: skip
 def test_a_part_that_does_not_fit_is_named(parts, problem):
-    with pytest.raises(DataError, match=problem):
-        Dataset.from_parts(parts)
+    refused(DataError, problem, Dataset.from_parts, parts)
 
 
 def test_what_goes_wrong_around_parts(monkeypatch):
     X, y, qid = problem()
     data = Dataset.from_parts([lambda: Dataset(X, y, qid)])
     fitted = RankBoost(2).fit(X[:, :4], y, qid=qid)
-    for wrong in (RankingSVM().fit, RankBoost(weak="feature").fit):
-        with pytest.raises(DataError, match="bins of its cells instead of their values"):
-            wrong(data.X, data.y, qid=data.qid)
-    with pytest.raises(DataError, match="to predict, pass the parts one by one"):
-        fitted.predict(data.X)
-    with pytest.raises(DataError, match=r"max_bins=9 is less than the \d+ bins"):
-        RankBoost(max_bins=9).fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(DataError, match="cannot be drawn at random"):
-        RankBoost(thresholds="random").fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(DataError, match=r"was not made by Dataset\.from_parts"):
-        Dataset.from_parts([data], bins=ROW)
-    with pytest.raises(DataError, match="has 2 features, and the bins are those of 6"):
-        Dataset.from_parts([ROW], bins=data)
     wide = Bins.build(Instances.from_input(np.arange(300.0)[:, None]), np.arange(300), None, None)
-    with pytest.raises(DataError, match="a feature with 300 bins"):
-        Dataset.from_parts([ROW], bins=wide)
-    with pytest.raises(DataError, match=r"is no file: n_features cannot apply"):
-        Dataset.from_parts([ROW], n_features=4)
-    with pytest.raises(DataTypeError, match="Got int"):
-        Dataset.from_parts([lambda: 3])
-    with pytest.raises(DataError, match="contains infinity"):
-        Dataset.from_parts([Dataset(np.full((1, 6), np.inf), np.ones(1), np.ones(1))], bins=data)
+    infinite = Dataset(np.full((1, 6), np.inf), np.ones(1), np.ones(1))
+    for match, ranker in (
+        ("bins of its cells instead of their values", RankingSVM()),
+        ("bins of its cells instead of their values", RankBoost(weak="feature")),
+        (r"max_bins=9 is less than the \d+ bins", RankBoost(max_bins=9)),
+        ("cannot be drawn at random", RankBoost(thresholds="random")),
+    ):
+        refused(DataError, match, ranker.fit, data.X, data.y, qid=data.qid)
+    refused(DataError, "to predict, pass the parts one by one", fitted.predict, data.X)
+    for match, parts, how in (
+        (r"was not made by Dataset\.from_parts", [data], {"bins": ROW}),
+        ("has 2 features, and the bins are those of 6", [ROW], {"bins": data}),
+        ("a feature with 300 bins", [ROW], {"bins": wide}),
+        ("is no file: n_features cannot apply", [ROW], {"n_features": 4}),
+        ("contains infinity", [infinite], {"bins": data}),
+    ):
+        refused(DataError, match, Dataset.from_parts, parts, **how)
+    refused(DataTypeError, "Got int", Dataset.from_parts, [lambda: 3])
     monkeypatch.setattr(arrays, "free_memory", lambda: 1000)
-    with pytest.raises(DataError, match=r"600 rows of 4 features that vary.*one byte per cell"):
-        Dataset.from_parts([Dataset(X, y, qid)])
+    match = "600 rows of 4 features that vary.*one byte per cell"
+    refused(DataError, match, Dataset.from_parts, [Dataset(X, y, qid)])
 
 
 def test_cells_read_as_a_value_of_their_bin():

@@ -1,7 +1,5 @@
 """PrefLib's files, the present format and the old one."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from crucial.data.comparisons import Rankings
 from crucial.errors import DataError, FileError
 from crucial.io.comparisons import read_preflib
+from refusals import refused
 
 HEAD = """\
 # FILE NAME: 00001-00000001.toi
@@ -35,53 +34,29 @@ OLD = "3\n1,tea\n2,milk, warm\n3,tea\n5,5,2\n3,1,2,3\n2,2,{1,3}\n"
         ("toi", "1 : { 0000000004,2, },1\n", (((1, 3), (0,)),), [1]),
     ],
 )  # fmt: skip
-def test_the_four_kinds(tmp_path, kind, body, orders, counts):
-    path = tmp_path / f"x.{kind}"
-    path.write_text(HEAD.format(kind=kind) + body)
+def test_the_four_kinds(made, kind, body, orders, counts):
+    path = made(HEAD.format(kind=kind) + body, f"x.{kind}")
     read = read_preflib(path)
     assert read.items == ("tea", "milk: warm", "wine", "4")
     assert read.orders == orders
     assert read.count.tolist() == counts
     assert read.complete == kind.endswith("c")
     assert read.strict == kind.startswith("so")
-    packed = tmp_path / f"x.{kind}.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_preflib(packed).orders == orders
+    packed = gzip.compress(path.read_bytes())
+    assert read_preflib(made(packed, f"x.{kind}.gz")).orders == orders
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("x.cat", "a .cat file of PrefLib is categorical data"),
-        ("x.wmd.gz", "a .wmd file of PrefLib is a weighted matching graph"),
-        ("x.dat", "a .dat file of PrefLib is data in a form of their own"),
-    ],
-)
-def test_other_files_say_what_they_are(tmp_path, name, said):
-    (tmp_path / name).write_text("1,2\n")
-    with pytest.raises(FileError, match=said):
-        read_preflib(tmp_path / name)
-
-
-def test_the_old_format(tmp_path):
-    path = tmp_path / "x.toc"
-    path.write_text(OLD)
-    read = read_preflib(path)
+def test_the_old_format(made):
+    read = read_preflib(made(OLD, "x.toc"))
     assert read.items == ("tea (1)", "milk, warm", "tea (3)")
     assert read.orders == (((0,), (1,), (2,)), ((1,), (0, 2)))
     assert read.above().tolist() == [[0, 3, 3], [2, 0, 5], [0, 0, 0]]
 
 
-def test_the_old_format_is_of_the_kind_that_its_file_is_named_after(tmp_path):
-    (tmp_path / "x.soc").write_text(OLD)
-    with pytest.raises(FileError, match=r"line 7: there is a tie, and a \.soc file has none"):
-        read_preflib(tmp_path / "x.soc")
-
-
-def test_lines_of_a_heading_that_say_something_else(tmp_path):
+def test_lines_of_a_heading_that_say_something_else(made):
     more = "# ALTERNATIVE NAME: any\n# ALTERNATIVE NAME 1 AGAIN: any\n# CATEGORY NAME 1: any\n"
-    (tmp_path / "x.soi").write_text(more + HEAD.format(kind="soi") + "1: 2,1\n")
-    assert read_preflib(tmp_path / "x.soi").items[:2] == ("tea", "milk: warm")
+    path = made(more + HEAD.format(kind="soi") + "1: 2,1\n", "x.soi")
+    assert read_preflib(path).items[:2] == ("tea", "milk: warm")
 
 
 @pytest.mark.parametrize(
@@ -106,16 +81,17 @@ def test_lines_of_a_heading_that_say_something_else(tmp_path):
         ("cat", "1: 1\n", "a .cat file of PrefLib is categorical"),
     ],
 )
-def test_bad_orders(tmp_path, kind, body, said):
-    path = tmp_path / "x"
-    path.write_text(HEAD.format(kind=kind) + body)
-    with pytest.raises(FileError, match=said):
-        read_preflib(path)
+def test_bad_orders(made, kind, body, said):
+    refused(FileError, said, read_preflib, made(HEAD.format(kind=kind) + body))
+
+
+TWO = "# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (TWO + "9999999999: 1,2\n", r"line 4, column 1: an order may be given at most 1e\+09"),
         ("", "the file is empty"),
         ("# TITLE: x\n1: 1\n", "does not say '# NUMBER ALTERNATIVES"),
         ("# NUMBER ALTERNATIVES: many\n", "line 1: expected the number of alternatives. Got 'ma"),
@@ -126,27 +102,29 @@ def test_bad_orders(tmp_path, kind, body, said):
         ("1\n1,a\nx\n", "line 3: expected the numbers of voters"),
     ],
 )
-def test_bad_headings(tmp_path, text, said):
-    path = tmp_path / "x"
-    path.write_text(text)
-    with pytest.raises(FileError, match=said):
-        read_preflib(path)
+def test_bad_headings(made, text, said):
+    refused(FileError, said, read_preflib, made(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x.soc", r"line 7: there is a tie, and a \.soc file has none"),
+        ("x.cat", "a .cat file of PrefLib is categorical data"),
+        ("x.wmd.gz", "a .wmd file of PrefLib is a weighted matching graph"),
+        ("x.dat", "a .dat file of PrefLib is data in a form of their own"),
+    ],
+)
+def test_files_of_the_kinds_that_they_are_named_after(made, name, said):
+    refused(FileError, said, read_preflib, made(OLD, name))
 
 
 def test_rankings_of_names():
     made = Rankings.from_orders([["b", "a"], [["a", "c"], "b"]], [2, 1])
     assert made.items == ("a", "b", "c")
     assert made.orders == (((1,), (0,)), ((0, 2), (1,)))
-    with pytest.raises(DataError, match=r"ranking 0 \(from 0\) has 'a' twice"):
-        Rankings.from_orders([["a", "b", "a"]])
-    with pytest.raises(DataError, match=r"ranking 0 \(from 0\) is empty"):
-        Rankings.from_orders([[]])
-    with pytest.raises(DataError, match="count must have a number for each of the 1 rankings"):
-        Rankings.from_orders([["a"]], [1, 2])
-
-
-def test_an_order_given_too_often_to_compute_with(tmp_path):
-    names = "# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n"
-    (tmp_path / "x.soc").write_text(names + "9999999999: 1,2\n")
-    with pytest.raises(FileError, match=r"line 4, column 1: an order may be given at most 1e\+09"):
-        read_preflib(tmp_path / "x.soc")
+    make = Rankings.from_orders
+    refused(DataError, r"ranking 0 \(from 0\) has 'a' twice", make, [["a", "b", "a"]])
+    refused(DataError, r"ranking 0 \(from 0\) is empty", make, [[]])
+    match = "count must have a number for each of the 1 rankings"
+    refused(DataError, match, make, [["a"]], [1, 2])

@@ -1,11 +1,10 @@
 """Files of ratings: the forms they come in, and what is wrong with others."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,87 +12,66 @@ from hypothesis import strategies as st
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.io.ratings import read_own_ratings, read_ratings, read_titles, write_own_ratings
+from refusals import refused
+
+FORMS = {
+    "u.data": "7\t3\t4\t88\n7\t5\t1\t89\n9\t3\t2.5\t90\n",
+    "inter": "user_id:token\titem_id:token\trating:float\n7\t3\t4\n7\t5\t1\n9\t3\t2.5\n",
+    "csv": "userId,movieId,rating\n7,3,4\n7,5,1\n9,3,2.5\n",
+    "dat": "7::3::4::88\n7::5::1::89\n9::3::2.5::90\n",
+    "spaces": "\n7,3,4\r\n\r\n 7 , 5,1\n9,3,2.5",
+    "named": "rating;film;viewer\n4;3;7\n1;5;7\n2.5;3;9\n",
+    "unknown names": '\ufeffa,b,c\n"7",3,4\n7,"5",1\n9,3,2.5\n',
+    "comma": "user;item;rating\n7;3;4,0\n7;5;1\n9;3;2,5\n",
+    "book_id": "book_id,user_id,rating\n3,7,4\n5,7,1\n3,9,2.5\n",
+    "reversed": "rating,user_id,book_id\n4,7,3\n1,7,5\n2.5,9,3\n",
+    "hyphens": '"User-ID";"ISBN";"Book-Rating"\n7;3;4\n7;5;1\n9;3;2,5\n',
+    "space in name": "Product ID,reviewerID,overall\n3,7,4\n5,7,1\n3,9,2.5\n",
+    "one left": "stars,thing,user\n4,3,7\n1,5,7\n2.5,3,9\n",
+}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "7\t3\t4\t88\n7\t5\t1\t89\n9\t3\t2.5\t90\n",
-        "user_id:token\titem_id:token\trating:float\n7\t3\t4\n7\t5\t1\n9\t3\t2.5\n",
-        "userId,movieId,rating\n7,3,4\n7,5,1\n9,3,2.5\n",
-        "7::3::4::88\n7::5::1::89\n9::3::2.5::90\n",
-        "\n7,3,4\r\n\r\n 7 , 5,1\n9,3,2.5",
-        "rating;film;viewer\n4;3;7\n1;5;7\n2.5;3;9\n",
-        '\ufeffa,b,c\n"7",3,4\n7,"5",1\n9,3,2.5\n',
-        "user;item;rating\n7;3;4,0\n7;5;1\n9;3;2,5\n",
-        "book_id,user_id,rating\n3,7,4\n5,7,1\n3,9,2.5\n",
-        "rating,user_id,book_id\n4,7,3\n1,7,5\n2.5,9,3\n",
-        '"User-ID";"ISBN";"Book-Rating"\n7;3;4\n7;5;1\n9;3;2,5\n',
-        "Product ID,reviewerID,overall\n3,7,4\n5,7,1\n3,9,2.5\n",
-        "stars,thing,user\n4,3,7\n1,5,7\n2.5,3,9\n",
-    ],
-    ids=[
-        "u.data",
-        "inter",
-        "csv",
-        "dat",
-        "spaces",
-        "named",
-        "unknown names",
-        "comma",
-        "book_id",
-        "reversed",
-        "hyphens",
-        "space in name",
-        "one left",
-    ],
-)
-def test_forms(tmp_path, text):
-    path = tmp_path / "ratings"
-    path.write_text(text, encoding="utf-8")
-    packed = tmp_path / "ratings.gz"
-    packed.write_bytes(gzip.compress(text.encode()))
-    for one in (path, packed):
-        ratings = read_ratings(one)
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+def test_forms(made, text):
+    for content in (text, gzip.compress(text.encode())):
+        ratings = read_ratings(made(content))
         assert ratings.user.tolist() == [7, 7, 9]
         assert ratings.item.tolist() == [3, 5, 3]
         assert ratings.rating.tolist() == [4.0, 1.0, 2.5]
     assert repr(ratings) == "Ratings(3 by 2 users of 2 items)"
 
 
-def test_names_and_chosen_columns(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text("who,when,what,liked\nann,1,alien,5\nbob,2,antz,3\n")
-    ratings = read_ratings(path, columns=["who", "what", "liked"])
+def test_names_and_chosen_columns(made):
+    path, columns = (
+        made("who,when,what,liked\nann,1,alien,5\nbob,2,antz,3\n"),
+        ["who", "what", "liked"],
+    )
+    ratings = read_ratings(path, columns=columns)
     assert ratings.user.tolist() == ["ann", "bob"]
     assert ratings.items.tolist() == ["alien", "antz"]
-    with pytest.raises(FileError, match=r"r\.csv, line 1: there is no column 'x'; columns: 'who'"):
-        read_ratings(path, columns=["x", "what", "liked"])
+    match = "x, line 1: there is no column 'y'; columns: 'who'"
+    refused(FileError, match, read_ratings, path, columns=["y", "what", "liked"])
     path.write_text("ann,alien,5\n")
     assert read_ratings(path).user.tolist() == ["ann"]
-    with pytest.raises(FileError, match="line 1: the first line names no columns"):
-        read_ratings(path, columns=["who", "what", "liked"])
+    match = "line 1: the first line names no columns"
+    refused(FileError, match, read_ratings, path, columns=columns)
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "::", "|"])
-def test_a_rating_with_a_decimal_comma_is_no_name(tmp_path, sep):
-    path = tmp_path / "ratings"
-    path.write_text("ann;alien;4,5\nbob;alien;3,5\n".replace(";", sep))
-    ratings = read_ratings(path)
+def test_a_rating_with_a_decimal_comma_is_no_name(made, sep):
+    ratings = read_ratings(made("ann;alien;4,5\nbob;alien;3,5\n".replace(";", sep)))
     assert ratings.user.tolist() == ["ann", "bob"]
     assert ratings.rating.tolist() == [4.5, 3.5]
 
 
 @pytest.mark.parametrize("cell", ["NA", "", "?", "nan"])
-def test_a_first_line_without_a_rating_is_no_heading(tmp_path, cell):
-    path = tmp_path / "ratings"
-    path.write_text(f"ann,alien,{cell}\nbob,alien,3\n")
-    with pytest.raises(FileError, match=r"line 1, column 3: .*Leave the line out where there is"):
-        read_ratings(path)
-    path.write_text(f"user,item,{cell},rating\nbob,alien,x,3\n")
+def test_a_first_line_without_a_rating_is_no_heading(made, cell):
+    match = "line 1, column 3: .*Leave the line out where there is"
+    refused(FileError, match, read_ratings, made(f"ann,alien,{cell}\nbob,alien,3\n"))
+    path = made(f"user,item,{cell},rating\nbob,alien,x,3\n")
     if cell != "nan":
         assert read_ratings(path).rating.tolist() == [3.0]
-    path.write_text("who,what,,liked\nbob,alien,x,3\n")
+    path = made("who,what,,liked\nbob,alien,x,3\n")
     assert read_ratings(path, columns=["who", "what", "liked"]).rating.tolist() == [3.0]
 
 
@@ -105,21 +83,20 @@ def test_a_first_line_without_a_rating_is_no_heading(tmp_path, cell):
         ("user,item", "which column is the rating; columns: 'user', 'item'"),
     ],
 )
-def test_columns_of_which_some_are_unknown_are_refused(tmp_path, names, said):
-    path = tmp_path / "r.csv"
-    path.write_text(f"{names}\n1,2,3,4\n")
-    with pytest.raises(FileError, match=rf"line 1: no usual name shows {said}.* argument columns"):
-        read_ratings(path)
+def test_columns_of_which_some_are_unknown_are_refused(made, names, said):
+    path = made(f"{names}\n1,2,3,4\n")
+    match = rf"line 1: no usual name shows {said}.* argument columns"
+    refused(FileError, match, read_ratings, path)
     for columns in (["user", "item"], "abc"):
-        with pytest.raises(ParameterError, match=r"'columns' parameter .* three column names"):
-            read_ratings(path, columns=columns)
+        match = "'columns' parameter .* three column names"
+        refused(ParameterError, match, read_ratings, path, columns=columns)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", r"ratings: is empty"),
-        ("user,item,rating\n", r"ratings: there is no rating"),
+        ("", "x: is empty"),
+        ("user,item,rating\n", "x: there is no rating"),
         ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
         ("1,2,3\n1,3,four\n", r"line 2, column 3: a rating must be a number. Got 'four'"),
         ("1,2,3\n\n,3,4\n", r"line 3, column 1: the id of the user is empty"),
@@ -131,48 +108,50 @@ def test_columns_of_which_some_are_unknown_are_refused(tmp_path, names, said):
         ("1,2,3\n1,\0,3\n", r"line 2, column 3: there is a NUL byte"),
     ],
 )
-def test_bad_lines_are_named(tmp_path, text, said):
-    path = tmp_path / "ratings"
-    path.write_text(text)
-    with pytest.raises(FileError, match=said):
-        read_ratings(path)
+def test_bad_lines_are_named(made, text, said):
+    refused(FileError, said, read_ratings, made(text))
 
 
-def test_the_last_of_duplicates_counts_if_asked(tmp_path):
-    path = tmp_path / "ratings"
-    path.write_text("1,2,3\n2,2,4\n1,2,5\n1,3,1\n1,2,2\n")
-    ratings = read_ratings(path, duplicates="last")
-    assert ratings.rating.tolist() == [4.0, 1.0, 2.0]
-    with pytest.raises(ParameterError, match="'duplicates' parameter"):
-        read_ratings(path, duplicates="first")
-    with pytest.raises(DataError, match=r"row 1 \(from 0\): user 'a' rated item 'x' in row 0"):
-        Ratings.from_columns(["a", "a"], ["x", "x"], [1, 2])
+def test_only_the_first_line_may_lack_names(made):
+    for text, first in (("1,2,x\n", True), ("1,2,3\n1,3,x\n", False)):
+        with pytest.raises(FileError, match="a rating must be a number") as caught:
+            read_ratings(made(text))
+        assert ("Name the columns in the first line" in str(caught.value)) == first
 
 
-def test_no_such_file(tmp_path):
-    with pytest.raises(FileError, match="cannot be read: no such file"):
-        read_ratings(tmp_path / "none")
+def test_the_last_of_duplicates_counts_if_asked(made):
+    path = made("1,2,3\n2,2,4\n1,2,5\n1,3,1\n1,2,2\n")
+    assert read_ratings(path, duplicates="last").rating.tolist() == [4.0, 1.0, 2.0]
+    refused(ParameterError, "'duplicates' parameter", read_ratings, path, duplicates="first")
 
 
 def test_frames_and_columns():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"user": ["b", "a"], "item": [2, 1], "rating": [3, 4.5]})
     ratings = Ratings.from_frame(frame)
     assert ratings.users.tolist() == ["a", "b"]
     assert ratings.user_code.tolist() == [1, 0]
     assert ratings.items.tolist() == [1, 2]
-    with pytest.raises(DataError, match="the frame has no column 'stars'; columns: 'user'"):
-        Ratings.from_frame(frame, rating="stars")
-    with pytest.raises(DataError, match=r"row 0.*lacks the id"):
-        Ratings.from_columns([None], [1], [1])
-    with pytest.raises(DataError, match="of one length"):
-        Ratings.from_columns([1, 2], [1], [1])
-    with pytest.raises(DataError, match=r"finite number. Got nan"):
-        Ratings.from_columns([1], [1], [np.nan])
+    match = "the frame has no column 'stars'; columns: 'user'"
+    refused(DataError, match, Ratings.from_frame, frame, rating="stars")
+
+
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        (([None], [1], [1]), "row 0.*lacks the id"),
+        (([1, 2], [1], [1]), "of one length"),
+        (([1], [1], [np.nan]), "finite number. Got nan"),
+        ((["a", "a"], ["x", "x"], [1, 2]), r"row 1 \(from 0\): user 'a' rated item 'x' in row 0"),
+        (([[1], [2]], [1, 2], [3, 4]), r"user must have one value per row .*shape \(2, 1\)"),
+        (([1, 2], [[1], [2, 3]], [3, 4]), "item is ragged"),
+        (([1, 2], [1, 2], [[3], [4]]), "rating must have one value per row"),
+    ],
+)
+def test_bad_columns(columns, match):
+    refused(DataError, match, Ratings.from_columns, *columns)
 
 
 def test_missing_ids_are_refused_and_names_are_not():
-    pandas = pytest.importorskip("pandas")
     frame = {"user": [1, 2], "item": [3, 4], "rating": [1, 2]}
     columns = {
         "user": [pandas.array([1, None], "Int64"), [1, pandas.NaT], [1.0, np.nan], ["a", np.nan]],
@@ -180,10 +159,9 @@ def test_missing_ids_are_refused_and_names_are_not():
     }
     for name, wrong in columns.items():
         for column in wrong:
-            with pytest.raises(DataError, match=rf"row 1 \(from 0\) lacks the id of its {name}"):
-                Ratings.from_frame(pandas.DataFrame({**frame, name: column}))
-            with pytest.raises(DataError, match=f"lacks the id of its {name}"):
-                Ratings.from_columns(**{**frame, name: column})
+            match = rf"row 1 \(from 0\) lacks the id of its {name}"
+            refused(DataError, match, Ratings.from_frame, pandas.DataFrame({**frame, name: column}))
+            refused(DataError, match, Ratings.from_columns, **{**frame, name: column})
     assert Ratings.from_columns(["Nan", "null"], [1, 2], [3, 4]).users.tolist() == ["Nan", "null"]
 
 
@@ -194,52 +172,59 @@ def test_large_ids_stay_what_they_are():
     assert small.user.tolist() == [2**63 - 1, 2]
 
 
-def test_columns_have_one_dimension():
-    with pytest.raises(DataError, match=r"user must have one value per row .*shape \(2, 1\)"):
-        Ratings.from_columns([[1], [2]], [1, 2], [3, 4])
-    with pytest.raises(DataError, match="item is ragged"):
-        Ratings.from_columns([1, 2], [[1], [2, 3]], [3, 4])
-    with pytest.raises(DataError, match="rating must have one value per row"):
-        Ratings.from_columns([1, 2], [1, 2], [[3], [4]])
-
-
 def test_unknown_ids_are_answered_with_close_ones():
     ratings = Ratings.from_columns(["anna", "bob"], ["alien", "antz"], [1, 2])
     assert ratings.place_of_user("bob") == 1
-    with pytest.raises(DataError, match="there is no user 'ana'; close are 'anna'"):
-        ratings.place_of_user("ana")
-    with pytest.raises(DataError, match="no item 'zzz'; the first of 2 are 'alien', 'antz'"):
-        ratings.place_of_item("zzz")
+    refused(DataError, "there is no user 'ana'; close are 'anna'", ratings.place_of_user, "ana")
+    match = "no item 'zzz'; the first of 2 are 'alien', 'antz'"
+    refused(DataError, match, ratings.place_of_item, "zzz")
 
 
-def test_titles(tmp_path):
-    path = tmp_path / "u.item"
-    path.write_bytes("1|Les Misérables (1995)|x\n2|Heat|y\n".encode("latin-1"))
-    assert read_titles(path) == {"1": "Les Misérables (1995)", "2": "Heat"}
-    path.write_text('movieId,title,genres\n3,"Net, The",Drama\n')
-    assert read_titles(path) == {"3": "Net, The"}
-    path.write_text("1::Heat::Action\n")
-    assert read_titles(path) == {"1": "Heat"}
-    path.write_text("1\n")
-    with pytest.raises(FileError, match="line 1: expected an item and its title"):
-        read_titles(path)
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        (
+            "1|Les Misérables (1995)|x\n2|Heat|y\n".encode("latin-1"),
+            {"1": "Les Misérables (1995)", "2": "Heat"},
+        ),
+        ('movieId,title,genres\n3,"Net, The",Drama\n', {"3": "Net, The"}),
+        ("1::Heat::Action\n", {"1": "Heat"}),
+        ("1;American President, The (1995)\n", {"1": "American President, The (1995)"}),
+        ("1;Crying, Game, The\n", {"1": "Crying, Game, The"}),
+        ("1;8,5\n", {"1": "8,5"}),
+        ("1,Toy Story,Adventure|Animation|Children|Comedy\n", {"1": "Toy Story"}),
+        ("1|Net, The|01-Jan-1995||http\n", {"1": "Net, The"}),
+    ],
+)
+def test_titles(made, text, titles):
+    assert read_titles(made(text)) == titles
 
 
 def test_own_ratings_come_back(tmp_path):
-    path = tmp_path / "mine.csv"
     own = {"alien, the first": 4.5, "3": 1.0}
-    write_own_ratings(path, own)
-    assert read_own_ratings(path) == own
-    for text in ("alien;4,5\n3;1\n", "item;rating\nalien;4,5\n3;1,0\n"):
-        path.write_text(text)
-        assert read_own_ratings(path) == {"alien": 4.5, "3": 1.0}
-    path.write_text("Net, The;4,5\n")
-    assert read_own_ratings(path) == {"Net, The": 4.5}
-    path.write_text("alien; the 2,5\n")
-    assert read_own_ratings(path) == {"alien; the 2": 5.0}
-    path.write_text("alien,5\nalien,four\n")
-    with pytest.raises(FileError, match="line 2: expected an item and a finite rating"):
-        read_own_ratings(path)
+    write_own_ratings(tmp_path / "mine.csv", own)
+    assert read_own_ratings(tmp_path / "mine.csv") == own
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("alien;4,5\n3;1\n", {"alien": 4.5, "3": 1.0}),
+        ("item;rating\nalien;4,5\n3;1,0\n", {"alien": 4.5, "3": 1.0}),
+        ("Net, The;4,5\n", {"Net, The": 4.5}),
+        ("alien; the 2,5\n", {"alien; the 2": 5.0}),
+    ],
+)
+def test_own_ratings(made, text, own):
+    assert read_own_ratings(made(text)) == own
+
+
+def test_bad_titles_and_own_ratings(made, tmp_path):
+    refused(FileError, "line 1: expected an item and its title", read_titles, made("1\n"))
+    match = "line 2: expected an item and a finite rating"
+    refused(FileError, match, read_own_ratings, made("alien,5\nalien,four\n"))
+    refused(FileError, "line 2, column 2: ", read_own_ratings, made("alien,5\nantz,1e300\n"))
+    refused(FileError, "cannot be read: no such file", read_ratings, tmp_path / "none")
 
 
 CHANGED = [HealthCheck.function_scoped_fixture]
@@ -261,11 +246,10 @@ def test_any_bytes_are_read_or_refused(tmp_path, raw):
         assert said.startswith(str(path)) or len(found) > 0 or read is not read_ratings
 
 
-@given(
-    st.dictionaries(
-        st.tuples(st.integers(0, 9), NAMES), st.floats(-1e6, 1e6), min_size=1, max_size=8
-    )
-)
+CELLS = st.dictionaries(st.tuples(st.integers(0, 9), NAMES), st.floats(-1e6, 1e6), min_size=1)
+
+
+@given(CELLS)
 @settings(max_examples=60, deadline=None, suppress_health_check=CHANGED)
 def test_what_is_written_as_csv_comes_back(tmp_path, cells):
     path = tmp_path / "ratings.csv"
@@ -278,48 +262,13 @@ def test_what_is_written_as_csv_comes_back(tmp_path, cells):
     assert {(user, item): stars for user, item, stars in again} == cells
 
 
-def test_only_the_first_line_may_lack_names(tmp_path):
-    path = tmp_path / "r.csv"
-    remedies = []
-    for text in ("1,2,x\n", "1,2,3\n1,3,x\n"):
-        path.write_text(text)
-        with pytest.raises(FileError, match="a rating must be a number") as caught:
-            read_ratings(path)
-        remedies.append("Name the columns in the first line" in str(caught.value))
-    assert remedies == [True, False]
-
-
-def test_the_column_of_an_own_rating_too_large(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("alien,5\nantz,1e300\n")
-    with pytest.raises(FileError, match="line 2, column 2: "):
-        read_own_ratings(path)
-
-
-@pytest.mark.parametrize(
-    ("line", "title"),
-    [
-        ("11;American President, The (1995)", "American President, The (1995)"),
-        ("11;Crying, Game, The", "Crying, Game, The"),
-        ("11;8,5", "8,5"),
-        ("11,Toy Story,Adventure|Animation|Children|Comedy", "Toy Story"),
-        ("11|Net, The|01-Jan-1995||http", "Net, The"),
-    ],
-)
-def test_titles_may_have_what_separates_other_files(tmp_path, line, title):
-    path = tmp_path / "titles.csv"
-    path.write_text(f"{line}\n")
-    assert read_titles(path) == {"11": title}
-
-
 @pytest.mark.parametrize("signs", [(0.0, -0.0), (-0.0, 0.0)])
-def test_ratings_have_one_zero(signs, tmp_path):
+def test_ratings_have_one_zero(signs, made):
     """The least rating is printed: "-0 to 5" would depend on the CPU."""
     values = np.repeat([*signs, 5.0], 20)
     users, items = np.repeat(np.arange(6), 10), np.tile(np.arange(10), 6)
-    path = tmp_path / "ratings.csv"
     rows = zip(users.tolist(), items.tolist(), values.tolist())
-    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+    path = made("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
     for ratings in (Ratings.from_columns(users, items, values), read_ratings(path)):
         assert f"{ratings.rating.min():g} to {ratings.rating.max():g}" == "0 to 5"
         assert not np.signbit(ratings.rating).any()

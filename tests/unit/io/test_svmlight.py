@@ -1,11 +1,12 @@
-"""What an svmlight file says, in all the forms it comes in."""
+"""What an svmlight file says, in all the forms it comes in; bad files by file, line and column."""
 
-from __future__ import annotations
-
+import contextlib
 import gzip
 import os
 import subprocess
 import sys
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,20 +18,15 @@ from crucial.io import svmlight as table
 from crucial.io import text as blocks
 from crucial.io.svmlight import read_svmlight, write_svmlight
 from crucial.kernels import runtime
+from refusals import refused
 
 nan = np.nan
 
 
 @pytest.fixture
-def read(tmp_path):
+def read(made):
     """Write text to a file and read it."""
-
-    def read_text(text, **options):
-        path = tmp_path / "x.txt"
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_svmlight(path, **options)
-
-    return read_text
+    return lambda text, **options: read_svmlight(made(text, "x.txt"), **options)
 
 
 class TestForms:
@@ -67,23 +63,18 @@ class TestForms:
         np.testing.assert_array_equal(data.qid, [5, 5])
         assert data.item is None
 
-    def test_the_only_row_may_lack_a_line_end(self, read):
-        assert read("# head\n1 qid:5 1:2").qid.tolist() == [5]
-
-    def test_gz_by_content(self, read):
-        np.testing.assert_array_equal(read(gzip.compress(b"1 1:2\n0 1:3\n")).X, [[2], [3]])
-
-    def test_no_qid(self, read):
-        data = read("1 1:2\n0 1:3\n")
+    def test_gz_by_content_and_no_qid(self, read):
+        data = read(gzip.compress(b"1 1:2\n0 1:3\n"))
+        np.testing.assert_array_equal(data.X, [[2], [3]])
         assert data.qid is None
         assert "no qid: all rows are ranked together" in data.notes
+        assert read("# head\n1 qid:5 1:2").qid.tolist() == [5]  # (no line end)
 
     def test_missing_is_not_zero(self, read):
         text = "1 1:nan 2:0\n0 2:NULL 3:5\n"
         np.testing.assert_array_equal(read(text).X, [[nan, 0, 0], [0, nan, 5]])
-        np.testing.assert_array_equal(
-            read(text, absent="missing").X, [[nan, 0, nan], [nan, nan, 5]]
-        )
+        found = read(text, absent="missing").X
+        np.testing.assert_array_equal(found, [[nan, 0, nan], [nan, nan, 5]])
 
     def test_what_was_assumed_is_said(self, read):
         notes = read("1 1:nan 2:0\n0 2:1 3:5\n").notes
@@ -105,22 +96,18 @@ class TestQueries:
         assert read(f"1 qid:{2**62} 1:1\n0 qid:0 1:2\n").qid.tolist() == [2**62, 0]
         assert read(f"1 qid:{2**63} 1:1\n0 qid:0 1:2\n").qid.tolist() == [str(2**63), "0"]
 
-    def test_ids_that_are_not_utf8_stay_apart(self, read):
         assert read(b"1 qid:\xff 1:1\n0 qid:\xfe 1:2\n").qid.tolist() == [r"\xff", r"\xfe"]
-
-    def test_qid_of_another_begins_the_same(self, read):
         assert read("1 qid:12 1:1\n0 qid:1 1:1\n0 qid:123 1:1\n").qid.tolist() == [12, 1, 123]
 
-    def test_group_sizes(self, read, tmp_path):
-        sizes = tmp_path / "x.txt.query"
-        sizes.write_text("1\n\n2\n")
+    def test_group_sizes(self, read, made):
+        sizes = made("1\n\n2\n", "x.txt.query")
         text = "1 1:1\n0 1:2\n2 1:3\n"
         data = read(text, group_sizes=sizes)
         np.testing.assert_array_equal(data.qid, [0, 1, 1])
         assert any("queries are as in" in note for note in data.notes)
         assert any("pass it as group_sizes" in note for note in read(text).notes)
-        with pytest.raises(FileError, match=r"have their own qid\. Leave out group_sizes"):
-            read("1 qid:1 1:1\n", group_sizes=sizes)
+        match = r"have their own qid\. Leave out group_sizes"
+        refused(FileError, match, read, "1 qid:1 1:1\n", group_sizes=sizes)
 
     @pytest.mark.parametrize(
         ("sizes", "match"),
@@ -132,10 +119,9 @@ class TestQueries:
             ("", "the 0 group sizes add up to 0"),
         ],
     )
-    def test_bad_group_sizes(self, read, tmp_path, sizes, match):
-        (tmp_path / "s.query").write_text(sizes)
-        with pytest.raises(FileError, match=match):
-            read("1 1:1\n0 1:2\n2 1:3\n", group_sizes=tmp_path / "s.query")
+    def test_bad_group_sizes(self, read, made, sizes, match):
+        how = {"group_sizes": made(sizes, "s.query")}
+        refused(FileError, match, read, "1 1:1\n0 1:2\n2 1:3\n", **how)
 
 
 class TestItems:
@@ -160,10 +146,8 @@ class TestItems:
         comment = comment if isinstance(comment, bytes) else comment.encode()
         assert read(b"1 1:2 # other\n0 1:2 " + comment + b"\n").item.tolist() == ["other", item]
 
-    def test_none_if_there_is_no_comment(self, read):
+    def test_no_comment_and_one_that_touches_the_value(self, read):
         assert read("1 1:2 #\n0 1:2\n").item is None
-
-    def test_a_comment_may_touch_the_value(self, read):
         data = read("1 qid:4#x\n0 qid:4 1:2#y\n")
         assert data.item.tolist() == ["x", "y"]
         np.testing.assert_array_equal(data.X, [[0], [2]])
@@ -185,21 +169,18 @@ class TestColumns:
         assert read("1 1:5\n", n_features=4).X.shape == (1, 4)
         assert read("1\n", n_features=2).X.tolist() == [[0, 0]]
         assert read("1 4:5\n", n_features=4).X.shape == (1, 4)
-        with pytest.raises(FileError, match=r"line 2, column 7: .* above 4, the last of the 4"):
-            read("1 1:5\n1 4:5 5:1\n", n_features=4)
-
-    def test_n_features_of_a_file_found_to_count_from_zero(self, read):
-        with pytest.raises(FileError, match=r"line 1, column 3: .*'4:5' is above 3, the last of"):
-            read("1 4:5\n1 0:5\n", n_features=4)
+        match = r"line 2, column 7: .* above 4, the last of the 4"
+        refused(FileError, match, read, "1 1:5\n1 4:5 5:1\n", n_features=4)
+        # (a file that is found to count from zero)
+        match = r"line 1, column 3: .*'4:5' is above 3, the last of"
+        refused(FileError, match, read, "1 4:5\n1 0:5\n", n_features=4)
 
     def test_float32(self, read):
         X = read("1 1:0.1 2:3.4028235e38 3:1e-60\n", dtype=np.float32).X
         np.testing.assert_array_equal(X, np.array([[0.1, 3.4028235e38, 0]], np.float32))
         assert X.dtype == np.float32
-        with pytest.raises(
-            FileError, match=r"column 5: the value '3.5e38' is too large for float32"
-        ):
-            read("1 1:3.5e38\n", dtype="float32")
+        match = r"column 5: the value '3.5e38' is too large for float32"
+        refused(FileError, match, read, "1 1:3.5e38\n", dtype="float32")
 
     def test_sparse_when_it_pays(self, read, monkeypatch):
         text = "1 1:5 9:nan\n0\n0 4:2\n"
@@ -222,11 +203,9 @@ class TestColumns:
         assert sparse.X.shape == (3, 2_000_000_000)
         assert sparse.feature_names is None
         assert any("features have no names" in note for note in sparse.notes)
+        match = r"3 rows and 2000000000 columns would take 44\.7 GiB"
         for options in ({"absent": "missing"}, {"sparse": False}):
-            with pytest.raises(
-                FileError, match=r"3 rows and 2000000000 columns would take 44\.7 GiB"
-            ):
-                read(text, **options)
+            refused(FileError, match, read, text, **options)
 
     @pytest.mark.parametrize(
         ("options", "match"),
@@ -242,8 +221,7 @@ class TestColumns:
         ],
     )
     def test_options_that_cannot_be(self, read, options, match):
-        with pytest.raises(ParameterError, match=match):
-            read("1 1:1\n", **options)
+        refused(ParameterError, match, read, "1 1:1\n", **options)
 
 
 @pytest.mark.kernels
@@ -273,28 +251,23 @@ class TestLargeFiles:
         sparse = read_svmlight(path, sparse=True)
         np.testing.assert_array_equal(sparse.X.toarray(), X)
 
-    def test_comments_for_many_blocks_before_the_first_row(self, tmp_path, monkeypatch):
+    def test_comments_for_many_blocks_before_the_first_row(self, read, monkeypatch):
         monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
         monkeypatch.setattr(blocks, "BLOCK", 16)
-        path = tmp_path / "x"
-        path.write_text("# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n")
-        with pytest.raises(FileError, match=r"line 12, column 2: .* first row \(line 11\) has one"):
-            read_svmlight(path)
+        text = "# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n"
+        match = r"line 12, column 2: .* first row \(line 11\) has one"
+        refused(FileError, match, read, text)
 
-    def test_numbers_left_to_python(self, tmp_path, monkeypatch):
+    def test_numbers_left_to_python(self, read, monkeypatch):
         monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
-        path = tmp_path / "x"
-        path.write_text(
-            "0.1000000000000000055511151231257827 1:1e-300 2:3 3:9007199254740993.0000000000001\n"
-        )
-        data = read_svmlight(path)
+        label = "0.1000000000000000055511151231257827"
+        data = read(f"{label} 1:1e-300 2:3 3:9007199254740993.0000000000001\n")
         assert data.X.tolist() == [[1e-300, 3.0, 9007199254740994.0]]
         assert data.y.tolist() == [0.1]
 
 
-def test_a_small_file_needs_no_numba(tmp_path):
-    path = tmp_path / "x"
-    path.write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
+def test_a_small_file_needs_no_numba(made):
+    path = made("1 qid:1 1:2\n0 qid:1 1:1\n")
     code = (
         "import sys; from crucial.io.svmlight import read_svmlight;"
         f"read_svmlight({str(path)!r});"
@@ -319,8 +292,8 @@ class TestWrite:
         data = Dataset(csr_array(np.array([[0, 2.0], [0, 0], [3.0, 0]])), np.zeros(3))
         write_svmlight(path, data)
         assert path.read_text() == "0.0 2:2.0\n0.0\n0.0 1:3.0\n"
-        with pytest.raises(DataError, match="sparse X has no missing cells"):
-            write_svmlight(path, data, absent="missing")
+        match = "sparse X has no missing cells"
+        refused(DataError, match, write_svmlight, path, data, absent="missing")
 
     def test_names_from_zero_are_kept(self, tmp_path):
         path = tmp_path / "x"
@@ -344,14 +317,154 @@ class TestWrite:
     )
     def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
         parts = {"X": np.ones((1, 2)), "y": np.zeros(1), **change}
-        with pytest.raises(DataError, match=match):
-            write_svmlight(tmp_path / "x", Dataset(**parts))
+        refused(DataError, match, lambda: write_svmlight(tmp_path / "x", Dataset(**parts)))
         assert os.listdir(tmp_path) == []
 
 
-def test_a_block_of_blank_lines_in_a_sparse_file(tmp_path, monkeypatch):
+def test_a_block_of_blank_lines_in_a_sparse_file(read, monkeypatch):
     monkeypatch.setattr(runtime, "TEXT_PLAIN", 0)
     monkeypatch.setattr(blocks, "BLOCK", 64)
-    (tmp_path / "x").write_bytes(b"1 1:1 9:2\n" + b"\n" * 300 + b"0 2:3\n")
-    found = read_svmlight(tmp_path / "x", sparse=True, n_jobs=1).X
+    found = read(b"1 1:1 9:2\n" + b"\n" * 300 + b"0 2:3\n", sparse=True, n_jobs=1).X
     assert found.toarray()[:, [0, 1, 8]].tolist() == [[1, 0, 2], [0, 3, 0]]
+
+
+GOOD = b"1 qid:1 1:0.5 2:1\n"
+
+# What follows a good line, the place in it, and what is said.
+BAD_LINES = [
+    (b"1 1:0.5", 2, r"no 'qid:' after the label, but the first row \(line 2\) has one"),
+    (b"1", 2, "no 'qid:' after the label"),
+    (b"1 1:0.5 qid:1", 2, "no 'qid:' after the label"),
+    (b"1 qid: 1:0.5", 3, "expected an id right after 'qid:'"),
+    (b"1 qid:# x", 3, "expected an id right after 'qid:'"),
+    (b"1 qid:1 qid:2", 9, "'qid:' must come once, right after the label"),
+    (b"x qid:1 1:1", 1, "the label must be a finite number. Got 'x'"),
+    (b"nan qid:1 1:1", 1, "the label must be a finite number. Got 'nan'"),
+    (b"null qid:1 1:1", 1, "the label must be a finite number. Got 'null'"),
+    (b"-inf qid:1 1:1", 1, "the label must be a finite number. Got '-inf'"),
+    (b"1e999 qid:1 1:1", 1, "the label must be a finite number. Got '1e999'"),
+    (b"0x1 qid:1 1:1", 1, "the label must be a finite number. Got '0x1'"),
+    (b"1_0 qid:1 1:1", 1, "the label must be a finite number. Got '1_0'"),
+    (b"1,qid:1 1:1", 1, "a line must begin with its label"),
+    (b" qid:1 1:1", 2, "a line must begin with its label, as in '2 qid:7 1:0.5'"),
+    (b"1:1 2:2", 1, "a line must begin with its label"),
+    (b"\xd9\xa1 qid:1 1:1", 1, r"finite number. Got '\\u0661'"),
+    (b"\x1b[31m qid:1 1:1", 1, r"finite number. Got '\\x1b\[31m'"),
+    (b"1 qid:1 3", 9, "expected index:value, as in '3:0.25'. Got '3'"),
+    (b"1 qid:1 1 :2", 9, "expected index:value"),
+    (b"1 qid:1 :2", 9, "expected index:value"),
+    (b"1 qid:1 1:", 11, "expected a value right after ':'. Got nothing"),
+    (b"1 qid:1 1: 2", 11, "expected a value right after ':'. Got nothing"),
+    (b"1 qid:1 1:#x", 11, "expected a value right after ':'. Got nothing"),
+    (b"1 qid:1 1:2:3", 11, "a value must be a number, or 'nan' for missing. Got '2:3'"),
+    (b"1 qid:1 1:2,5", 11, "a value must be a number, or 'nan' for missing. Got '2,5'"),
+    (b"1 qid:1 1:1e", 11, "a value must be a number"),
+    (b"1 qid:1 1:--1", 11, "a value must be a number"),
+    (b"1 qid:1 1:nano", 11, "a value must be a number"),
+    (b"1 qid:1 1:1_000", 11, "a value must be a number"),
+    (b"1 qid:1 1:inf", 11, "a value must be finite, or 'nan' for missing. Got 'inf'"),
+    (b"1 qid:1 1:-Infinity", 11, "a value must be finite"),
+    (b"1 qid:1 1:1e400", 11, "the value '1e400' is too large for float64"),
+    (b"1 qid:1 1:1e400 1:2", 11, "the value '1e400' is too large for float64"),
+    (b"1e400 qid:1 1:1e400 1:2", 1, "label"),
+    (b"1 qid:1 bm25:0.5", 9, "Got 'bm25:0.5'. Features with names go into a CSV file"),
+    (b"1 qid:1 -3:0.5", 9, "a feature index must not be negative. Got '-3:0.5'"),
+    (b"1 qid:1 +3:0.5", 9, "expected index:value"),
+    (b"1 qid:1 3.0:0.5", 9, "expected index:value"),
+    (b"1 qid:1 3:1 2:1", 13, "index 2 comes after 3; indices must ascend"),
+    (b"1 qid:1 3:1 3:1", 13, "index 3 comes after 3; indices must ascend"),
+    (b"1 qid:1 03:1 003:1", 14, "index 3 comes after 3"),
+    (b"1 qid:1 1000000000000000000:1", 9, "the index in '1000000000000000000:1' is above 2147"),
+    (b"1 qid:1 2147483647:1", 9, "above 2147483646, the largest this library counts"),
+    (b"1 qid:1 " + b"9" * 9000 + b":1", 9, r"the index in '9{40}'\.\.\. is above 2147483646"),
+    (b"1 qid:\xc3\xbc 1:x", 11, "a value must be a number"),  # (columns are characters)
+    (b"1 qid:1 1:\x002", 11, "there is a NUL byte"),
+    (b"\x00", 1, "there is a NUL byte"),
+    (b"1 qid:1 1:2 # \x00", 15, "there is a NUL byte"),
+    (b"# \x00", 3, "there is a NUL byte"),
+]
+
+
+@pytest.mark.usefixtures("parser")
+class TestBadLines:
+    @pytest.mark.parametrize(("line", "column", "match"), BAD_LINES)
+    @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n" + GOOD, b"\nworse\n"])
+    def test_place_and_words(self, made, line, column, match, end):
+        path = made(b"# head\n" + GOOD + b"\n" + line + end, "bad.txt")
+        with pytest.raises(FileError, match=match) as caught:
+            read_svmlight(path)
+        assert (caught.value.line, caught.value.column) == (4, column)
+        assert str(caught.value).startswith(f"{path}, line 4, column {column}: ")
+        assert len(str(caught.value)) < len(str(path)) + 300
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            (b"\n1 1:2\n0 qid:1 1:3\n", r"line 3, column 3: there is a qid, but .*line 2"),
+            *((text, r"x\.txt: there is no row in this file")
+              for text in (b"", b"\n", b" \t\r\n\n", b"# a\n#b", b"\xef\xbb\xbf")),
+            (b"1\n2\n", "there is no feature in any row"),
+            (gzip.compress(GOOD * 100)[:-10], r"x\.txt: the gzip data end too early"),
+        ],
+    )  # fmt: skip
+    def test_whole_files(self, read, text, match):
+        refused(FileError, match, read, text)
+
+    def test_index_below_the_base(self, read):
+        match = r"line 2, column 3: index 0 is below the first .*\(index_base=1\)"
+        refused(FileError, match, read, b"1 1:2\n0 0:3\n", index_base=1)
+
+    def test_a_bad_line_before_the_cut_comes_first(self, read, monkeypatch):
+        monkeypatch.setattr(blocks, "BLOCK", 64)
+        text = GOOD + b"1 qid:1 1:x\n" + GOOD * 50 + b"\0"
+        refused(FileError, "line 2, column 11: a value must be a number", read, text)
+
+
+def test_a_directory_and_a_missing_file(tmp_path):
+    refused(FileError, "this is a directory", read_svmlight, tmp_path)
+    refused(FileError, "no such file", read_svmlight, tmp_path / "x")
+
+
+@pytest.mark.kernels
+def test_nothing_endless_is_read_to_its_end():
+    match = "/dev/zero, line 1, column 1: there is a NUL byte"
+    refused(FileError, match, read_svmlight, "/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 qid:1 1:1 2147483646:1\n" * 5_000,
+        b"1\n" * 50_000 + b"1 2000000000:1\n",
+        b"1 1:1 # " + b"x" * 400_000 + b"\n" + b"0 1:2 # y\n" * 10_000,
+        b"1 qid:" + b"x" * 400_000 + b" 1:1\n" + b"0 qid:y 1:2\n" * 10_000,
+    ],
+)
+def test_memory_is_bounded_by_the_text(made, monkeypatch, text):
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 16)  # (read ahead whatever the size)
+    path = made(text)
+    tracemalloc.start()
+    try:
+        read_svmlight(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * len(text) + 2**20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 1:" + b"1" * 900_000 + b"x",
+        b" " * 900_000,
+        b"1 1:1 #docid" + b" " * 900_000 + b"?",
+        b"1 " + b"0" * 900_000 + b"1:x",
+        b"\n" * 900_000,
+    ],
+)
+def test_no_text_takes_long(made, text):
+    path = made(text)
+    began = time.process_time()
+    with contextlib.suppress(FileError):
+        read_svmlight(path)
+    assert time.process_time() - began < 5  # (what is quadratic takes hours)

@@ -1,7 +1,5 @@
 """The page of a leaderboard: what is on it, one file, closed."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -44,9 +42,8 @@ def test_a_page_has_everything_and_fetches_nothing():
     assert [one["name"] for one in shown["boards"]] == ["All", "<b>prose</b>", "code"]
     first = shown["boards"][0]
     assert [one["name"] for one in first["items"]] == [one.item for one in board.standings]
-    assert [one["provisional"] for one in first["items"]] == [
-        one.provisional for one in board.standings
-    ]
+    provisional = [one.provisional for one in board.standings]
+    assert [one["provisional"] for one in first["items"]] == provisional
     place = {one["name"]: k for k, one in enumerate(first["items"])}
     cells = {(i, j): (won, tied) for i, j, won, tied in first["wins"]}
     a, b = data.items.index("a"), data.items.index("b")

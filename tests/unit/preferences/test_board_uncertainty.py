@@ -1,15 +1,22 @@
 """Intervals, rank intervals, ties, covariates, scales, categories and judges of a leaderboard."""
 
-from __future__ import annotations
-
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
 from crucial.data.comparisons import Comparisons, Rankings
-from crucial.errors import DataError, ParameterError
-from crucial.preferences import judge_agreement, leaderboard, leaderboards
+from crucial.errors import DataError, DataTypeError, ParameterError
+from crucial.preferences import (
+    board_page,
+    consensus,
+    judge_agreement,
+    leaderboard,
+    leaderboards,
+    learn_preferences,
+)
 from crucial.preferences.likelihood import PairedLikelihood, cells_of, maximise
+from refusals import refused
 
 
 def battles(rows=400, n=6, seed=0, *, tied=0.2, bias=0.0, length=0.0, judges=0):
@@ -58,18 +65,13 @@ def test_the_likelihood_is_that_of_single_comparisons(tied):
     assert model.value(p) == pytest.approx(naive_value(made, p, 0.5, ["length_diff"]) - weak)
     slope, curve = model.derivatives(p)
     for k in range(model.size):
-        step = np.eye(model.size)[k] * 1e-5
-        assert slope[k] == pytest.approx(
-            (model.value(p + step) - model.value(p - step)) / 2e-5, abs=1e-5
-        )
-        assert curve[k] == pytest.approx(
-            -(model.derivatives(p + step)[0] - model.derivatives(p - step)[0]) / 2e-5, abs=1e-5
-        )
-    best = maximise(model)
-    found = minimize(
-        lambda p: -model.value(p), model.start(), jac=lambda p: -model.derivatives(p)[0]
-    )
-    assert best == pytest.approx(found.x, abs=1e-3)
+        up, down = p + np.eye(model.size)[k] * 1e-5, p - np.eye(model.size)[k] * 1e-5
+        rise = (model.value(up) - model.value(down)) / 2e-5
+        bend = (model.derivatives(up)[0] - model.derivatives(down)[0]) / 2e-5
+        assert slope[k] == pytest.approx(rise, abs=1e-5)
+        assert curve[k] == pytest.approx(-bend, abs=1e-5)
+    losses = {"fun": lambda p: -model.value(p), "jac": lambda p: -model.derivatives(p)[0]}
+    assert maximise(model) == pytest.approx(minimize(x0=model.start(), **losses).x, abs=1e-3)
     scores = model.group_slopes(p, np.arange(40) % 7).toarray()
     prior_slope = 0.5 * (0.5 - 1 / (1 + np.exp(-p[:6])))
     assert scores.sum(axis=0)[:6] + prior_slope == pytest.approx(slope[:6])
@@ -92,8 +94,7 @@ def test_wald_intervals_are_near_the_profile(monkeypatch):
     assert (near.intervals, board.intervals) == ("profile", "wald")
     for one, other in zip(board.standings, near.standings):
         assert (one.item, one.strength) == (other.item, other.strength)
-        assert one.low == pytest.approx(other.low, abs=0.15)
-        assert one.high == pytest.approx(other.high, abs=0.15)
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.15)
         assert one.low < one.strength < one.high
 
 
@@ -121,13 +122,10 @@ def test_one_comparison_makes_nothing_sure():
         assert not any("surely first" in note for note in board.notes)
         assert all((one.rank_low, one.rank_high) == (1, 2) for one in board.standings)
         assert all(one.provisional for one in board.standings)
-    assert any(
-        note.startswith("a weak prior: every item is also given 0.7") for note in board.notes
-    )
-    many = leaderboard(
-        Comparisons.from_columns(["new", *["a", "b"] * 20], ["a", *["b", "a"] * 20]), level=0.5
-    )
-    assert many["new"].rank_high == 3
+    prior = "a weak prior: every item is also given 0.7"
+    assert any(note.startswith(prior) for note in board.notes)
+    many = Comparisons.from_columns(["new", *["a", "b"] * 20], ["a", *["b", "a"] * 20])
+    assert leaderboard(many, level=0.5)["new"].rank_high == 3
 
 
 def test_an_item_that_never_lost_is_surely_first(monkeypatch):
@@ -138,6 +136,7 @@ def test_an_item_that_never_lost_is_surely_first(monkeypatch):
         board = leaderboard(sure, prior=0.01)
         assert "surely first: a" in board.notes
         assert board["a"].provisional
+    assert leaderboard(sure).groups[:2] == (("a",), ("b", "c"))
 
 
 def test_rank_intervals_account_for_the_number_of_items():
@@ -176,24 +175,20 @@ def test_covariates_are_taken_out():
     assert effect.low < 1.0 < effect.high
     assert effect.p_value < 1e-4
     assert board.standings[0].strength == pytest.approx(1.5, abs=0.25)
-    with pytest.raises(DataError, match=r"no covariate 'style' \(known: 'length_diff'\)"):
-        leaderboard(made, covariates=["style"])
+    match = r"no covariate 'style' \(known: 'length_diff'\)"
+    refused(DataError, match, leaderboard, made, covariates=["style"])
     plain = Comparisons.from_columns(["a"], ["b"])
-    with pytest.raises(DataError, match="who was shown first is not known"):
-        leaderboard(plain, covariates=["position"])
+    match = "who was shown first is not known"
+    refused(DataError, match, leaderboard, plain, covariates=["position"])
 
 
 def test_position_bias_is_found_per_judge():
     fair, swayed = battles(1200, judges=1, tied=0.1), battles(1200, seed=1, bias=0.8, judges=1)
-    columns = {
-        name: [*getattr(fair, name), *getattr(swayed, name)] for name in ("tie", "first")
-    }  # fmt: skip
-    made = Comparisons.from_columns(
-        [f.items[k] for f in (fair, swayed) for k in f.winner],
-        [f.items[k] for f in (fair, swayed) for k in f.loser],
-        judge=["fair"] * 1200 + ["swayed"] * 1200,
-        **columns,
-    )
+    both = {
+        name: np.concatenate([getattr(one, name) for one in (fair, swayed)])
+        for name in ("winner", "loser", "tie", "first")
+    }
+    made = Comparisons.from_places(fair.items, **both, judge=["fair"] * 1200 + ["swayed"] * 1200)
     board = leaderboard(made, intervals=False)
     bias = board.position
     assert bias.judges == ("all", "fair", "swayed")
@@ -216,8 +211,7 @@ def test_elo_points_are_ten_to_one_per_400():
     assert logit.chance("i0", "i5") == pytest.approx(elo.chance("i0", "i5"))
     assert any("400 points are odds of 10 to 1" in note for note in elo.notes)
     assert any(note.startswith("odds of ") and "% of decided" in note for note in logit.notes)
-    with pytest.raises(ParameterError, match="'scale' parameter of leaderboard"):
-        leaderboard(made, scale="glicko")
+    refused(ParameterError, "'scale' parameter of leaderboard", leaderboard, made, scale="glicko")
 
 
 def test_boards_by_category():
@@ -226,11 +220,10 @@ def test_boards_by_category():
     assert list(boards) == ["prose", "code"]
     own = leaderboard(made.take(made.category == 0), intervals=False)
     assert boards["code"].text() == own.text()
-    with pytest.raises(DataError, match="have no categories"):
-        leaderboards(Comparisons.from_columns(["a"], ["b"]))
+    plain = Comparisons.from_columns(["a"], ["b"])
+    refused(DataError, "have no categories", leaderboards, plain)
     many = Comparisons.from_columns(["a"] * 101, ["b"] * 101, category=range(101))
-    with pytest.raises(DataError, match="there are 101 categories, more than 100"):
-        leaderboards(many)
+    refused(DataError, "there are 101 categories, more than 100", leaderboards, many)
 
 
 def test_identical_judges_are_equally_reliable():
@@ -256,23 +249,9 @@ def test_weight_two_is_a_comparison_twice():
     heavy = Comparisons(**{**vars(made), "weight": made.weight * 2})
     a, b = (leaderboard(one, covariates=["length_diff"]) for one in (twice, heavy))
     for one, other in zip(a.standings, b.standings):
-        assert (one.item, one.rank_low, one.rank_high) == (
-            other.item,
-            other.rank_low,
-            other.rank_high,
-        )
+        ranks = (other.item, other.rank_low, other.rank_high)
+        assert (one.item, one.rank_low, one.rank_high) == ranks
         assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-6)
-
-
-def test_a_picture_says_what_it_leaves_out():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    board = leaderboard(battles())
-    assert board.plot(top=4).get_title(loc="left") == "the first 4 of 6 items"
-    assert board.plot().get_title(loc="left") == ""
-    pyplot.close("all")
 
 
 def ends(board):
@@ -296,44 +275,28 @@ def test_comparisons_of_weight_0_are_no_judges():
     made = battles(rows=120, judges=4)
     names, judges = np.array(made.items), np.array(made.judges)[made.judge]
     columns = [names[made.winner].tolist(), names[made.loser].tolist()]
-    expected = leaderboard(
-        Comparisons.from_columns(*columns, judge=judges.tolist()), independent="judge"
-    )
+    plain = Comparisons.from_columns(*columns, judge=judges.tolist())
+    expected = leaderboard(plain, independent="judge")
     # judges whose names are first, and who weigh nothing
-    more = [[*one, "i1", "i2", "i3"] for one in columns]
-    more[1][-3:] = ["i4", "i5", "i0"]
-    also = Comparisons.from_columns(
-        *more, judge=[*judges.tolist(), "a", "b", "b"], weight=[1.0] * 120 + [0.0] * 3
-    )
-    found = leaderboard(also, independent="judge")
+    more = [*columns[0], "i1", "i2", "i3"], [*columns[1], "i4", "i5", "i0"]
+    how = {"judge": [*judges.tolist(), "a", "b", "b"], "weight": [1.0] * 120 + [0.0] * 3}
+    found = leaderboard(Comparisons.from_columns(*more, **how), independent="judge")
     np.testing.assert_allclose(ends(found), ends(expected), rtol=1e-6, atol=1e-9)
-
-
-def repeated(made, times):
-    """Return every comparison so many times, by the same judge."""
-    rows = np.tile(np.arange(len(made)), times)
-    names = np.array(made.items)
-    return Comparisons.from_columns(
-        names[made.winner[rows]].tolist(),
-        names[made.loser[rows]].tolist(),
-        first=made.first[rows],
-        judge=np.array(made.judges)[made.judge[rows]].tolist(),
-        covariates={"length_diff": made.covariates[rows, 0]},
-    )
 
 
 def test_copies_by_the_same_judge_prove_nothing():
     made = battles(rows=120, tied=0.0, bias=0.5, length=0.4, judges=12)
     way = {"covariates": ["position", "length_diff"], "independent": "judge"}
-    once = leaderboard(repeated(made, 1), prior=0.7, **way)
-    often = leaderboard(repeated(made, 10), prior=7.0, **way)
+    repeated = made.take(np.tile(np.arange(120), 10))
+    once = leaderboard(made, prior=0.7, **way)
+    often = leaderboard(repeated, prior=7.0, **way)
     for one, other in zip(once.effects, often.effects, strict=True):
         for name in ("effect", "low", "high", "p_value"):
             assert getattr(other, name) == pytest.approx(getattr(one, name), rel=0.01, abs=1e-3)
     for name in ("effect", "low", "high", "p_value"):
         mine, theirs = (getattr(board.position, name)[0] for board in (once, often))
         assert theirs == pytest.approx(mine, rel=0.01, abs=1e-3)
-    apart = leaderboard(repeated(made, 10), prior=7.0, covariates=way["covariates"])
+    apart = leaderboard(repeated, prior=7.0, covariates=way["covariates"])
     for one, other in zip(apart.effects, often.effects, strict=True):
         assert one.high - one.low < 0.6 * (other.high - other.low)
 
@@ -356,3 +319,90 @@ def test_effects_by_the_sandwich_are_near_those_by_curvature():
     assert plain.effect == robust.effect
     assert plain.high != robust.high
     assert robust.high - robust.low == pytest.approx(plain.high - plain.low, rel=0.15)
+
+
+# Comparisons and rankings of odd kinds: what is refused, and in which words
+
+compared = Comparisons.from_columns
+
+
+@pytest.mark.parametrize("column", ["tie", "first"])
+@pytest.mark.parametrize("value", ["no", "False", float("nan"), None, 2, 0.3, [1], pd.NA])
+def test_yes_and_no_are_no_text_and_no_other_numbers(column, value):
+    match = rf"{column} must be True or False. Got .* comparison 1"
+    refused(DataError, match, compared, ["a", "b"], ["b", "a"], **{column: [False, value]})
+
+
+@pytest.mark.parametrize(
+    "values", [[True, False], [1, 0], np.array([1.0, 0.0]), pd.Series([True, False]), (True, 0)]
+)
+def test_yes_and_no_in_other_forms(values):
+    made = compared(["a", "b"], ["b", "a"], tie=values, first=values)
+    assert made.tie.tolist() == [True, False]
+    assert made.first.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT, ""])
+def test_items_without_a_name(nothing):
+    lacks = "1 .* lacks the name of an item"
+    refused(DataError, f"comparison {lacks}", compared, ["a", nothing], ["b", "a"])
+    if not isinstance(nothing, str):
+        orders = [["a", "b"], ["a", ("b", nothing)]]
+        refused(DataError, f"ranking {lacks}", Rankings.from_orders, orders)
+
+
+def test_judges_without_a_name_are_one():
+    assert compared(["a", "b"], ["b", "a"], judge=[None, float("nan")]).judges == ("",)
+
+
+@pytest.mark.parametrize("names", [None, 3, "ab"])
+def test_names_that_are_no_list(names):
+    refused(DataTypeError, "winner must be a sequence of names", compared, names, names)
+    orders = names if names != "ab" else ["ab"]
+    refused(DataTypeError, r"must be a list of (rankings|names)", Rankings.from_orders, orders)
+    table = np.array([["a", "b"]])
+    refused(DataError, r"Got a table of shape \(1, 2\)", compared, table, ["c"])
+
+
+def test_counts_of_rankings_are_limited():
+    orders = [["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"]]
+    for count, match in (
+        ([1, 1, 1e15], r"from 0 to 1e\+09. Got 1000000000000000.0 for ranking 2"),
+        ([0, 0, 0], "add up to a number above 0"),
+    ):
+        refused(DataError, match, Rankings.from_orders, orders, count=count)
+    board = leaderboard(Rankings.from_orders(orders, count=[1e9, 1, 1]))
+    assert [one.item for one in board.standings] == ["a", "b", "c"]
+    assert np.isfinite([one.strength for one in board.standings]).all()
+
+
+WINNER, LOSER = ["a"] * 6 + ["b"] * 4, ["b"] * 6 + ["a"] * 4
+
+
+def test_one_judge_says_nothing_about_others():
+    alone = compared(WINNER, LOSER, judge=["x"] * 10)
+    assert leaderboard(alone, independent="judge", intervals=False).intervals == "none"
+    # one of two judges weighs nothing
+    how = {"judge": ["x"] * 10 + ["y"], "weight": [1] * 10 + [0]}
+    for data in (alone, compared([*WINNER, "b"], [*LOSER, "a"], **how)):
+        match = "all comparisons are of one judge"
+        refused(DataError, match, leaderboard, data, independent="judge")
+
+
+def test_a_category_of_one_judge_has_no_intervals_and_says_so():
+    how = {"judge": ["x"] * 10 + ["x", "y"] * 5, "category": ["one"] * 10 + ["two"] * 10}
+    boards = leaderboards(compared(WINNER * 2, LOSER * 2, **how), independent="judge")
+    assert "No intervals: all comparisons are of one judge" in boards["one"].text()
+    assert "No intervals" not in boards["two"].text()
+    assert np.isfinite(boards["two"].standings[0].low)
+
+
+@pytest.mark.parametrize("data", [None, [("a", "b")], pd.DataFrame({"winner": ["a"]})])
+def test_anything_else_is_answered_with_what_to_write(data):
+    board = leaderboard(compared(["a", "b"], ["b", "a"]))
+    match = "must be Comparisons.*from_columns"
+    for call in (leaderboard, leaderboards, consensus, judge_agreement):
+        refused(ParameterError, match, call, data)
+    refused(ParameterError, match, learn_preferences, data, [[1.0]], ["a"])
+    refused(ParameterError, match, board_page, board, data)
+    refused(ParameterError, "'board' parameter of board_page", board_page, None, data)

@@ -1,7 +1,5 @@
 """How often intervals contain the truth, where data are made by the model that is fitted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

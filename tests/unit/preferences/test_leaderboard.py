@@ -1,17 +1,18 @@
 """The leaderboard: ranks, ties, parts, judges, and rankers from features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas
 import pytest
+from matplotlib import pyplot
 from scipy.stats import norm
 
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
-from crucial.preferences import judge_agreement, leaderboard, learn_preferences
+from crucial.preferences import consensus, judge_agreement, leaderboard, learn_preferences
+from crucial.preferences.judges import PositionBias
 from crucial.preferences.standings import _runs_of_ties
+from refusals import refused
 
 
 def judged(n=8, rows=300, seed=0, noise=(1.0, 1.0, 1.0)):
@@ -52,21 +53,14 @@ def test_nothing_depends_on_the_order_of_rows():
     mixed = made.take(np.random.default_rng(1).permutation(len(made)))
     one, other = (leaderboard(data, intervals=False) for data in (made, mixed))
     assert [x.item for x in one.standings] == [x.item for x in other.standings]
-    assert [x.strength for x in one.standings] == pytest.approx(
-        [x.strength for x in other.standings], abs=1e-9
-    )
+    expected = [x.strength for x in other.standings]
+    assert [x.strength for x in one.standings] == pytest.approx(expected, abs=1e-9)
 
 
 def test_weight_two_is_a_row_twice():
     made = judged(rows=40)
-    twice = Comparisons.from_columns(
-        [made.items[k] for k in made.winner] * 2, [made.items[k] for k in made.loser] * 2
-    )
-    heavy = Comparisons.from_columns(
-        [made.items[k] for k in made.winner],
-        [made.items[k] for k in made.loser],
-        weight=[2.0] * 40,
-    )
+    heavy = Comparisons(**{**vars(made), "weight": made.weight * 2})
+    twice = made.take(np.tile(np.arange(40), 2))
     a, b = (leaderboard(data, intervals=False).to_frame() for data in (twice, heavy))
     assert a["item"].tolist() == b["item"].tolist()
     assert a["strength"].tolist() == pytest.approx(b["strength"].tolist(), abs=1e-9)
@@ -85,12 +79,8 @@ def test_parts_are_told_apart():
     assert "part 2 of 2" in board.text()
     for one in board.standings:
         assert all(board[other].part == one.part for other in one.tied_with)
-
-
-def test_an_item_nobody_compared_is_a_part_of_its_own():
-    made = Comparisons.from_columns(["a"], ["b"], items=["lonely"])
-    board = leaderboard(made)
-    assert board["lonely"].part == 2
+    board = leaderboard(Comparisons.from_columns(["a"], ["b"], items=["lonely"]))
+    assert board["lonely"].part == 2  # (nobody compared it)
     assert board["lonely"].strength == 0
 
 
@@ -99,16 +89,7 @@ def test_equal_items_share_a_rank():
     assert [one.rank for one in board.standings] == [1, 1]
     assert board.groups == ()
     assert all(one.low != one.low for one in board.standings)
-    with pytest.raises(KeyError, match="c"):
-        board["c"]
-
-
-def test_a_sure_first_is_said():
-    sure = Comparisons.from_columns(["a"] * 60 + ["b", "c"] * 10, ["b", "c"] * 30 + ["c", "b"] * 10)
-    board = leaderboard(sure)
-    assert board.groups[0] == ("a",)
-    assert "surely first: a" in board.notes
-    assert board.groups[1] == ("b", "c")
+    refused(KeyError, "c", board.__getitem__, "c")
 
 
 def test_ties_hang_together_along_the_order():
@@ -135,8 +116,8 @@ def test_agreement_on_the_same_pair_is_counted_by_hand():
     )
     found = judge_agreement(made)
     assert (found.n_same_pair, found.same_pair) == (3, pytest.approx(1 / 3))
-    with pytest.raises(DataError, match="have no judges"):
-        judge_agreement(Comparisons.from_columns(["a"], ["b"]))
+    lone = Comparisons.from_columns(["a"], ["b"])
+    refused(DataError, "have no judges", judge_agreement, lone)
 
 
 def test_independent_judges_are_less_sure():
@@ -153,8 +134,7 @@ def test_independent_judges_are_less_sure():
     whole = leaderboard(made, independent="judge")
     width = [b["a"].high - b["a"].low for b in (single, whole)]
     assert width[1] > 2 * width[0]
-    with pytest.raises(DataError, match="no column of contexts"):
-        leaderboard(made, independent="context")
+    refused(DataError, "no column of contexts", leaderboard, made, independent="context")
 
 
 def test_rankings_make_a_leaderboard():
@@ -163,22 +143,17 @@ def test_rankings_make_a_leaderboard():
     assert [one.item for one in board.standings] == ["a", "b", "c"]
     assert board.circles is None
     many = Rankings.from_orders([["a", "b", "c"], ["b", "a", "c"], ["c", "b"]], [8, 4, 2])
-    same = leaderboard(many)
-    assert [x.strength for x in same.standings] == pytest.approx(
-        [x.strength for x in board.standings]
-    )
-    for one, other in zip(board.standings, same.standings):
+    for one, other in zip(board.standings, leaderboard(many).standings):
+        assert one.strength == pytest.approx(other.strength)
         assert one.high - one.low == pytest.approx(other.high - other.low, rel=1e-6)
 
 
 def test_parameters():
     made = judged(rows=20)
-    with pytest.raises(ParameterError, match="'prior' parameter of leaderboard"):
-        leaderboard(made, prior=-1)
-    with pytest.raises(ParameterError, match="'independent' parameter of leaderboard"):
-        leaderboard(made, independent="day")
-    with pytest.raises(DataError, match="the most likely strengths are infinite"):
-        leaderboard(made, prior=0)
+    refused(ParameterError, "'prior' parameter of leaderboard", leaderboard, made, prior=-1)
+    match = "'independent' parameter of leaderboard"
+    refused(ParameterError, match, leaderboard, made, independent="day")
+    refused(DataError, "the most likely strengths are infinite", leaderboard, made, prior=0)
 
 
 def test_features_rank_items_nobody_compared(tmp_path):
@@ -212,24 +187,21 @@ def test_features_of_too_few_items_and_of_wrong_ones():
     assert learned.accuracy != learned.accuracy
     scores = learned.predict([[3.0], [2.0], [1.0]])
     assert scores[0] > scores[1] > scores[2]
-    with pytest.raises(DataError, match=r"1 compared items have no row of features; .* 'c'"):
-        learn_preferences(made, [[3.0], [2.0]], ["a", "b"])
-    with pytest.raises(DataError, match="rows 0 and 1 are both of 'a'"):
-        learn_preferences(made, [[3.0], [2.0]], ["a", "a"])
+    for names, match in (
+        (["a", "b"], "1 compared items have no row of features; .* 'c'"),
+        (["a", "a"], "rows 0 and 1 are both of 'a'"),
+    ):
+        refused(DataError, match, learn_preferences, made, [[3.0], [2.0]], names)
 
 
 def test_results_draw_themselves():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    from crucial.preferences import consensus
-
+    pyplot.switch_backend("Agg")
     made = judged(rows=60)
     board = leaderboard(made)
-    assert [label.get_text() for label in board.plot().get_yticklabels()] == [
-        one.item for one in board.standings
-    ]
+    labels = [label.get_text() for label in board.plot().get_yticklabels()]
+    assert labels == [one.item for one in board.standings]
+    assert board.plot().get_title(loc="left") == ""
+    assert board.plot(top=4).get_title(loc="left") == "the first 4 of 8 items"
     assert board.agreement.plot().get_xlim() == (0, 1)
     assert len(consensus(made).plot().lines) == 8
     pyplot.close("all")
@@ -255,21 +227,14 @@ def test_a_judge_of_items_nobody_else_connects_is_not_held_against_them():
 
 
 def test_names_may_look_like_formulas():
-    pytest.importorskip("matplotlib").use("Agg")
-    from matplotlib import pyplot
-
-    from crucial.preferences import consensus
-    from crucial.preferences.judges import PositionBias
-
+    pyplot.switch_backend("Agg")
     items, judges = ["$_$", "$^$", "c"], ["$_j$", "$^k$"] * 3
     high, low = ([items[k] for k in side] for side in ((0, 0, 1, 0, 1, 2), (1, 2, 2, 1, 2, 0)))
     made = Comparisons.from_columns(high, low, judge=judges)
     learned = learn_preferences(made, pandas.DataFrame({"$_f$": [2.0, 1.0, 0.0]}), items)
     one = (0.5, 0.5)
     bias = PositionBias(("all", "$_j$"), (3, 3), one, one, one, one, one)
-    for found in (leaderboard(made), judge_agreement(made), consensus(made)):
-        found.plot().figure.canvas.draw()
-    for found in (learned, bias):
+    for found in (leaderboard(made), judge_agreement(made), consensus(made), learned, bias):
         found.plot().figure.canvas.draw()
     pyplot.close("all")
 
@@ -285,5 +250,5 @@ def test_the_interval_of_reliability_is_of_95_percent():
         n, p = ahead + behind, ahead / (ahead + behind)
         relative = norm.ppf(0.975) / np.sqrt(n * p * (1 - p)) / np.log(ahead / behind)
         slope = found.reliability[at]
-        assert found.reliability_high[at] - slope == pytest.approx(relative * slope, rel=0.01)
-        assert slope - found.reliability_low[at] == pytest.approx(relative * slope, rel=0.01)
+        ends = found.reliability_high[at] - slope, slope - found.reliability_low[at]
+        assert ends == pytest.approx((relative * slope, relative * slope), rel=0.01)

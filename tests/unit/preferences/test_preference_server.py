@@ -1,12 +1,14 @@
 """The local page is closed: every route against every way in that is not the page's own."""
 
-from __future__ import annotations
-
+import contextlib
+import errno
 import http.client
 import json
+import os
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -57,7 +59,7 @@ class Connection(http.client.HTTPConnection):
         return request.encode("latin-1")
 
 
-def ask(server, method, path, *, host=None, origin="own", body=None, headers=(), token=None):
+def ask(server, method, path, *, host=None, origin="own", body=None, headers=()):
     """One request, with what is asked for wrong in it; gives status, headers, body."""
     line = Connection("127.0.0.1", server.port, timeout=120)
     own = f"127.0.0.1:{server.port}"
@@ -81,13 +83,22 @@ def ask(server, method, path, *, host=None, origin="own", body=None, headers=(),
     return found
 
 
-def own(server, route):
-    return f"/{server.token}/{route}"
+def ask_own(server, method, route, *, number=None, **how):
+    """Ask for a route of the page, with a good body where one is needed; gives the same."""
+    if method == "POST":
+        number = server.session.n_events if number is None else number
+        how = {"body": said(number)} | how
+    return ask(server, method, f"/{server.token}/{route}", **how)
 
 
-def good_body(server, method):
-    said = {"number": server.session.n_events, "answer": "left"}
-    return json.dumps(said).encode() if method == "POST" else None
+def said(number, answer="left"):
+    return json.dumps({"number": number, "answer": answer}).encode()
+
+
+def state_of(server, method, route, **how):
+    """Ask for JSON; gives the status and the data."""
+    status, _, body = ask_own(server, method, route, **how)
+    return status, json.loads(body)
 
 
 def unchanged(server):
@@ -106,16 +117,16 @@ def test_it_listens_at_this_machine_only(server):
 def test_every_route_works_for_the_page(server, method, route):
     if route == "undo":
         server.session.answer("left")
-    status, headers, body = ask(server, method, own(server, route), body=good_body(server, method))
+    status, headers, body = ask_own(server, method, route)
     assert status == 200
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["X-Frame-Options"] == "DENY"
-    assert headers["Referrer-Policy"] == "no-referrer"
-    assert headers["Cache-Control"] == "no-store"
-    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    for name, value in (
+        ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+    ):  # fmt: skip
+        assert headers[name] == value
     assert "default-src 'none'" in headers["Content-Security-Policy"]
-    if route not in ("image/0",):
-        assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"] or route == "image/0"
     assert server.token.encode() not in body
     assert not any(server.token in value for value in headers.values())
     assert "Access-Control-Allow-Origin" not in headers
@@ -123,68 +134,39 @@ def test_every_route_works_for_the_page(server, method, route):
     assert "Python" not in headers["Server"]
 
 
-def wrong_hosts(port):
-    return [
-        "evil.example",
-        f"evil.example:{port}",
-        "127.0.0.1",
-        f"127.0.0.1:{port + 1}",
-        f"127.0.0.1:{port}.evil.example",
-        f"127.0.0.1.evil.example:{port}",
-        f"0.0.0.0:{port}",
-        f"[::1]:{port}",
-        f"user@127.0.0.1:{port}",
-        f"127.0.0.1:{port}, evil.example",
-        "",
-        [],
-        [f"127.0.0.1:{port}", "evil.example"],
-        [f"127.0.0.1:{port}", f"127.0.0.1:{port}"],
-    ]
-
-
 @pytest.mark.parametrize(("method", "route"), ROUTES)
 def test_wrong_hosts(server, method, route):
-    for host in wrong_hosts(server.port):
-        status, _, body = ask(
-            server, method, own(server, route), host=host, body=good_body(server, method)
-        )
+    port = server.port
+    right = f"127.0.0.1:{port}"
+    for host in (
+        "evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}",
+        f"{right}.evil.example", f"127.0.0.1.evil.example:{port}", f"0.0.0.0:{port}",
+        f"[::1]:{port}", f"user@{right}", f"{right}, evil.example", "", [],
+        [right, "evil.example"], [right, right],
+    ):  # fmt: skip
+        status, _, body = ask_own(server, method, route, host=host)
         assert status == 403, host
         assert b"has another address" in body
     assert unchanged(server)
-    host = f"LOCALHOST:{server.port}"
-    status, _, _ = ask(
-        server, method, own(server, route), host=host, body=good_body(server, method),
-        origin=f"http://localhost:{server.port}",
-    )  # fmt: skip
-    assert status == (409 if route == "undo" else 200)
+    local = {"host": f"LOCALHOST:{port}", "origin": f"http://localhost:{port}"}
+    assert ask_own(server, method, route, **local)[0] == (409 if route == "undo" else 200)
 
 
 @pytest.mark.parametrize(("method", "route"), ROUTES)
 def test_wrong_origins(server, method, route):
     port = server.port
+    right = f"http://127.0.0.1:{port}"
     wrong = [
-        "http://evil.example",
-        "null",
-        "",
-        f"https://127.0.0.1:{port}",
-        "http://127.0.0.1",
-        f"http://127.0.0.1:{port + 1}",
-        f"http://127.0.0.1:{port}.evil.example",
-        f"http://localhost:{port}",
-        f"http://127.0.0.1:{port}/",
-    ] + ([None] if method == "POST" else [])
+        "http://evil.example", "null", "", f"https://127.0.0.1:{port}", "http://127.0.0.1",
+        f"http://127.0.0.1:{port + 1}", f"{right}.evil.example", f"http://localhost:{port}",
+        f"{right}/", *([None] if method == "POST" else []),
+    ]  # fmt: skip
     for origin in wrong:
-        status, headers, _ = ask(
-            server, method, own(server, route), origin=origin, body=good_body(server, method)
-        )
+        status, headers, _ = ask_own(server, method, route, origin=origin)
         assert status == 403, origin
         assert "Access-Control-Allow-Origin" not in headers
     for site in ("cross-site", "same-site", "other"):
-        status, _, _ = ask(
-            server, method, own(server, route), body=good_body(server, method),
-            headers=[("Sec-Fetch-Site", site)],
-        )  # fmt: skip
-        assert status == 403, site
+        assert ask_own(server, method, route, headers=[("Sec-Fetch-Site", site)])[0] == 403, site
     assert unchanged(server)
 
 
@@ -192,75 +174,33 @@ def test_wrong_origins(server, method, route):
 def test_wrong_tokens(server, method, route):
     token = server.token
     for path in (
-        f"/{route}",
-        f"//{route}",
-        f"/x/{route}",
-        f"/{token[:-1]}/{route}",
-        f"/{token}x/{route}",
-        f"/{token.swapcase()}/{route}",
-        f"/x/../{token}/{route}",
-        f"/%2e%2e/{token}/{route}",
-        f"/{route}?token={token}",
-        f"/\u00e9/{route}".encode().decode("latin-1"),
-        f"http://127.0.0.1:{server.port}/{token}/{route}",
-        "*",
-    ):
-        status, _, body = ask(server, method, path, body=good_body(server, method))
+        f"/{route}", f"//{route}", f"/x/{route}", f"/{token[:-1]}/{route}", f"/{token}x/{route}",
+        f"/{token.swapcase()}/{route}", f"/x/../{token}/{route}", f"/%2e%2e/{token}/{route}",
+        f"/{route}?token={token}", f"/\u00e9/{route}".encode().decode("latin-1"),
+        f"http://127.0.0.1:{server.port}/{token}/{route}", "*",
+    ):  # fmt: skip
+        status, _, body = ask(server, method, path, body=said(0) if method == "POST" else None)
         assert status == 403, path
         assert b"token" in body
     assert unchanged(server)
 
 
 TRAVERSALS = [
-    "../secret.txt",
-    "..%2fsecret.txt",
-    "%2e%2e/secret.txt",
-    "image/../secret.txt",
-    "image/..%2f..%2fsecret.txt",
-    "image//0",
-    "image/0/",
-    "image/0/../1",
-    "image/-1",
-    "image/+0",
-    "image/00",
-    "image/0x0",
-    "image/0%00",
-    "image/\u0660".encode().decode("latin-1"),
-    "image/9999",
-    "image/99999999999999999999",
-    "image/2",
-    "image/a.png",
-    "image/",
-    "image",
-    "page/page.js",
-    "page.html",
-    "page.js/",
-    "page.js?x",
-    "./page.js",
-    "/etc/passwd",
-    "//etc/passwd",
-    "..\\secret.txt",
-    "file:///etc/passwd",
-    "secret.txt",
-    "items.csv",
-    "answers.jsonl",
-    "state/",
-    "wait",
-    "wait/",
-    "wait/-1",
-    "wait/01",
-    "wait/9999999999",
-    "STATE",
-    "state?token",
-    ".git/config",
-    "server.py",
-]
+    "../secret.txt", "..%2fsecret.txt", "%2e%2e/secret.txt", "image/../secret.txt",
+    "image/..%2f..%2fsecret.txt", "image//0", "image/0/", "image/0/../1", "image/-1", "image/+0",
+    "image/00", "image/0x0", "image/0%00", "image/\u0660".encode().decode("latin-1"),
+    "image/9999", "image/99999999999999999999", "image/2", "image/a.png", "image/", "image",
+    "page/page.js", "page.html", "page.js/", "page.js?x", "./page.js", "/etc/passwd",
+    "//etc/passwd", "..\\secret.txt", "file:///etc/passwd", "secret.txt", "items.csv",
+    "answers.jsonl", "state/", "wait", "wait/", "wait/-1", "wait/01", "wait/9999999999", "STATE",
+    "state?token", ".git/config", "server.py",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("route", TRAVERSALS)
 def test_nothing_else_is_there(server, route):
     for method in ("GET", "POST"):
-        status, _, body = ask(server, method, own(server, route), body=good_body(server, method))
+        status, _, body = ask_own(server, method, route)
         assert status in (404, 405) if method == "POST" else status == 404
         assert b"secret" not in body
     assert unchanged(server)
@@ -271,46 +211,40 @@ def test_nothing_else_is_there(server, route):
 )
 def test_other_methods(server, method):
     for route in GETS + POSTS:
-        status, headers, body = ask(server, method, own(server, route), origin=None)
+        status, headers, body = ask_own(server, method, route, origin=None)
         assert status == 405
         assert b"secret" not in body
         assert "Access-Control-Allow-Origin" not in headers
-    assert unchanged(server)
-
-
-def test_routes_take_their_own_method(server):
-    for route in GETS:
-        status, _, _ = ask(server, "POST", own(server, route), body=good_body(server, "POST"))
-        assert status == 405
-    for route in POSTS:
-        assert ask(server, "GET", own(server, route))[0] == 405
+    for own, route in ROUTES:  # (a route takes its own method)
+        assert ask_own(server, "POST" if own == "GET" else "GET", route)[0] == 405
     assert unchanged(server)
 
 
 @pytest.mark.parametrize(("method", "route"), ROUTES)
 def test_oversized_bodies(server, method, route):
+    refused = 413 if method == "POST" else 400
     large = b'{"number": 0, "answer": "left", "x": "' + b"x" * LARGEST_BODY + b'"}'
-    status, headers, _ = ask(server, method, own(server, route), body=large)
-    assert status == (413 if method == "POST" else 400)
+    status, headers, _ = ask_own(server, method, route, body=large)
+    assert status == refused
     assert headers["Connection"] == "close"
     # a length that is only said: nobody waits for a gigabyte
-    status, _, _ = ask(
-        server, method, own(server, route), headers=[("Content-Type", "application/json"),
-                                                     ("Content-Length", "1073741824")],
-    )  # fmt: skip
-    assert status == (413 if method == "POST" else 400)
+    lengths = [("Content-Type", "application/json"), ("Content-Length", "1073741824")]
+    assert ask_own(server, method, route, body=None, headers=lengths)[0] == refused
     assert unchanged(server)
+
+
+JSON = ("Content-Type", "application/json")
 
 
 @pytest.mark.parametrize("route", POSTS)
 @pytest.mark.parametrize(
     ("headers", "body", "expected"),
     [
-        ([("Content-Type", "application/json")], None, 411),
-        ([("Transfer-Encoding", "chunked"), ("Content-Type", "application/json")], None, 411),
+        ([JSON], None, 411),
+        ([("Transfer-Encoding", "chunked"), JSON], None, 411),
         ([("Content-Length", "5"), ("Content-Length", "6")], None, 411),
-        ([("Content-Length", "-1"), ("Content-Type", "application/json")], None, 400),
-        ([("Content-Length", "1e3"), ("Content-Type", "application/json")], None, 400),
+        ([("Content-Length", "-1"), JSON], None, 400),
+        ([("Content-Length", "1e3"), JSON], None, 400),
         ([("Content-Length", "2"), ("Content-Type", "text/plain")], None, 415),
         ([("Content-Length", "2")], None, 415),
         ((), b"{}", 400),
@@ -325,17 +259,28 @@ def test_oversized_bodies(server, method, route):
     ],
 )
 def test_bad_bodies(server, route, headers, body, expected):
-    status, _, said = ask(server, "POST", own(server, route), headers=headers, body=body)
+    status, found = state_of(server, "POST", route, headers=headers, body=body)
     assert status == expected
-    assert json.loads(said)["error"]
+    assert found["error"]
     assert unchanged(server)
 
 
 def test_no_such_answer(server):
     for answer in ("up", None, 1, ["left"], {}, "LEFT"):
-        body = json.dumps({"number": 0, "answer": answer}).encode()
-        assert ask(server, "POST", own(server, "answer"), body=body)[0] == 400
+        assert ask_own(server, "POST", "answer", body=said(0, answer))[0] == 400
     assert unchanged(server)
+
+
+def raw_reply(server, sent, *, end=False):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as line:
+        line.sendall(sent)
+        if end:
+            line.shutdown(socket.SHUT_WR)
+        reply = b""
+        with contextlib.suppress(ConnectionError):
+            while part := line.recv(4096):
+                reply += part
+    return reply
 
 
 def test_a_body_is_not_the_next_request(server):
@@ -346,12 +291,7 @@ def test_a_body_is_not_the_next_request(server):
         'Content-Length: 32\r\n\r\n{"number": 0, "answer": "left"}  '
     )
     outer = f"GET /wrong/ HTTP/1.1\r\nHost: x\r\nContent-Length: {len(inner)}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as line:
-        line.sendall((outer + inner).encode())
-        said = b""
-        while part := line.recv(4096):
-            said += part
-    assert said.count(b"HTTP/1.1 ") == 1
+    assert raw_reply(server, (outer + inner).encode()).count(b"HTTP/1.1 ") == 1
     assert unchanged(server)
 
 
@@ -368,30 +308,22 @@ def test_a_body_is_not_the_next_request(server):
     ],
 )
 def test_broken_requests(server, raw):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as line:
-        line.sendall(raw)
-        line.shutdown(socket.SHUT_WR)
-        said = b""
-        try:
-            while part := line.recv(4096):
-                said += part
-        except ConnectionError:
-            pass
-    assert b"Traceback" not in said
-    assert b" 200 " not in said
-    assert ask(server, "GET", own(server, "state"))[0] == 200
+    reply = raw_reply(server, raw, end=True)
+    assert b"Traceback" not in reply
+    assert b" 200 " not in reply
+    assert ask_own(server, "GET", "state")[0] == 200
 
 
 def test_pictures_are_inert_and_stay_the_same_file(server, tmp_path):
-    status, headers, body = ask(server, "GET", own(server, "image/0"))
+    status, headers, body = ask_own(server, "GET", "image/0")
     assert (status, headers["Content-Type"], body) == (200, "image/png", PNG)
-    status, headers, body = ask(server, "GET", own(server, "image/1"))
+    _, headers, body = ask_own(server, "GET", "image/1")
     assert (headers["Content-Type"], body.decode()) == ("image/svg+xml", SVG)
     assert "sandbox" in headers["Content-Security-Policy"]
     assert "script-src" not in headers["Content-Security-Policy"]
     (tmp_path / "a.png").unlink()
     (tmp_path / "a.png").symlink_to(tmp_path / "secret.txt")
-    status, _, body = ask(server, "GET", own(server, "image/0"))
+    status, _, body = ask_own(server, "GET", "image/0")
     assert status == 404
     assert body != b"secret"
 
@@ -403,66 +335,52 @@ def test_pictures_of_a_folder_that_became_a_link_are_refused(server, tmp_path):
     tmp_path.rename(moved)
     tmp_path.symlink_to(other)
     try:
-        status, _, body = ask(server, "GET", own(server, "image/1"))
+        status, _, body = ask_own(server, "GET", "image/1")
     finally:
         tmp_path.unlink()
         moved.rename(tmp_path)
     assert status == 404
     assert b"secret" not in body
-    assert ask(server, "GET", own(server, "image/1"))[0] == 200
+    assert ask_own(server, "GET", "image/1")[0] == 200
 
 
 def test_a_way_through(server):
-    _, _, body = ask(server, "GET", own(server, "state"))
-    state = json.loads(body)
+    state = state_of(server, "GET", "state")[1]
     assert (state["title"], state["items"], state["answers"]) == ("drinks", 3, 0)
     for word in ("left", "tie", "skip"):
-        said = json.dumps({"number": state["number"], "answer": word}).encode()
-        status, _, body = ask(server, "POST", own(server, "answer"), body=said)
+        body = said(state["number"], word)
+        status, state = state_of(server, "POST", "answer", body=body)
         assert status == 200
-        state = json.loads(body)
-    status, _, again = ask(server, "POST", own(server, "answer"), body=said)  # sent twice
+    status, again = state_of(server, "POST", "answer", body=body)  # sent twice
     assert status == 409
-    assert json.loads(again)["number"] == state["number"] == 3
-    _, headers, body = ask(server, "GET", own(server, "answers.csv"))
+    assert again["number"] == state["number"] == 3
+    found = state_of(server, "GET", "ranking")[1]
+    assert (found["number"], found["ranked"], len(found["ranking"])) == (3, 3, 3)
+    _, headers, body = ask_own(server, "GET", "answers.csv")
     assert headers["Content-Disposition"].startswith("attachment")
     assert body.decode().splitlines()[0] == "winner,loser,tie,weight"
     assert len(body.decode().splitlines()) == 3
-    undo = json.dumps({"number": 3}).encode()
-    status, _, body = ask(server, "POST", own(server, "undo"), body=undo)
-    assert (status, json.loads(body)["answers"]) == (200, 2)
+    status, undone = state_of(server, "POST", "undo")
+    assert (status, undone["answers"]) == (200, 2)
     assert {one["name"] for one in state["ranking"]} == {"tea", "milk", "wine"}
 
 
 def test_a_full_disk_is_said(server, monkeypatch):
-    import errno
-    import os
-
     def write(number, line):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "write", write)
-    said = json.dumps({"number": 0, "answer": "left"}).encode()
-    status, _, body = ask(server, "POST", own(server, "answer"), body=said)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        status, found = state_of(server, "POST", "answer")
     assert status == 507
-    assert "no space left" in json.loads(body)["error"]
+    assert "no space left" in found["error"]
     assert unchanged(server)
 
 
 def test_many_at_once_are_taken_one_by_one(server):
-    results = []
-
-    def click():
-        said = json.dumps({"number": 0, "answer": "left"}).encode()
-        results.append(ask(server, "POST", own(server, "answer"), body=said)[0])
-
-    threads = [threading.Thread(target=click) for _ in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert sorted(results) == [200] + [409] * 7
+    with ThreadPoolExecutor(8) as pool:
+        replies = pool.map(lambda _: ask_own(server, "POST", "answer", number=0)[0], range(8))
+    assert sorted(replies) == [200] + [409] * 7
     assert server.session.n_answers == 1
 
 
@@ -470,7 +388,7 @@ def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
     monkeypatch.setattr("crucial.preferences.server._PATIENCE", 300.0)
 
     def wait(replies, known):
-        replies.append(json.loads(ask(server, "GET", own(server, f"wait/{known}"))[2]))
+        replies.append(state_of(server, "GET", f"wait/{known}")[1])
 
     def waiting(n, replies, known):
         threads = [threading.Thread(target=wait, args=(replies, known)) for _ in range(n)]
@@ -484,14 +402,11 @@ def test_waiting_pages_hear_of_answers_and_of_the_end(server, monkeypatch):
     replies = []
     threads = waiting(5, replies, 0)  # more than may wait: the others are sent away at once
     assert sum(one["later"] for one in replies) == len(replies) == 2
-    said = json.dumps({"number": 0, "answer": "left"}).encode()
-    assert ask(server, "POST", own(server, "answer"), body=said)[0] == 200
+    assert ask_own(server, "POST", "answer")[0] == 200
     for one in threads:
         one.join(120)
-    assert (
-        sorted((one["number"], one["ended"]) for one in replies)
-        == [(0, False)] * 2 + [(1, False)] * 3
-    )
+    told = sorted((one["number"], one["ended"]) for one in replies)
+    assert told == [(0, False)] * 2 + [(1, False)] * 3
     wait(replies, 0)  # what was missed is told at once
     assert replies[-1]["number"] == 1
     last = []
@@ -505,18 +420,11 @@ def test_a_page_between_two_requests_hears_of_the_end(server, monkeypatch):
     monkeypatch.setattr("crucial.preferences.server._RETURN", 60.0)
     monkeypatch.setattr("crucial.preferences.server._GRACE", 0.0)
     server.session.answer("left")
-    ask(server, "GET", own(server, "wait/0"))  # answered at once, and about to ask again
+    ask_own(server, "GET", "wait/0")  # answered at once, and about to ask again
     ending = threading.Thread(target=server.end)
     ending.start()
     ending.join(0.3)
-    news = json.loads(ask(server, "GET", own(server, "wait/1"))[2])
+    news = state_of(server, "GET", "wait/1")[1]
     ending.join(60)
     assert news["ended"]
     assert not ending.is_alive()
-
-
-def test_rankings(server):
-    server.session.answer("left")
-    _, _, body = ask(server, "GET", own(server, "ranking"))
-    found = json.loads(body)
-    assert (found["number"], found["ranked"], len(found["ranking"])) == (1, 2, 2)

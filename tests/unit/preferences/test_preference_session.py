@@ -1,10 +1,10 @@
-"""Asking a person: what is learned, what is asked next, what is kept."""
+"""Asking a person: what is learned, what is asked next, what settles the top, what is kept."""
 
-from __future__ import annotations
-
-import errno
 import json
 import os
+import stat
+import subprocess
+import sys
 from datetime import datetime
 
 import numpy as np
@@ -16,7 +16,9 @@ from scipy.stats import norm
 
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.preferences import PreferenceSession
+from crucial.preferences.server import PageOptions, check_blind, page_state
 from crucial.preferences.session import (
+    Item,
     Items,
     Journal,
     StaleQuestionError,
@@ -25,8 +27,10 @@ from crucial.preferences.session import (
     next_pair,
     prior_precision,
     read_items,
+    settled_by,
     spread_of,
 )
+from refusals import refused
 
 NAMES = ["tea", "milk", "wine", "water"]
 
@@ -48,16 +52,11 @@ def test_the_posterior_is_at_its_mode():
     assert found.mean == pytest.approx(best - best.mean(), abs=1e-6)
     # curvature by differences of the loss, mean strength taken off
     step = 1e-4
-    grid = np.eye(5) * step
-    curve = np.array(
-        [
-            [
-                (loss(best + a + b) - loss(best + a - b) - loss(best - a + b) + loss(best - a - b))
-                for b in grid
-            ]
-            for a in grid
-        ]
-    ) / (4 * step**2)
+    curve = np.zeros((5, 5))
+    for i, a in enumerate(np.eye(5) * step):
+        for j, b in enumerate(np.eye(5) * step):
+            rise = loss(best + a + b) - loss(best + a - b) - loss(best - a + b) + loss(best - a - b)
+            curve[i, j] = rise / (4 * step**2)
     off = np.eye(5) - 0.2
     assert found.covariance == pytest.approx(off @ np.linalg.inv(curve) @ off, abs=1e-4)
 
@@ -68,9 +67,9 @@ def test_intervals_of_strength_are_of_90_percent():
             session.answer("left")
         places, covariance = session.ranking(), session.posterior.covariance
     for place in places:
-        deviation = np.sqrt(covariance[place.item, place.item])
-        assert place.high - place.strength == pytest.approx(norm.ppf(0.95) * deviation, rel=1e-3)
-        assert place.strength - place.low == pytest.approx(norm.ppf(0.95) * deviation, rel=1e-3)
+        wide = norm.ppf(0.95) * np.sqrt(covariance[place.item, place.item])
+        ends = place.high - place.strength, place.strength - place.low
+        assert ends == pytest.approx((wide, wide), rel=1e-3)
 
 
 def test_like_items_are_expected_alike():
@@ -102,16 +101,19 @@ def test_information_against_many_draws(mean, variance):
 
     average = (p * weights).sum() / weights.sum()
     expected = entropy(average) - (entropy(p) * weights).sum() / weights.sum()
-    assert information(np.array([mean]), np.array([variance]))[0] == pytest.approx(
-        expected, abs=2e-3
-    )
+    found = information(np.array([mean]), np.array([variance]))[0]
+    assert found == pytest.approx(expected, abs=2e-3)
 
 
-def test_the_pair_that_tells_most_is_asked():
+def posterior_of_three():
+    """Items 0, 1 and 2 of five are well known."""
+    high, low = np.array([0, 0, 1]), np.array([1, 2, 2])
+    return learn_posterior(high, low, np.full(3, 9.0), prior_precision(5))
+
+
+def test_the_pair_that_tells_most_is_asked(monkeypatch):
     rng = np.random.default_rng(1)
-    found = learn_posterior(
-        np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 9.0), prior_precision(5)
-    )
+    found = posterior_of_three()
     pair = next_pair(found, np.zeros((5, 5), int), rng)
     assert set(pair) == {3, 4}  # nothing is known of these two
     asked = np.zeros((5, 5), int)
@@ -122,13 +124,9 @@ def test_the_pair_that_tells_most_is_asked():
     assert set(next_pair(found, everything, rng)) == {1, 2}
     sides = {next_pair(found, everything, rng) for _ in range(20)}
     assert sides == {(1, 2), (2, 1)}
-
-
-def test_many_items_are_looked_at_roughly(monkeypatch):
-    monkeypatch.setattr("crucial.preferences.session._MAX_PAIRS", 5)
-    found = learn_posterior(
-        np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 9.0), prior_precision(5)
-    )
+    chances = np.array([0.9, 0.5, 1e-9, 1e-9, 1e-9])  # (of being at the top)
+    assert set(next_pair(found, np.zeros((5, 5), int), rng, chances)) & {0, 1}
+    monkeypatch.setattr("crucial.preferences.session._MAX_PAIRS", 5)  # (many items are looked at)
     assert set(next_pair(found, np.zeros((5, 5), int), np.random.default_rng(0))) == {3, 4}
 
 
@@ -183,28 +181,25 @@ def test_more_items_may_join(tmp_path):
         first.answer("left")
     with PreferenceSession([*NAMES, "juice"], path) as again:
         assert again.n_answers == 1
-    with pytest.raises(FileError, match=r"answer 1 is about '\w+', which is not among the items"):
-        PreferenceSession(["juice", "beer"], path)
+    match = r"answer 1 is about '\w+', which is not among the items"
+    refused(FileError, match, PreferenceSession, ["juice", "beer"], path)
     with PreferenceSession(NAMES, path) as last:  # (the refusal let go of the file)
         assert last.n_answers == 1
 
 
 def test_undo_and_stale_answers():
     session = PreferenceSession(NAMES)
-    with pytest.raises(DataError, match="there is no answer to take back"):
-        session.undo()
-    with pytest.raises(DataError, match="there is no comparison yet"):
-        session.comparisons()
+    refused(DataError, "there is no answer to take back", session.undo)
+    refused(DataError, "there is no comparison yet", session.comparisons)
     session.answer("skip", number=0)
-    with pytest.raises(StaleQuestionError, match="another answer was taken meanwhile"):
-        session.answer("left", number=0)
-    with pytest.raises(StaleQuestionError, match="another answer was taken meanwhile"):
-        session.undo(number=0)
+    meanwhile = "another answer was taken meanwhile"
+    refused(StaleQuestionError, meanwhile, session.answer, "left", number=0)
+    refused(StaleQuestionError, meanwhile, session.undo, number=0)
     assert (session.n_answers, session.n_events) == (1, 1)
     session.undo(number=1)
     assert (session.n_answers, session.n_events) == (0, 2)
-    with pytest.raises(ParameterError, match="must be one of 'left', 'right', 'tie', 'skip'"):
-        session.answer("both")
+    match = "must be one of 'left', 'right', 'tie', 'skip'"
+    refused(ParameterError, match, session.answer, "both")
     for _ in range(14):  # more than there are pairs: they come again
         session.answer("tie")
     assert session.posterior.mean == pytest.approx(0, abs=1e-9)
@@ -221,43 +216,7 @@ def test_undo_and_stale_answers():
     ],
 )
 def test_bad_sessions(items, features, said):
-    with pytest.raises(DataError, match=said):
-        PreferenceSession(items, features=features)
-
-
-def written(tmp_path, n=3):
-    path = tmp_path / "a.jsonl"
-    with PreferenceSession(NAMES, path) as session:
-        for _ in range(n):
-            session.answer("left")
-    return path, path.read_bytes()
-
-
-def test_cut_at_any_byte_only_the_last_answer_is_lost(tmp_path):
-    path, data = written(tmp_path)
-    ends = [k + 1 for k, byte in enumerate(data) if byte == 10]
-    for cut in range(len(data) + 1):
-        path.write_bytes(data[:cut])
-        journal = Journal(path)
-        # (an answer that lacks the end of its line alone is whole)
-        assert len(journal.answers) == sum(end - 1 <= cut for end in ends[1:])
-        assert journal.torn == (cut not in (0, *ends, *(end - 1 for end in ends[1:])))
-        journal.append("tea", "milk", "tie")
-        journal.close()
-        again = Journal(path)
-        assert [one.answer for one in again.answers][-1] == "tie"
-        assert not again.torn
-        again.close()
-
-
-def test_a_last_line_of_zeros_is_taken_off(tmp_path):
-    path, data = written(tmp_path)
-    path.write_bytes(data + b"\0" * 30 + b"\n")
-    journal = Journal(path)
-    assert journal.torn
-    assert len(journal.answers) == 3
-    assert path.read_bytes() == data
-    journal.close()
+    refused(DataError, said, PreferenceSession, items, features=features)
 
 
 @pytest.mark.parametrize(
@@ -270,38 +229,15 @@ def test_a_last_line_of_zeros_is_taken_off(tmp_path):
         (b'"crucial"', b'"other"', 1),
     ],
 )
-def test_other_damage_is_named(tmp_path, old, new, line):
-    path, data = written(tmp_path)
-    changed = data.replace(old, new, 1)
+def test_damage_is_named(tmp_path, old, new, line):
+    path = tmp_path / "a.jsonl"
+    with PreferenceSession(NAMES, path) as session:
+        for _ in range(3):
+            session.answer("left")
+    changed = path.read_bytes().replace(old, new, 1)
     path.write_bytes(changed)
-    with pytest.raises(FileError, match=f"line {line}: "):
-        Journal(path)
+    refused(FileError, f"line {line}: ", Journal, path)
     assert path.read_bytes() == changed
-
-
-@pytest.mark.parametrize("text", ["winner,loser\na,b\n", "x", '{"n": 1}', "[]\n", "\n"])
-def test_another_file_is_refused_and_stays(tmp_path, text):
-    path = tmp_path / "x"
-    path.write_text(text)
-    with pytest.raises(FileError, match="line 1: this is not a file of answers"):
-        Journal(path)
-    assert path.read_text() == text
-
-
-@given(st.binary(max_size=60))
-def test_any_bytes_after_the_heading(tmp_path_factory, tail):
-    path = tmp_path_factory.mktemp("j") / "a"
-    Journal(path).close()
-    head = path.read_bytes()
-    path.write_bytes(head + tail)
-    try:
-        journal = Journal(path)
-    except FileError:
-        assert path.read_bytes() == head + tail
-        return
-    assert journal.answers == []
-    assert path.read_bytes() == head
-    journal.close()
 
 
 def test_times_are_the_same_on_disk_and_in_memory(tmp_path, monkeypatch):
@@ -321,59 +257,147 @@ def test_times_are_the_same_on_disk_and_in_memory(tmp_path, monkeypatch):
     assert [one["at"] for one in kept] == times == [f"2024-05-01T10:00:0{k}Z" for k in range(3)]
 
 
-def test_only_one_may_write(tmp_path):
-    path, _ = written(tmp_path)
-    first = Journal(path)
-    with pytest.raises(FileError, match="is open in another 'crucial prefer'"):
-        Journal(path)
-    first.close()
-    with pytest.raises(FileError, match="could not be written before"):
-        first.append("tea", "milk", "left")
-    Journal(path).close()
+# When the first places are settled, and what is ranked at all
+
+EIGHT = [f"{k:02}" for k in range(8)]
+OPEN = np.array([[1, 2, 3, 4], [4, 3, 2, 1]])  # draws that settle nothing
+SURE = np.array([[1, 2, 3, 4]])
 
 
-def test_a_folder_and_a_missing_folder(tmp_path):
-    with pytest.raises(FileError, match="cannot be opened"):
-        Journal(tmp_path)
-    with pytest.raises(FileError, match="cannot be opened: no such file"):
-        Journal(tmp_path / "no" / "a.jsonl")
+def wins_of(*pairs, ties=()):
+    won, tied = np.zeros((4, 4)), np.zeros((4, 4))
+    for high, low in pairs:
+        won[high, low] += 1
+    for a, b in ties:
+        tied[a, b] += 1
+        tied[b, a] += 1
+    return won, tied
 
 
-def test_a_full_disk_leaves_whole_answers(tmp_path, monkeypatch):
-    """Whichever write or flush fails: nothing half written stays, and nothing was taken."""
-    path, data = written(tmp_path)
-    real_write, real_fsync = os.write, os.fsync
-    for failing in ("write", "half", "fsync"):
-        with PreferenceSession(NAMES, path) as session:
-            question = session.question
+@pytest.mark.parametrize(
+    ("wins", "top", "places", "expected"),
+    [
+        (wins_of((0, 1), (1, 2), (2, 3)), 3, OPEN, "answers"),  # a chain
+        (wins_of((0, 1), (0, 2), (0, 3)), 1, OPEN, "answers"),
+        (wins_of((0, 1), (0, 2), (0, 3)), 2, OPEN, None),  # who is second?
+        (wins_of((0, 1), (0, 2)), 1, OPEN, None),  # nothing about 3
+        (wins_of((0, 1), (0, 2)), 1, SURE, "model"),
+        (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, OPEN, None),  # an answer against the first
+        (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, OPEN, "answers"),  # a circle below the first
+        (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, OPEN, "answers"),  # two to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, OPEN, None),  # one to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, OPEN, None),
+        (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, OPEN, "answers"),  # equal, above the others
+        (wins_of((0, 1), ties=[(1, 2)]), 2, OPEN, None),
+        (wins_of((0, 1), (1, 2), (2, 3)), 9, OPEN, "answers"),
+    ],
+)
+def test_what_settles_the_first_places(wins, top, places, expected):
+    assert settled_by(np.arange(4), *wins, places, top) == expected
 
-            def write(number, line, how=failing):
-                if how == "half":
-                    real_write(number, line[: len(line) // 2])
-                if how != "fsync":
-                    raise OSError(errno.ENOSPC, "No space left on device")
-                return real_write(number, line)
 
-            failed = []
+def test_one_answer_for_each_settles_nothing():
+    session = PreferenceSession(["a", "b"])
+    for name in ("a", "b"):
+        session.answer("left" if session.names[session.question[0]] == name else "right")
+    assert session.top_settled() == "all"  # (there is nothing more to ask)
+    assert not session.ranking()[0].settled
 
-            def fsync(number, how=failing, failed=failed):
-                if how == "fsync" and not failed:
-                    failed.append(1)
-                    raise OSError(errno.EIO, "Input/output error")
-                real_fsync(number)
 
-            monkeypatch.setattr(os, "write", write)
-            monkeypatch.setattr(os, "fsync", fsync)
-            with pytest.raises(FileError, match="cannot be written"):
-                session.answer("left")
-            monkeypatch.undo()
-            assert (session.n_answers, session.question) == (3, question)
-            assert path.read_bytes() == data
-            session.answer("tie")  # there is room again
-            session.undo()
-        data = path.read_bytes()
-        events = [json.loads(line) for line in data.splitlines()]
-        assert [event["n"] for event in events[1:]] == list(range(1, len(events)))
+def answer_all(session, most=200):
+    """Answer as somebody who likes low names; returns how many answers the top took."""
+    while session.top_settled() is None and session.n_answers < most:
+        left, right = session.question
+        session.answer("left" if left < right else "right")
+    return session.n_answers
+
+
+def test_the_top_is_settled_by_few_answers():
+    assert PreferenceSession(EIGHT).top == 3
+    assert PreferenceSession(EIGHT[:2]).top == 1
+    whole = PreferenceSession(EIGHT)
+    assert answer_all(whole) < 28  # (28 pairs)
+    assert whole.top_settled() == "answers"
+    assert [one.name for one in whole.ranking()[:3]] == EIGHT[:3]
+    one = PreferenceSession(EIGHT, top=1)
+    assert answer_all(one) <= 9  # (7 can do)
+    assert one.ranking()[0].name == EIGHT[0]
+    refused(ParameterError, "top", PreferenceSession, EIGHT, top=0)
+
+
+def test_every_pair_asked_is_an_end():
+    session = PreferenceSession(EIGHT[:3])
+    for k, word in enumerate(("left", "skip", "skip")):
+        assert session.top_settled() is None, k
+        session.answer(word)
+    assert session.top_settled() == "all"
+
+
+def test_items_without_an_answer_have_no_rank():
+    session = PreferenceSession(EIGHT)
+    assert session.ranking() == []
+    assert session.top_settled() is None
+    session.answer("skip")
+    assert session.ranking() == []
+    asked = session.question
+    session.answer("tie")
+    assert sorted(one.item for one in session.ranking()) == sorted(asked)
+    assert [(one.rank_low, one.rank_high) for one in session.ranking()] == [(1, 2)] * 2
+    with_features = PreferenceSession(EIGHT, features=np.arange(8.0)[:, None])
+    assert with_features.ranking() == []
+    with_features.answer("left")
+    assert len(with_features.ranking()) == 8  # features tell something about all
+
+
+def test_answers_are_for_their_owner_only(tmp_path):
+    path = tmp_path / "a.jsonl"
+    with PreferenceSession(EIGHT, path) as session:
+        session.answer("left")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o640)  # what was chosen since stays
+    PreferenceSession(EIGHT, path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_blind_pages_contain_no_name():
+    cells = (("ID", "secret"), ("size", "3"))
+    items = Items((Item("secret a", "one", cells=cells), Item("secret b", "two", cells=cells)))
+    session = PreferenceSession(items)
+    session.answer("left")
+    assert "secret" not in str(page_state(session, PageOptions(blind=True)))
+    assert "secret a" in str(page_state(session, PageOptions()))
+    check_blind(items.items)
+    match = "nothing else of 'b' can be shown: it needs a text"
+    refused(DataError, match, check_blind, (Item("a", "text"), Item("b", cells=(("id", "1"),))))
+
+
+def test_a_turn_uses_one_thread():
+    """Libraries that are loaded late are limited, too: spinning threads took most of a turn."""
+    program = """
+import numpy as np
+from threadpoolctl import threadpool_info
+from crucial.preferences import PreferenceSession, session
+learn = session.learn_posterior
+def watched(*arguments):
+    found = learn(*arguments)
+    print(sorted({one["num_threads"] for one in threadpool_info()}))
+    return found
+session.learn_posterior = watched
+PreferenceSession(["tea", "milk"])
+"""
+    command = [sys.executable, "-c", program]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout == "[1]\n"
+
+
+def test_few_places_and_cut_texts_are_sent_with_a_question():
+    session = PreferenceSession(Items((Item("a", "x" * 30_000), Item("b"))))
+    assert "… (cut: 20,000 of 30,000 characters)" in str(page_state(session, PageOptions()))
+    session = PreferenceSession([f"{k:03}" for k in range(60)])
+    for _ in range(30):
+        session.answer("left")
+    state = page_state(session, PageOptions())
+    assert (state["ranked"], len(state["ranking"])) == (60, 20)
 
 
 # Items
@@ -385,20 +409,15 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 @pytest.fixture
 def photos(tmp_path):
     folder = tmp_path / "photos"
-    folder.mkdir()
-    (folder / "sub").mkdir()
-    (folder / "a.png").write_bytes(PNG)
-    (folder / "sub" / "b.PNG").write_bytes(PNG)
-    (folder / "fake.png").write_text("secret")
-    (folder / "text.md").write_text("secret")
+    for name in ("photos/sub", "photos/dir.png", "photos-private"):  # (begins with its name)
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("photos/a.png", "photos/sub/b.PNG", "outside.png", "photos-private/x.png"):
+        (tmp_path / name).write_bytes(PNG)
+    for name in ("fake.png", "text.md"):
+        (folder / name).write_text("secret")
     (folder / "v.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    (tmp_path / "outside.png").write_bytes(PNG)
-    sibling = folder.with_name(f"{folder.name}-private")  # (begins with the folder's name)
-    sibling.mkdir()
-    (sibling / "x.png").write_bytes(PNG)
-    (folder / "near.png").symlink_to(sibling / "x.png")
+    (folder / "near.png").symlink_to(tmp_path / "photos-private" / "x.png")
     (folder / "link.png").symlink_to(tmp_path / "outside.png")
-    (folder / "dir.png").mkdir()
     return folder
 
 
@@ -416,9 +435,8 @@ def test_tables_and_lines(photos):
     assert read.items[1].picture.path == os.path.realpath(photos / "sub" / "b.PNG")
     assert read.items[2].picture is None
     assert read.items[3].picture.kind == "image/svg+xml"
-    assert np.array_equal(
-        read.features, [[2.5, np.nan], [np.nan, 3], [7, np.nan], [1, 1]], equal_nan=True
-    )
+    expected = [[2.5, np.nan], [np.nan, 3], [7, np.nan], [1, 1]]
+    np.testing.assert_array_equal(read.features, expected)
     assert read_items(table, name="id").names == ("1", "2", "3", "4")
     lines = photos / "t.txt"
     lines.write_text("tea, hot\n\n milk \n")
@@ -445,48 +463,46 @@ def test_items_in_other_forms(tmp_path):
     assert read.items[0].cells == (("prompt", "p"), ("size", "3"))
     assert np.array_equal(read.features, [[3], [np.nan]], equal_nan=True)
     (tmp_path / "z.txt").write_bytes(b"a\0\n")
-    with pytest.raises(FileError, match="there is a NUL byte"):
-        read_items(tmp_path / "z.txt")
+    refused(FileError, "there is a NUL byte", read_items, tmp_path / "z.txt")
+
+
+OUTSIDE = "is not in the folder"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("picture", "said"),
     [
-        ("item,image\na,../outside.png\nb,\n", "line 2, column 2: '../outside.png' is not in the"),
-        ("item,image\na,link.png\nb,\n", "line 2, column 2: 'link.png' is not in the folder"),
-        ("item,image\na,near.png\nb,\n", "line 2, column 2: 'near.png' is not in the folder"),
-        (
-            "item,image\na,../photos-private/x.png\nb,\n",
-            "line 2, column 2: '../photos-private/x.png' is not in the folder",
-        ),
-        ("item,image\nb,\na,/etc/passwd\n", "line 3, column 2: expected a picture"),
-        ("item,image\nb,\na,/etc/passwd.png\n", "line 3, column 2: '/etc/passwd.png' is not in"),
-        ("item,image\na,text.md\nb,\n", "line 2, column 2: expected a picture"),
-        ("item,image\na,fake.png\nb,\n", "line 2, column 2: 'fake.png' does not begin as its kind"),
-        ("item,image\na,none.png\nb,\n", "line 2, column 2: 'none.png': No such file"),
-        (
-            "item,image\na,dir.png\nb,\n",
-            "line 2, column 2: 'dir.png' must be a file of at most 50 MB",
-        ),
-        ("item\na\na\n", "line 3, column 1: 'a' is already the item of line 2"),
-        ('item,x\n"",1\nb,2\n', "line 2, column 1: the item has no name"),
-        ("item\na\n", "there must be 2 to 1000 items. Got 1"),
+        ("../outside.png", OUTSIDE),
+        ("link.png", OUTSIDE),
+        ("near.png", OUTSIDE),
+        ("../photos-private/x.png", OUTSIDE),
+        ("/etc/passwd.png", OUTSIDE),
+        ("/etc/passwd", "expected a picture"),
+        ("text.md", "expected a picture"),
+        ("fake.png", "'fake.png' does not begin as its kind"),
+        ("none.png", "'none.png': No such file"),
+        ("dir.png", "'dir.png' must be a file of at most 50 MB"),
     ],
 )
-def test_bad_items(photos, text, said):
-    table = photos / "t.csv"
-    table.write_text(text)
-    with pytest.raises(FileError, match=said):
-        read_items(table)
+def test_bad_pictures(photos, picture, said):
+    (photos / "t.csv").write_text(f"item,image\nb,\na,{picture}\n")
+    said = f"'{picture}' {said}" if said == OUTSIDE else said
+    refused(FileError, f"line 3, column 2: {said}", read_items, photos / "t.csv")
 
 
-def test_bad_columns_of_items(photos):
-    table = photos / "t.csv"
-    table.write_text("item,price\na,1\nb,cheap\n")
-    with pytest.raises(FileError, match="line 3, column 2: the feature 'price' must be a finite"):
-        read_items(table, features=["price"])
-    with pytest.raises(FileError, match="line 1: there is no column 'cost'; columns: 'item'"):
-        read_items(table, features=["cost"])
-    (photos / "e.txt").write_text("\n")
-    with pytest.raises(FileError, match="the file is empty: expected one item per line"):
-        read_items(photos / "e.txt")
+@pytest.mark.parametrize(
+    ("text", "features", "said"),
+    [
+        ("item\na\na\n", None, "line 3, column 1: 'a' is already the item of line 2"),
+        ('item,x\n"",1\nb,2\n', None, "line 2, column 1: the item has no name"),
+        ("item\na\n", None, "there must be 2 to 1000 items. Got 1"),
+        ("item,x\na,1\nb,y\n", ["x"], "line 3, column 2: the feature 'x' must be a finite"),
+        ("item,x\na,1\nb,2\n", ["z"], "line 1: there is no column 'z'; columns: 'item'"),
+    ],
+)
+def test_bad_items(tmp_path, text, features, said):
+    (tmp_path / "t.csv").write_text(text)
+    refused(FileError, said, read_items, tmp_path / "t.csv", features=features or ())
+    (tmp_path / "e.txt").write_text("\n")
+    match = "the file is empty: expected one item per line"
+    refused(FileError, match, read_items, tmp_path / "e.txt")

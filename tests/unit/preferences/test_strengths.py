@@ -1,21 +1,27 @@
-"""Strengths, circles and consensus against plain twins."""
-
-from __future__ import annotations
+"""Strengths, circles, consensus and greedy orders against plain twins."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from crucial.data.comparisons import Comparisons, Rankings
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.measures.median_order import _by_moves, kemeny_order
-from crucial.preferences import consensus, leaderboard
+from crucial.preferences import consensus, greedy_order, leaderboard
 from crucial.preferences.likelihood import circles, parts_of
 from crucial.preferences.orders import kendall_distance, mallows_theta
-from naive.preferences import cyclic_triads, kemeny, kemeny_cost, mallows_log_likelihood
+from naive.preferences import (
+    cyclic_triads,
+    greedy,
+    kemeny,
+    kemeny_cost,
+    mallows_log_likelihood,
+    reaches,
+)
 from naive.preferences import mm_strengths as naive_strengths
+from refusals import refused
 
 
 def strengths_of(data, prior=0.0):
@@ -75,15 +81,12 @@ def test_the_prior_is_draws_with_an_average_item(found, prior):
     slope = np.bincount(high, miss, minlength=len(s)) - np.bincount(low, miss, minlength=len(s))
     for number in range(part.max() + 1):
         inside = part == number
-        shift = _root(lambda c, x=s[inside]: (prior * (0.5 - 1 / (1 + np.exp(-(x + c))))).sum())
-        drawn = prior * (0.5 - 1 / (1 + np.exp(-(s[inside] + shift))))
-        assert slope[inside] + drawn == pytest.approx(0, abs=1e-6 * (1 + weight.sum()))
 
+        def drawn(c, x=s[inside]):
+            return prior * (0.5 - 1 / (1 + np.exp(-(x + c))))
 
-def _root(function):
-    from scipy.optimize import brentq
-
-    return brentq(function, -60, 60, xtol=1e-14)
+        shift = brentq(lambda c, f=drawn: f(c).sum(), -60, 60, xtol=1e-14)
+        assert slope[inside] + drawn(shift) == pytest.approx(0, abs=1e-6 * (1 + weight.sum()))
 
 
 def test_large_graphs_take_the_other_solver(monkeypatch):
@@ -100,8 +103,8 @@ def test_large_graphs_take_the_other_solver(monkeypatch):
 
 def test_who_never_loses_needs_a_prior():
     made = Comparisons.from_columns(["a", "b", "a"], ["b", "c", "c"])
-    with pytest.raises(DataError, match=r"infinite: some items only ever won .* prior above 0"):
-        strengths_of(made)
+    match = "infinite: some items only ever won .* prior above 0"
+    refused(DataError, match, strengths_of, made)
     s = strengths_of(made, 1e-3)
     assert s[0] > s[1] > s[2]
     assert np.isfinite(s).all()
@@ -187,3 +190,106 @@ def test_theta_of_first_choices_and_of_ties():
     assert (q + 2 * q * q) / (1 + q + q * q) == pytest.approx(1 / 4)
     assert consensus(Rankings.from_orders([[{"a", "b"}, "c"]])).theta is None
     assert consensus(Comparisons.from_columns(["a", "b"], ["b", "c"])).items == ("a", "b", "c")
+
+
+# Greedy orders of a preference graph: by the words of the paper, and against every order
+
+
+@given(matrices, st.sampled_from([1.0, 0.1, 1 / 3]))
+def test_greedy_is_its_naive_twin(above, scale):
+    """Also for tenths and thirds, whose sums round: equal potentials stay equal."""
+    assert greedy_order(scale * above, components=False).tolist() == greedy(above)
+
+
+@given(matrices, st.booleans())
+def test_at_least_half_of_the_weight_agrees(above, components):
+    """And so at least half of what agrees with the best order (theorem 2 of the paper)."""
+    order = greedy_order(above, components=components).tolist()
+    assert sorted(order) == list(range(len(above)))
+    total, against = above.sum(), kemeny_cost(above, order)
+    assert total - against >= total / 2
+    assert total - against >= (total - kemeny(above)) / 2
+
+
+@given(matrices)
+def test_components_follow_majorities(above):
+    order = greedy_order(above).tolist()
+    found = reaches(above)
+    place = {item: k for k, item in enumerate(order)}
+    for i in order:
+        for j in order:
+            if found[i][j] and not found[j][i]:
+                assert place[i] < place[j]
+    # Items of one component stand together, in greedy order.
+    component = [[j for j in range(len(above)) if found[i][j] and found[j][i]] for i in order]
+    assert order == [
+        inside[k]
+        for at, inside in enumerate(component)
+        if inside not in component[:at]
+        for k in greedy(above[np.ix_(inside, inside)])
+    ]
+
+
+@given(matrices)
+def test_without_circles_the_components_find_the_best_order(above):
+    found = reaches(above)
+    n = len(above)
+    if all(not (found[i][j] and found[j][i]) for i in range(n) for j in range(i)):
+        assert kemeny_cost(above, greedy_order(above).tolist()) == kemeny(above)
+
+
+def test_greedy_alone_may_break_a_majority_that_components_keep():
+    """Item 0 beats 1, which beats two others by more: the greedy order begins with 1."""
+    above = np.zeros((4, 4))
+    above[0, 1], above[1, 2], above[1, 3] = 1, 3, 3
+    assert greedy_order(above, components=False).tolist()[0] == 1
+    assert greedy_order(above).tolist()[:2] == [0, 1]
+    assert kemeny_cost(above, greedy_order(above).tolist()) == 0
+
+
+def test_a_large_circle_is_ordered_at_once():
+    n = 1500
+    random = np.random.default_rng(0)
+    above = random.integers(0, 100, (n, n)).astype(float)
+    order = greedy_order(above)
+    agreeing = np.triu(above[np.ix_(order, order)], 1).sum()
+    assert agreeing >= above.sum() / 2
+    few = above[:12, :12]
+    best = kemeny_cost(few, kemeny_order(few, np.arange(12))[0].tolist())
+    assert best <= kemeny_cost(few, greedy_order(few).tolist()) <= few.sum() / 2
+
+
+def test_consensus_by_greedy_orders():
+    votes = Rankings.from_orders(
+        [["a", "b", "c", "d"], ["b", "c", "a", "d"], ["c", "a", "b", "d"]], count=[3, 2, 2]
+    )
+    for method in ("greedy", "greedy-components"):
+        found = consensus(votes, method)
+        assert found.method == method
+        assert found.items == ("a", "b", "c", "d")
+        assert found.distance == consensus(votes).distance == 8
+        assert not found.exact
+        assert "found greedily" in str(found)
+    straight = consensus(Comparisons.from_columns(["a", "b"], ["b", "c"]), "greedy-components")
+    assert straight.items == ("a", "b", "c")
+    assert straight.exact  # (its distance is the lower bound)
+
+
+def test_what_is_no_preference_graph():
+    for table, match in (
+        (np.ones((2, 3)), r"a row and a column for every item.*shape \(2, 3\)"),
+        ([[0, 1], [-1, 0]], "That of 1 over 0 is -1"),
+        ([["a", "b"], ["c", "d"]], "must be a table of numbers"),
+    ):
+        refused(DataError, match, greedy_order, table)
+    votes, match = Rankings.from_orders([["a", "b"]]), "'method' parameter of consensus must be one"
+    refused(ParameterError, match, consensus, votes, "borda")
+
+
+def test_huge_preferences_do_not_overflow():
+    table = np.array([[0, 3, 1, 9], [1, 0, 3, 9], [3, 1, 0, 9], [0, 0, 0, 0]], float)
+    for components in (True, False):
+        expected = greedy_order(table, components=components).tolist()
+        with np.errstate(all="raise"):
+            found = greedy_order(table * 1.9e307, components=components).tolist()
+        assert found == expected
