@@ -51,7 +51,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
     },
     "gradient symmetric trees": {"symmetric": True},
-    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge")},
+    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge", "piecewise")},
+    "logitboost linear": {"weak": "linear"},
     **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
     **{
         f"{name} tree": {"splitter": "tree", "min_rows": 4}
@@ -214,7 +215,10 @@ EXCUSED = {
     **{("columns", name): "takes features in the order of columns" for name in OF_NEIGHBOURS},
     **{("columns", name): "draws column by column" for name in OF_DRAWS},
     **{("sparse", name): "iterates over sparse rows" for name in ("rankrls", "rankrls rbf")},
-    ("monotone", "rankboost feature"): "adds up values of features",
+    **{
+        ("monotone", name): "adds up values of features"
+        for name in ("logitboost linear", "rankboost feature")
+    },
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
     **{
         (kind, name): "has no queries"

@@ -17,8 +17,6 @@ from crucial import RankBoost, RankingForest, RankOver, TreeRank, inspection, ma
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
 from review import TREE_AREAS, areas, find_sets
 
-RANKERS = [TreeRank, RankingForest, RankOver]
-
 
 def pyramid(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Nested squares: no sum of functions of one feature ranks them well."""
@@ -166,28 +164,6 @@ def test_levels_are_checked(data) -> None:
     assert RankOver(4).fit(train.X, train.y).levels_.tolist() == [0.25, 0.5, 0.75, 1.0]
     with pytest.raises(ParameterError, match="levels"):
         RankOver("some").fit(train.X, train.y)
-
-
-@pytest.mark.parametrize("maker", RANKERS)
-def test_queries_are_refused_or_pooled(data, maker) -> None:
-    train, _ = data
-    qid = np.arange(len(train.y)) % 3
-    small = {"n_estimators": 3} if maker is RankingForest else {}
-    with pytest.raises(DataError, match=r"qid names 3 queries. Use RankBoost, or set pool=True"):
-        maker(**small).fit(train.X, train.y, qid=qid)
-    pooled = maker(pool=True, **small).fit(train.X, train.y, qid=qid)
-    bare = maker(**small).fit(train.X, train.y)
-    assert pooled.predict(train.X).tolist() == bare.predict(train.X).tolist()
-    assert pooled.score(train.X, train.y) == bare.score(train.X, train.y)
-    one = maker(**small).fit(train.X, train.y, qid=np.zeros(len(train.y)))
-    assert one.model_ == bare.model_ or one.model_.trees == bare.model_.trees
-
-
-@pytest.mark.parametrize("maker", RANKERS)
-def test_grades_are_refused(data, maker) -> None:
-    train, _ = data
-    with pytest.raises(DataError, match=r"labels of two values, and y has 3.*RankBoost"):
-        maker().fit(train.X, np.arange(len(train.y)) % 3)
 
 
 def test_weights_that_weigh_too_little_are_explained(data) -> None:
