@@ -154,6 +154,13 @@ def stretched_features(data: Rows, random: np.random.Generator) -> tuple[Rows, R
     return other, other
 
 
+def other_units(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    width = data.X.shape[1]
+    scale, shift = 4.0 ** random.integers(-4, 5, width), random.integers(-8, 9, width)
+    other = replace(data, X=(data.X + shift) * scale)
+    return other, other
+
+
 def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     again = data.taken(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
     return replace(again, weight=np.ones(len(again.y))), data
@@ -195,6 +202,7 @@ INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]]
     "queries": renamed_queries,
     "columns": shuffled_columns,
     "monotone": stretched_features,
+    "units": other_units,
     "weights": repeated_rows,
     "weight 0": absent_rows,
     "sparse": sparse_rows,

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import crucial
 from crucial import LogisticRanker, RankNet
-from crucial.errors import DataError, ModelFileError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.kernel import Column
 from crucial.model.net import Layer, NetPayload, NetRanker
 from crucial.model.weak import ScaledFeature
@@ -99,12 +99,6 @@ def test_the_seed_decides():
     one, two, other = fits
     assert one == two != other
     assert hash(one) == hash(two)
-
-
-def test_constant_features_leave_a_ranker_without_scores():
-    with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
-        ranker = RankNet().fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
-    assert ranker.predict(np.ones((6, 2))).tolist() == [0.0] * 6
 
 
 def test_a_linear_ranker_that_is_cut_short_says_so():

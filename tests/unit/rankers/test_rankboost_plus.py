@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus
-from crucial.errors import DataError, NoProgressWarning
+from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
@@ -171,13 +171,6 @@ def test_pairs_that_weigh_nothing_are_no_sample():
     weight[0] = 1e300
     with pytest.raises(DataError, match="weigh nothing beside the others"):
         RankBoostPlus(2, max_pairs=3, random_state=2).fit_pairs(X[:20], pairs, pair_weight=weight)
-
-
-def test_features_that_order_nothing_leave_all_scores_at_0():
-    with pytest.warns(NoProgressWarning, match="no weak ranker helps"):
-        ranker = RankBoostPlus(5).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
-    assert ranker.predict([[1.0], [2.0]]).tolist() == [0.0, 0.0]
-    assert ranker.basis_ == ()
 
 
 # -- as scikit-learn wants it, for other parameters ---------------------------------------
