@@ -64,6 +64,7 @@ def test_logitboost_rounds(table, rate, default_rank):
     full=1_000,
 )
 def test_componentwise_rounds(table, loss, choice):
+    """Of exp, hinge and piecewise by the kernel surrogate_sums."""
     kept = table.take(learned_from(table))
     naive = NaiveComponents(kept.X, kept.y, kept.qid, ones(kept), loss, choice).run(ROUNDS)
     for path in PATHS:

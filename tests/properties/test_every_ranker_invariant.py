@@ -51,7 +51,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
     },
     "gradient symmetric trees": {"symmetric": True},
-    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge")},
+    **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge", "piecewise")},
+    "logitboost linear": {"weak": "linear"},
     **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
     **{
         f"{name} tree": {"splitter": "tree", "min_rows": 4}
@@ -153,6 +154,13 @@ def stretched_features(data: Rows, random: np.random.Generator) -> tuple[Rows, R
     return other, other
 
 
+def other_units(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    width = data.X.shape[1]
+    scale, shift = 4.0 ** random.integers(-4, 5, width), random.integers(-8, 9, width)
+    other = replace(data, X=(data.X + shift) * scale)
+    return other, other
+
+
 def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     again = data.taken(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
     return replace(again, weight=np.ones(len(again.y))), data
@@ -194,6 +202,7 @@ INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]]
     "queries": renamed_queries,
     "columns": shuffled_columns,
     "monotone": stretched_features,
+    "units": other_units,
     "weights": repeated_rows,
     "weight 0": absent_rows,
     "sparse": sparse_rows,
@@ -214,7 +223,10 @@ EXCUSED = {
     **{("columns", name): "takes features in the order of columns" for name in OF_NEIGHBOURS},
     **{("columns", name): "draws column by column" for name in OF_DRAWS},
     **{("sparse", name): "iterates over sparse rows" for name in ("rankrls", "rankrls rbf")},
-    ("monotone", "rankboost feature"): "adds up values of features",
+    **{
+        ("monotone", name): "adds up values of features"
+        for name in ("logitboost linear", "rankboost feature")
+    },
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
     **{
         (kind, name): "has no queries"

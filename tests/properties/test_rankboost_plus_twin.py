@@ -1,4 +1,7 @@
-"""RankBoost+ does round by round what listing everything does."""
+"""RankBoost+ does round by round what listing everything does.
+
+By the kernels pair_step, pair_ties, column_sums and stump_sums.
+"""
 
 import pytest
 from hypothesis import strategies as st

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, PairFeedback
 from crucial.boosting.pair_losses import ExponentialLoss
-from crucial.boosting.row_losses import (
-    CustomLoss,
-    LambdaLoss,
-    QuerySquares,
-    SoftmaxLoss,
-    XENDCGLoss,
-    YetiLoss,
-)
+from crucial.boosting.row_losses import LambdaLoss, QuerySquares, SoftmaxLoss, XENDCGLoss, YetiLoss
 from crucial.feedback.base import Potentials
 from crucial.feedback.sums import SumFeedback
 from naive import top_losses as naive
@@ -25,6 +18,8 @@ from naive.paths import PATHS, using
 from naive.sweep import holds_for
 from naive.tables import tables
 
+pytestmark = pytest.mark.kernels
+
 EXP = {None: lambda y: y, "linear": lambda y: y, "exp": lambda y: 2.0**y - 1.0}
 
 LOSSES = {
@@ -32,13 +27,6 @@ LOSSES = {
     "squares of gains": QuerySquares("exp"),
     "softmax": SoftmaxLoss(),
     "softmax of gains": SoftmaxLoss("linear"),
-    "xendcg": XENDCGLoss(3),
-    "lambda": LambdaLoss(),
-    "lambda at 2": LambdaLoss(k=2, normalise=False),
-    "map": LambdaLoss("map"),
-    "mrr": LambdaLoss("mrr"),
-    "yeti": YetiLoss(4, 0.9, seed=3),
-    "own": CustomLoss(lambda s, y, groups: (s - y + 0.1 * s**3, 1.0 + 0.3 * s**2)),
 }
 
 
@@ -87,8 +75,9 @@ def usable(table):
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", ["squares", "squares of gains", "softmax", "softmax of gains"])
+@pytest.mark.parametrize("name", LOSSES)
 def test_losses_with_a_value_agree_with_it_and_its_slope(name, path):
+    """By the kernels squares and cross_entropy."""
     loss = LOSSES[name]
 
     @holds_for(problems(), st.sampled_from(["pairs", "queries"]), quick=12, full=1_000)
@@ -130,39 +119,55 @@ def test_losses_with_a_value_agree_with_it_and_its_slope(name, path):
 
 @holds_for(problems(), quick=15, full=1_000)
 def test_xendcg_draws_noise_by_round_query_and_row(case):
+    """By the kernel xendcg; a row of weight 2 is two rows with the same noise."""
     table, scores, _ = case
-    whole = table.changed(weight=None)
+    whole = table.changed(weight=np.arange(table.n_rows) % 2 + 1.0)
     assume(any(True for _ in usable(whole)))
     for path in PATHS:
         with using(path):
-            potentials, feedback = begun(LOSSES["xendcg"], whole, scores)
-        pi, curvature = by_row(potentials, feedback)
-        ids = np.unique(table.qid).tolist()
-        for q, rows, _ in usable(whole):
-            key = naive.query_key(3, 1, ids.index(q))
+            found = by_row(*begun(XENDCGLoss(3), whole, scores))
+        for rows, key, weight in keyed(whole):
             noise = np.array([naive.uniform_at(key, i) for i in range(len(rows))])
-            gradient, bend = naive.xendcg_gradient(scores[rows], np.exp2(table.y[rows]) - noise)
-            np.testing.assert_allclose(pi[rows], -gradient, rtol=1e-8, atol=1e-9)
-            np.testing.assert_allclose(curvature[rows], bend, rtol=1e-8, atol=1e-12)
+            copies = weight.astype(int)
+            twice = np.repeat(np.arange(len(rows)), copies)
+            worth = np.exp2(table.y[rows]) - noise
+            gradient, bend = naive.xendcg_gradient(scores[rows][twice], worth[twice])
+            first = np.cumsum(copies) - copies
+            expected = copies * np.array([-gradient[first], bend[first]])
+            np.testing.assert_allclose(found[:, rows], expected, rtol=1e-8, atol=1e-9)
 
 
-@holds_for(
-    problems(), st.sampled_from(["lambda", "lambda at 2", "map", "mrr"]), quick=20, full=1_000
-)
-def test_lambda_weighs_pairs_by_what_a_swap_changes(case, name):
+def keyed(table):
+    """Rows of every usable query, the key of its noise in the first round, and their weights."""
+    ids = np.unique(table.qid).tolist()
+    for q, rows, weight in usable(table):
+        yield rows, naive.query_key(3, 1, ids.index(q)), weight[rows]
+
+
+measured = st.sampled_from([("ndcg", None), ("ndcg", 1), ("ndcg", 3), ("map", None), ("mrr", None)])
+at_the_top = st.builds(
+    lambda measure, *how: LambdaLoss(*measure, *how),
+    measured, st.sampled_from([1, 2, 5, 100]), st.sampled_from([0.5, 1.0, 2.0]), st.booleans(),
+) | st.sampled_from([0.5, 0.99, 1.0]).map(lambda decay: YetiLoss(4, decay, seed=3))  # fmt: skip
+
+
+@holds_for(problems(), at_the_top, quick=40, full=3_000)
+def test_pairs_of_the_top_are_those_of_the_definition(case, loss):
+    """What a swap changes, by lambda_sums; noisy neighbours, by yeti_sums."""
     table, scores, weights = case
-    loss = LOSSES[name]
-    change = naive.measure_of(loss.measure, loss.k, loss.truncation)
     expected = np.zeros((2, table.n_rows))
     heaviest = max((weights[q.item()] for q, *_ in usable(table)))
     assume(heaviest == max(weights.values()))
-    for q, rows, weight in usable(table):
-        y = table.y[rows]
-        worth = 2.0**y - 1.0 if loss.measure == "ndcg" else (y > 0).astype(float)
-        won = naive.lambda_pairs(
-            scores[rows], worth, weight[rows], change, loss.truncation, 1.0, loss.normalise
-        )
-        expected[:, rows] = weights[q.item()] / heaviest * np.array(won)
+    for rows, key, weight in keyed(table):
+        y, s = table.y[rows], scores[rows]
+        if isinstance(loss, YetiLoss):
+            won = naive.yeti_pairs(s, y, weight, key, 4, loss.decay)[:2]
+        else:
+            worth = 2.0**y - 1.0 if loss.measure == "ndcg" else (y > 0).astype(float)
+            change = naive.measure_of(loss.measure, loss.k, loss.truncation)
+            how = (loss.truncation, loss.sigmoid, loss.normalise)
+            won = naive.lambda_pairs(s, worth, weight, change, *how)
+        expected[:, rows] = weights[table.qid[rows[0]].item()] / heaviest * np.array(won)
     assume(expected.any())
     for path in PATHS:
         with using(path):

@@ -13,6 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 from crucial import RankingForest, RankOver, TreeRank
 from naive.trees import NaiveTree, kendall_median_cost, least_kendall_cost, rank_over
 
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
+
 seeds = st.integers(0, 10**6)
 
 
@@ -38,6 +40,7 @@ def stumps(depth: int | None, **more):
 
 @given(seeds, st.integers(4, 18), st.integers(1, 3), st.integers(1, 3), st.integers(2, 6))
 def test_the_tree_is_grown_as_told(seed, n, p, depth, least) -> None:
+    """Rows are in the leaves that find_leaves finds."""
     X, y, weight = problem(seed, n, p)
     ranker = fit(stumps(depth, min_rows=least), X, y, sample_weight=weight)
     naive = NaiveTree(X, y, weight, depth, least)

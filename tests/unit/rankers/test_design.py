@@ -59,12 +59,6 @@ def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
         assert not apart.any()
 
 
-def test_nothing_to_tell_rows_apart_by() -> None:
-    made = Design.of(Instances.from_input(X[:, [1, 4]]), ROWS)
-    assert made.matrix.shape == (40, 0)
-    assert made.rankers == ()
-
-
 def test_abstentions_may_have_a_column_of_their_own() -> None:
     made = Design.of(Instances.from_input(X), ROWS, abstentions="learned")
     assert [(type(one).__name__, one.feature) for one in made.rankers] == [

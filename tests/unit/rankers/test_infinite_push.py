@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from crucial import InfinitePush, RankBoost
-from crucial.errors import DataError, NoProgressWarning
+from crucial.errors import DataError
 
 
 def problem(n: int = 40, d: int = 3, queries: int = 1, seed: int = 0) -> Any:
@@ -93,15 +93,6 @@ def test_query_weights() -> None:
     assert ranker.objective_ == pytest.approx(value + 0.005 * ramps(ranker)[1])
 
 
-def test_the_units_of_features_change_nothing() -> None:
-    X, y, qid = problem(n=60, queries=3)
-    dense = InfinitePush(tol=1e-6).fit(X, y, qid=qid)
-    moved = X * [1e6, 1e-3, -2.0] + [5.0, 0.0, 1.0]
-    other = InfinitePush(tol=1e-6).fit(moved, y, qid=qid).predict(moved)
-    difference = other - dense.predict(X)
-    np.testing.assert_allclose(difference, difference[0], atol=1e-5)
-
-
 def test_abstentions_are_worth_what_is_learned() -> None:
     """Relevant rows are those without an opinion, and one feature says no more."""
     y = np.arange(20) % 2
@@ -138,9 +129,3 @@ def test_grades_are_refused_and_the_alternative_named() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         InfinitePush().fit(X, [0, 1, 1, 1, 2, 2], qid=list("aaabbb"))  # (two in each is fine)
-
-
-def test_features_that_say_nothing() -> None:
-    with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
-        ranker = InfinitePush().fit(np.ones((4, 2)), [0, 1, 0, 1])
-    assert ranker.predict(np.ones((4, 2))).tolist() == [0.0] * 4

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.metrics import (
     accuracy_score,
@@ -13,7 +13,6 @@ from sklearn.metrics import (
     label_ranking_average_precision_score,
     label_ranking_loss,
 )
-from sklearn.model_selection import cross_val_score
 
 from crucial import LabelRanker
 from crucial.errors import DataError, NoProgressWarning
@@ -107,13 +106,6 @@ def test_sparse_matrices_of_labels():
     sparse = LabelRanker(5).fit(X, sp.csr_array(y))
     assert sparse.model_ == dense.model_
     assert sparse.score(X, sp.csr_array(y)) == dense.score(X, y)
-
-
-def test_scikit_learn_takes_it_for_a_classifier():
-    ranker = LabelRanker(20, objective="mr")
-    assert is_classifier(ranker)
-    assert clone(ranker).get_params() == ranker.get_params()
-    assert cross_val_score(ranker, X, Y, cv=3).mean() > 0.75
 
 
 def test_features_that_say_nothing():

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from msgspec.structs import replace
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import crucial
 from crucial import LogisticRanker, RankNet
-from crucial.errors import DataError, ModelFileError, NoProgressWarning, ParameterError
-from crucial.model.describe import describe
+from crucial.errors import DataError, ModelFileError, ParameterError
 from crucial.model.kernel import Column
 from crucial.model.net import Layer, NetPayload, NetRanker
 from crucial.model.weak import ScaledFeature
@@ -68,14 +66,6 @@ def test_solvers_reach_the_same_minimum_of_a_convex_problem():
     assert two.objective_ >= one.objective_ - 1e-9
 
 
-def test_sparse_and_dense_input_give_the_same_ranker():
-    table = np.where(np.abs(X) > 1, X, 0.0)
-    one = RankNet((3,), max_iter=20).fit(table, Y, qid=QID)
-    two = RankNet((3,), max_iter=20).fit(sp.csr_array(table), Y, qid=QID)
-    np.testing.assert_allclose(one.predict(table), two.predict(table), rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(two.predict(table), two.predict(sp.csr_array(table)), rtol=1e-12)
-
-
 def test_ties_draw_equal_labels_together():
     spread = []
     for ties in (False, True):
@@ -104,24 +94,11 @@ def test_queries_are_held_out_where_there_are_no_validation_rows():
     assert ranker.model_.training["rows"] < len(Y)
 
 
-def test_large_queries_are_learned_from_in_parts():
-    X, y, _ = problem(3000)
-    ranker = RankNet((8,), solver="adam", batch_rows=256, max_iter=20).fit(X, y)
-    assert ranker.score(X, y) > 0.85
-
-
 def test_the_seed_decides():
-    one, two = (RankNet((4,), max_iter=10, random_state=s).fit(X, Y, qid=QID) for s in (1, 1))
-    other = RankNet((4,), max_iter=10, random_state=2).fit(X, Y, qid=QID)
-    assert one.model_ == two.model_
-    assert hash(one.model_) == hash(two.model_)
-    assert one.model_ != other.model_
-
-
-def test_constant_features_leave_a_ranker_without_scores():
-    with pytest.warns(NoProgressWarning, match="no feature distinguishes any rows"):
-        ranker = RankNet().fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
-    assert ranker.predict(np.ones((6, 2))).tolist() == [0.0] * 6
+    fits = (RankNet((4,), max_iter=10, random_state=s).fit(X, Y, qid=QID).model_ for s in (1, 1, 2))
+    one, two, other = fits
+    assert one == two != other
+    assert hash(one) == hash(two)
 
 
 def test_a_linear_ranker_that_is_cut_short_says_so():
@@ -140,13 +117,6 @@ def test_validation_rows_need_queries_where_the_others_have_them():
         RankNet().fit(X, Y, qid=QID, validation=(X, Y))
     with pytest.raises(DataError, match="validation must be a pair"):
         RankNet().fit(X, Y, qid=QID, validation=X)
-
-
-def test_a_net_is_described():
-    found = describe(RankNet((3,), max_iter=30).fit(X, Y, qid=QID).model_)
-    assert "3 tanh units" in found.size
-    assert any("not additive" in line for line in found.lines)
-    assert [one.feature for one in found.features[:2]] in ([0, 1], [1, 0])
 
 
 def net() -> NetRanker:

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from crucial import Groups, RankBoostPlus, load_model
-from crucial.errors import DataError, NoProgressWarning
+from crucial import Groups, RankBoostPlus
+from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.rankers import plus_search as plus_pairs
 from crucial.rankers import plus_search as plus_search
 from crucial.rankers.plus_search import list_pairs, sample_numbers
-from crucial.rankers.registry import ranker_class
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 5))
@@ -22,23 +21,6 @@ QID = np.repeat(["a", "b", "c", "d"], 20)
 
 
 # -- what it takes and tells --------------------------------------------------------------
-
-
-def test_it_learns_tells_and_is_saved(tmp_path):
-    ranker = RankBoostPlus(30, record_risks=True).fit(X, Y, qid=QID)
-    trace = ranker.trace_.to_dict()
-    assert {"delta", "e1", "e2", "r1", "r2"} <= set(trace)
-    assert trace["e2"] == trace["loss"]
-    assert ranker.score(X, Y, qid=QID) > 0.85
-    assert ranker.bounded_risk == "R2"
-    assert ranker.feature_importances_.sum() == pytest.approx(1.0)
-    stages = list(ranker.staged_predict(X))
-    assert stages[9].tobytes() == ranker.truncate(10).predict(X).tobytes()
-    ranker.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
-    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
-    assert again.training["estimator"] == "RankBoostPlus"
-    assert ranker_class("rankboost-plus") is RankBoostPlus
 
 
 def test_risks_in_the_trace_are_those_of_the_feedback():
@@ -56,17 +38,6 @@ def test_risks_in_the_trace_are_those_of_the_feedback():
 
 def ranker_groups():
     return Groups.from_qid(QID, 80)
-
-
-def test_an_eval_set_says_which_round_is_best():
-    ranker = RankBoostPlus(60, early_stopping_rounds=5, eval_metric="r2")
-    ranker.fit(X[:40], Y[:40], qid=QID[:40], eval_set=(X[40:], Y[40:]), eval_qid=QID[40:])
-    values = ranker.trace_.column("r2")
-    assert ranker.best_round_ == int(values.argmin()) + 1
-    assert ranker.model_.n_rounds == ranker.best_round_ < len(ranker.trace_) <= 60
-    assert ranker.ensemble_.n_rounds == len(ranker.trace_)
-    aside = RankBoostPlus(60, early_stopping_rounds=5).fit(X, Y, qid=QID)
-    assert aside.n_pairs_ < LabelFeedback(Y, ranker_groups()).n_pairs
 
 
 def test_equal_and_opposite_columns_count_once():
@@ -201,13 +172,6 @@ def test_pairs_that_weigh_nothing_are_no_sample():
     weight[0] = 1e300
     with pytest.raises(DataError, match="weigh nothing beside the others"):
         RankBoostPlus(2, max_pairs=3, random_state=2).fit_pairs(X[:20], pairs, pair_weight=weight)
-
-
-def test_features_that_order_nothing_leave_all_scores_at_0():
-    with pytest.warns(NoProgressWarning, match="no weak ranker helps"):
-        ranker = RankBoostPlus(5).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
-    assert ranker.predict([[1.0], [2.0]]).tolist() == [0.0, 0.0]
-    assert ranker.basis_ == ()
 
 
 # -- as scikit-learn wants it, for other parameters ---------------------------------------

@@ -130,20 +130,6 @@ def test_out_of_bag_queries_choose_the_rounds():
     assert best == BAGS * (int(np.argmax(values)) + 1)
 
 
-@pytest.mark.parametrize(
-    "how", [{"n_bags": 2, "early_stopping_rounds": 3}, {"validation_folds": 2}]
-)
-def test_rows_of_weight_0_do_not_choose_the_rounds(how):
-    weight, other = np.ones(N), Y.copy()
-    weight[::5] = 0.0
-    other[::5] = Y.max() - Y[::5]  # (labels that nobody should look at)
-    one, two = (RankBoost(10, **how).fit(X, y, qid=QID, sample_weight=weight) for y in (Y, other))
-    assert one.best_round_ == two.best_round_
-    assert one.predict(X).tobytes() == two.predict(X).tobytes()
-    columns = [ranker.trace_.column("alpha") for ranker in (one, two)]
-    np.testing.assert_array_equal(*columns)
-
-
 def test_an_eval_set_chooses_the_rounds_of_bags():
     held = QID >= 9
     eval_set = {"eval_set": (X[held], Y[held]), "eval_qid": QID[held]}

@@ -17,12 +17,10 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    cross_val_predict,
     cross_val_score,
-    cross_validate,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import QuantileTransformer
 
 from crucial import RankBoost
 from crucial.errors import NotRankedError, ParameterError
@@ -105,14 +103,6 @@ def test_grid_search_in_other_processes(data: Data):
 
 
 @pytest.mark.usefixtures("routing")
-def test_cross_validate_in_a_pipeline(data: Data):
-    pipeline = make_pipeline(StandardScaler(), RankBoost(n_estimators=10))
-    found = cross_validate(pipeline, data.X, data.y, params={"qid": data.qid}, cv=folds())
-    # Scaling moves thresholds and values alike, so the order stays the same.
-    np.testing.assert_allclose(found["test_score"], by_hand(RankBoost(n_estimators=10), data))
-
-
-@pytest.mark.usefixtures("routing")
 def test_pipeline_fits_predicts_and_scores(data: Data):
     ranker = RankBoost(n_estimators=10)
     pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), ranker).set_output(
@@ -143,30 +133,10 @@ def test_weights_travel_when_asked_for(data: Data):
 
 
 @pytest.mark.usefixtures("routing")
-def test_weights_for_fit_alone(data: Data):
-    asked = RankBoost(n_estimators=10)
-    asked.set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
-    search = GridSearchCV(asked, {"max_bins": [15]}, cv=folds())
-    search.fit(data.X, data.y, qid=data.qid, sample_weight=data.weight)
-    whole = RankBoost(n_estimators=10, max_bins=15)
-    whole.fit(data.X, data.y, qid=data.qid, sample_weight=data.weight)
-    np.testing.assert_array_equal(search.predict(data.X), whole.predict(data.X))
-
-
-@pytest.mark.usefixtures("routing")
 def test_weights_nobody_asked_for_are_refused(data: Data):
     search = GridSearchCV(RankBoost(n_estimators=5), {"max_bins": [15]}, cv=folds())
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
         search.fit(data.X, data.y, qid=data.qid, sample_weight=data.weight)
-
-
-@pytest.mark.usefixtures("routing")
-def test_out_of_fold_predictions(data: Data):
-    ranker = RankBoost(n_estimators=10)
-    scores = cross_val_predict(ranker, data.X, data.y, params={"qid": data.qid}, cv=folds())
-    train, test = next(GroupKFold(3).split(data.X, data.y, data.qid))
-    made = ranker.fit(data.X[train], data.y[train], qid=data.qid[train])
-    np.testing.assert_array_equal(scores[test], made.predict(data.X[test]))
 
 
 @pytest.mark.usefixtures("routing")
@@ -280,5 +250,3 @@ def test_rank_knows_two_rules_for_ties(data: Data):
     inside = data.qid == data.qid[0]
     assert sorted(counted[inside]) == list(range(1, inside.sum() + 1))
     assert len(set(shared[inside])) == 2
-    with pytest.raises(ParameterError, match="'ties' parameter of rank must be one of"):
-        ranker.rank(data.X, data.qid, ties="max")

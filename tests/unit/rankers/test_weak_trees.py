@@ -72,7 +72,8 @@ def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "interactions"), [(RankBoost, 1), *((kind, 2) for kind in OF_QUERIES + OF_CLASSES)]
+    ("kind", "interactions"),
+    [(RankBoost, 1), *((kind, 2) for kind in [GradientRanker, *OF_QUERIES, *OF_CLASSES])],
 )
 def test_monotone_constraints_and_interactions(kind: Any, interactions: int) -> None:
     signs = [0, 1, 1, -1]
@@ -239,18 +240,6 @@ def test_values_too_small_for_the_grid_end_the_rounds() -> None:
     assert ranker.trace_.stopped == "no weak ranker helps"
     assert 30 < len(ranker.trace_) < 60
     assert all(any(one.values) for one in ranker.model_.rankers)
-
-
-@pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
-def test_tables_give_the_scores_of_the_trees_to_the_bit(kind: Any) -> None:
-    for interactions in (2, None) if kind is RankBoost else (2,):
-        model = fitted(kind, n_estimators=5, interactions=interactions).model_
-        sums = model.tree_sums
-        assert sums.exact
-        assert (sums._tables is not None) == (interactions == 2)
-        expected = sum(tree.scores(X) for tree in model.rankers)
-        assert model.predict(X).tobytes() == expected.tobytes()
-        assert sums._nodes.scores(X).tobytes() == expected.tobytes()
 
 
 def test_no_grid_tries_parameters_of_trees_with_stumps() -> None:
