@@ -82,6 +82,7 @@ def test_every_distinct_value_has_a_bin_where_there_are_few(column):
 @pytest.mark.kernels
 @holds_for(columns(max_size=120), st.integers(2, 20), quick=60, full=10_000)
 def test_never_more_bins_than_asked_for(column, max_bins):
+    """By the kernels gather_columns, copy_ranked, bin_column and bin_column8, or by NumPy."""
     distinct = np.unique(column.astype(np.float64))
     for path in PATHS:
         with using(path):

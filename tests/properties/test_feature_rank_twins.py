@@ -182,6 +182,7 @@ def test_means_do_not_depend_on_the_order_of_many_rows():
 
 @given(problem=problems(), kind=st.sampled_from(CENTRES), seed=st.integers(0, 99))
 def test_centres_are_those_of_lists(problem, kind, seed):
+    """By the kernel interval_sums."""
     X, y, qid, k = problem
     weight = np.random.default_rng(seed).integers(1, 4, len(y))
     rows = naive.expand(weight)

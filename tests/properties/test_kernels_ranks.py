@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
 from crucial.data.groups import Groups
-from crucial.kernels.compiled.predict import interval_sums, order_rows, rank_rows
+from crucial.kernels.compiled.predict import order_rows, rank_rows
 from crucial.model.weak import QuasiKNN, Regions
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
@@ -73,51 +73,9 @@ def test_neither_the_order_of_rows_nor_a_sign_matters(problem, seed):
     )
 
 
-@given(problem=problems())
-def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
-    values, sizes, centres, _ = problem
-    groups = Groups.from_qid(np.repeat(np.arange(len(sizes)), sizes), len(values))
-    ranker = QuasiKNN(0, tuple(centres))
-    ranks = ranker.ranks(values[:, None], groups)
-    sums = np.add.reduceat(ranks, groups.starts[:-1])
-    np.testing.assert_allclose(sums, sizes * (sizes + 1) / 2, rtol=1e-14)
-    scores = ranker.scores(values[:, None], groups)
-    assert scores.min() >= 0.0
-    assert scores.max() <= 1.0
-
-
-@given(problem=problems())
-def test_rows_by_falling_score(problem):
-    values, sizes, _, _ = problem
-    scores = np.nan_to_num(values)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    out = np.full(len(scores), -1)
-    half = len(sizes) // 2
-    order_rows(scores, starts, 0, half, out)
-    order_rows(scores, starts, half, len(sizes), out)
-    assert sorted(out.tolist()) == list(range(len(scores)))
-    assert scores[out].tolist() == by_falling_score(scores, starts)
-
-
 def by_falling_score(scores, starts):
     parts = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
     return [one for part in parts for one in part]
-
-
-@given(problem=problems(), seed=st.integers(0, 99))
-def test_sums_of_intervals(problem, seed):
-    values, _, _, weight = problem
-    codes = np.random.default_rng(seed).integers(-1, 3, len(values))
-    mass = np.zeros(0) if weight is None else np.array(weight, float)
-    sums, counts = np.zeros(3), np.zeros(3)
-    top = interval_sums(values, codes, mass, 0.5, sums, counts)
-    weights = np.ones(len(values)) if weight is None else mass
-    inside = [(codes == k) & ~np.isnan(values) for k in range(3)]
-    products = values * weights
-    expected = [float(np.abs(products[np.any(inside, axis=0)]).max(initial=0.0))]
-    expected += [float(0.5 * products[rows].sum()) for rows in inside]
-    expected += [float(weights[rows].sum()) for rows in inside]
-    assert [top, *sums.tolist(), *counts.tolist()] == expected
 
 
 @pytest.mark.parametrize("kind", ["plain", "float32", "signs", "huge", "missing", "one"])

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crucial import inspection
 from crucial.inspection.explain import tree_difference, tree_differences
 from crucial.model.additive import AdditiveRanker
+from crucial.model.tree_sums import TreeSums
 from crucial.model.weak import Stump, Tree
 
 
@@ -87,9 +89,11 @@ def test_why_adds_stumps_and_trees_up_to_the_margin() -> None:
         assert part == pytest.approx(-by_name[name], abs=1e-12)
 
 
+@pytest.mark.kernels
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6))
 def test_tables_and_nodes_give_the_scores_of_the_trees_to_the_bit(seed: int) -> None:
+    """By the kernels add_tables and add_trees, on rows that also hit thresholds exactly."""
     random = np.random.default_rng(seed)
     trees = [random_tree(random, 2 if seed % 2 else 4, 5) for _ in range(6)]
     model = AdditiveRanker(4, trees, [1.0] * 6)
@@ -157,3 +161,22 @@ def test_where_the_model_is_additive_shapley_values_are_plain_differences() -> N
         ]
         plain = sum(w * (t.scores(X)[0] - t.scores(X)[1]) for t, w in own)
         assert part == plain
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("n_trees", [30, 60])
+def test_many_thresholds(n_trees: int) -> None:
+    """Features with more thresholds than are all compared, deep trees, values on thresholds."""
+    random = np.random.default_rng(n_trees)
+    trees = [
+        replace(
+            random_tree(random, 1, 12),
+            thresholds=tuple(np.round(random.normal(size=11), 2).tolist()),
+        )
+        for _ in range(n_trees)
+    ]
+    sums = TreeSums(tuple(trees), (1.0,) * n_trees)
+    assert np.diff(sums._cells.starts).min() > 100
+    X = np.round(random.normal(size=(700, 1)), 2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    assert sums._nodes.scores(X).tobytes() == sum(tree.scores(X) for tree in trees).tobytes()
