@@ -1,6 +1,7 @@
 """Kernels on bins: codes, sorting, histograms, slopes, bounds; NumPy = Numba = by hand."""
 
 import importlib
+import itertools
 import math
 import re
 from pathlib import Path

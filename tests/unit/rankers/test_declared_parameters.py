@@ -81,6 +81,11 @@ def some_values(parameter: Parameter) -> Iterator[object]:
             yield value
 
 
+def test_the_package_completes_to_its_public_names_alone() -> None:
+    shown = [name for name in dir(crucial) if not name.startswith("__")]
+    assert shown == sorted(set(crucial.__all__) - {"__version__"})
+
+
 def test_the_estimators_are_found() -> None:
     assert {one.__name__ for one in ESTIMATORS} == set(POSITIONAL)
 

@@ -146,6 +146,16 @@ class TestDefaultMeasure:
             assert ranker.trace_[0].measures.keys() == {"ndcg@10"}
 
 
+def test_an_eval_set_may_come_in_lists_of_one() -> None:
+    """As other libraries want it; and what is wrong with its queries is said of them."""
+    given = {"eval_set": (X, Y), "eval_qid": QID}
+    plain = RankBoost(5).fit(X, Y, qid=QID, **given)
+    listed = RankBoost(5).fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_qid=[QID])
+    assert listed.trace_.column("ndcg@10").tolist() == plain.trace_.column("ndcg@10").tolist()
+    with pytest.raises(DataError, match=r"^eval_qid must have one id for each of the 288 rows"):
+        RankBoost(5).fit(X, Y, qid=QID, eval_set=(X, Y), eval_qid=QID[:-1])
+
+
 @pytest.mark.parametrize("kind", [RankBoost, LogitBoost, RankNet])
 @pytest.mark.parametrize(
     "metric", [np.array([1, 2]), pd.NA, [pd.NA], [np.array(["auc", "map"])], [None], 7], ids=repr
