@@ -26,6 +26,7 @@ from crucial.io.svmlight import (
 )
 from crucial.kernels import runtime
 from crucial.kernels.text import FINE
+from naive.sweep import holds_for
 
 quiet = settings(deadline=None)
 
@@ -104,8 +105,10 @@ def same(one, other):
 
 
 @pytest.mark.kernels
-@quiet
-@given(st.one_of(texts, garbage), st.sampled_from([math.inf, 1e3]), st.sampled_from([0, 1]))
+@holds_for(
+    st.one_of(texts, garbage), st.sampled_from([math.inf, 1e3]), st.sampled_from([0, 1]),
+    quick=30, full=5000,
+)  # fmt: skip
 def test_compiled_is_plain(text, limit, low):
     rules = rules_for(text, limit=limit, low_index=low, high_index=11)
     same(parse_compiled(text, 0, len(text), rules), parse_lines(text, rules))
@@ -207,8 +210,10 @@ def outcome(text):
 
 
 @pytest.mark.kernels
-@quiet
-@given(st.one_of(texts, garbage, st.binary(max_size=60)), st.booleans(), st.integers(1, 40))
+@holds_for(
+    st.one_of(texts, garbage, st.binary(max_size=60)), st.booleans(), st.integers(1, 40),
+    quick=30, full=5000,
+)  # fmt: skip
 def test_where_blocks_end_makes_no_difference(text, ended, size):
     text = text if ended else text.removesuffix(b"\n")
     whole = outcome(text)
@@ -268,23 +273,3 @@ def test_round_trip(tmp_path_factory, data, absent, base, name):
         assert back.qid.astype(str).tolist() == data.qid.astype(str).tolist()
     items = [""] * len(data.y) if data.item is None else data.item.tolist()
     assert (back.item.tolist() if back.item is not None else [""] * len(data.y)) == items
-
-
-# Long sweeps of the same properties.
-
-longer = settings(deadline=None, max_examples=5000)
-sweep_text = st.one_of(texts, garbage)
-
-
-@pytest.mark.slow
-@longer
-@given(sweep_text, st.sampled_from([math.inf, 1e3]), st.sampled_from([0, 1]))
-def test_compiled_is_plain_long(text, limit, low):
-    test_compiled_is_plain.hypothesis.inner_test(text, limit, low)
-
-
-@pytest.mark.slow
-@longer
-@given(st.one_of(sweep_text, st.binary(max_size=60)), st.booleans(), st.integers(1, 40))
-def test_where_blocks_end_makes_no_difference_long(text, ended, size):
-    test_where_blocks_end_makes_no_difference.hypothesis.inner_test(text, ended, size)
