@@ -37,12 +37,9 @@ def merged(kind, values, weights, parts, *more):
 
 
 @holds_for(
-    queries(),
-    st.sampled_from(["mean", "pool", "sum"]),
-    st.sampled_from(["skip", 0, 1]),
-    quick=60,
-    full=2000,
-)
+    queries(), st.sampled_from(["mean", "pool", "sum"]), st.sampled_from(["skip", 0, 1]),
+    quick=60, full=2000,
+)  # fmt: skip
 def test_one_number_over_queries(drawn, how, empty):
     values, weights, parts = drawn
     found = summarise(values, weights, how, empty)

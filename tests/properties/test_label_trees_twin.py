@@ -136,15 +136,6 @@ def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
     np.testing.assert_allclose(values, [expected, 0.5 + top, 0.5], atol=1e-10)
 
 
-MAKERS = {
-    "tournament": lambda **more: TreeRankTournament(3, **more),
-    "aggregation": lambda **more: TreeRankAggregation(3, **more),
-    "crank": lambda **more: CRank(3, **more),
-    "tournament forest": lambda **more: TournamentForest(4, max_depth=3, **more),
-    "crank forest": lambda **more: CRankForest(4, max_depth=3, **more),
-}
-
-
 @given(seeds, st.integers(6, 25))
 def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
     X, y, weight = problem(seed, n, 2, 2)
@@ -215,13 +206,3 @@ def test_what_does_not_fit_is_refused() -> None:
     X, y = data(60)
     with pytest.raises(DataError, match=r"at most 30 classes, and y has 60 labels. Use CRank"):
         TreeRankTournament().fit(X, y)
-    with pytest.raises(
-        DataError, match=r"one ROC surface for all rows.*Use RankBoost, or set pool"
-    ):
-        TournamentForest(2).fit(X, y > 0, qid=np.arange(60) // 10)
-    with pytest.raises(DataError, match=r"one IROC curve for all rows.*Use RankBoost, or set pool"):
-        CRank().fit(X, y, qid=np.arange(60) // 10)
-    pooled = CRank(pool=True).fit(X, y, qid=np.arange(60) // 10)
-    assert pooled.predict(X).tolist() == CRank().fit(X, y).predict(X).tolist()
-    with pytest.raises(DataError, match="one class"):
-        CRank().fit(X, np.ones(60))

@@ -256,11 +256,9 @@ def datasets(draw):
 
 @quiet
 @given(
-    datasets(),
-    st.sampled_from(["zero", "missing"]),
-    st.sampled_from([0, 1]),
+    datasets(), st.sampled_from(["zero", "missing"]), st.sampled_from([0, 1]),
     st.sampled_from(["x", "x.gz"]),
-)
+)  # fmt: skip
 def test_round_trip(tmp_path_factory, data, absent, base, name):
     path = tmp_path_factory.mktemp("trip") / name
     write_svmlight(path, data, absent=absent, index_base=base)

@@ -40,11 +40,9 @@ def rows_at(random, pool, n_rows):
 
 
 @given(
-    st.lists(st.integers(1, 63), min_size=1, max_size=6),
-    st.lists(values, min_size=1, max_size=6),
-    st.integers(1, 40),
-    st.integers(0, 2**32 - 1),
-)
+    st.lists(st.integers(1, 63), min_size=1, max_size=6), st.lists(values, min_size=1, max_size=6),
+    st.integers(1, 40), st.integers(0, 2**32 - 1),
+)  # fmt: skip
 def test_the_first_leaf_that_is_left_is_that_of_the_walk(sizes, pool, n_rows, seed):
     random, pool = np.random.default_rng(seed), np.array(pool)
     trees = [grown(random, n, pool) for n in sizes]

@@ -80,15 +80,6 @@ def test_a_loss_is_negated():
     assert right.scores_.min() >= 0.5
 
 
-def test_names_of_queries_and_their_order_change_nothing():
-    one = SelectByRanking(3).fit(TABLE, DATA.y, qid=DATA.qid)
-    moved = np.random.default_rng(0).permutation(len(TABLE))
-    names = np.array([f"query {-q}" for q in np.asarray(DATA.qid).tolist()])
-    two = SelectByRanking(3).fit(TABLE[moved], DATA.y[moved], qid=names[moved])
-    assert one.chosen_.tolist() == two.chosen_.tolist()
-    np.testing.assert_allclose(one.similarity_, two.similarity_, rtol=1e-12)
-
-
 def test_wrong_input():
     with pytest.raises(DataError, match="requires y to be passed"):
         SelectByRanking().fit(TABLE, None)
