@@ -1,7 +1,5 @@
 """Means over queries, and differences in standard errors: any cut of the queries gives the same."""
 
-from __future__ import annotations
-
 import math
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """FeatureRank, BL-FeatureRank and DiffRank against lists and loops, and their guarantees."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

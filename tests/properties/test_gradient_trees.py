@@ -3,8 +3,6 @@
 By the kernels pack, quantise, add_rows, scan, level_gains, partition, leaf_sums and spread.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

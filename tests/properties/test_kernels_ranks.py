@@ -1,7 +1,5 @@
 """Ranks inside queries: the kernels against lists and loops, and what must not matter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

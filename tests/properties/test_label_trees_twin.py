@@ -1,7 +1,5 @@
 """TreeRank Tournament and CRank against trying everything, and what must not change them."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import combinations
 
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 
 from crucial import (
     CRank,
-    CRankForest,
-    TournamentForest,
     TreeRank,
     TreeRankAggregation,
     TreeRankTournament,
@@ -182,24 +178,6 @@ def test_pruning_by_cross_validation(measure) -> None:
     assert np.all(np.diff(pruned.penalty_search_.penalties) >= 0)
     fresh, label = data(seed=1, noise=3.0)
     assert pruned.score(fresh, label) > whole.score(fresh, label) - 0.01
-
-
-def test_forests_pass_their_trees_and_agree_in_three_ways() -> None:
-    X, y = data(500)
-    fresh, label = data(500, seed=1)
-    single = CRank(random_state=0).fit(X, y)
-    scores = [
-        CRankForest(20, consensus=one, random_state=0, max_depth=3).fit(X, y).score(fresh, label)
-        for one in ("mean", "rank")
-    ]
-    assert min(scores) > single.score(fresh, label)
-    grades, fresh_grades = np.digitize(y, [0, 1, 2]), np.digitize(label, [0, 1, 2])
-    tree = TreeRankTournament(random_state=0).fit(X, grades)
-    forest = TournamentForest(20, random_state=0).fit(X, grades)
-    volumes = [one.score(fresh, fresh_grades, measure="vus") for one in (tree, forest)]
-    assert volumes[1] > volumes[0] > 1 / 24
-    small = TournamentForest(2, max_depth=2, consensus="median", splitter="stump").fit(X, grades)
-    assert small.exact_ in (True, False)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -1,7 +1,5 @@
 """Compiled parsers = plain parsers = a naive reading, on anything; and files come back."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

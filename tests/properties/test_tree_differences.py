@@ -1,7 +1,5 @@
 """Shapley values of the change from one item to another, against all subsets of features."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

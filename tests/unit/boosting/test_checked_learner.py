@@ -1,7 +1,5 @@
 """A user's weak learner that breaks its contract is told so, at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -209,14 +209,14 @@ def test_weights_of_labels_without_labels():
 
 
 def test_early_stopping_with_nothing_to_judge_by():
+    stopping = RankBoost(3, early_stopping_rounds=2)
     with pytest.raises(DataError, match=r"all rows are of one query: pass eval_set=\(X, y\)"):
-        RankBoost(3, early_stopping_rounds=2).fit(X, Y, qid=[1, 1, 1, 1])
+        stopping.fit(X, Y, qid=[1, 1, 1, 1])
     with pytest.raises(DataError, match="3 rows are too few"):
-        RankBoost(3, early_stopping_rounds=2).fit(X[:3], Y[:3])
-    with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
-        RankBoost(3, early_stopping_rounds=2).fit_pairs(X, [(0, 1)])
-    with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
-        RankBoost(3, early_stopping_rounds=2).fit_pairs(X, [(0, 1)], y=Y, qid=QID)
+        stopping.fit(X[:3], Y[:3])
+    for more in ({}, {"y": Y, "qid": QID}):
+        with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
+            stopping.fit_pairs(X, [(0, 1)], **more)
 
 
 SIGNS = "one of -1, 0, 1"

@@ -1,7 +1,5 @@
 """The cosine loss, its gradient, and the closed form of the weights."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every parameter of every public estimator, by introspection of its declaration."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Rows that rounds are judged by: which are held out, and how they are measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

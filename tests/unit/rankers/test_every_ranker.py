@@ -1,7 +1,5 @@
 """What every ranker of the registry promises, whatever it does inside."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """The likelihood of lists is what it says, with its exact gradient."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -48,12 +48,6 @@ def test_features_of_one_value_each_give_equal_scores(name):
     assert not ranker.feature_importances_.any()
 
 
-def test_columns_of_arrays_are_named():
-    frame = pd.DataFrame({"a": X[:, 0], "z": [np.zeros(2)] * 60})
-    with pytest.raises(DataTypeError, match="the values of 'z' cannot be read"):
-        RankBoost(2).fit(frame, Y)
-
-
 def test_columns_of_arrow():
     ranker = RankBoost(3).fit(X, pa.array(Y.astype(bool)), sample_weight=pa.array(np.ones(60)))
     assert ranker.model_ == RankBoost(3).fit(X, Y, sample_weight=np.ones(60)).model_

@@ -1,7 +1,5 @@
 """Parts of the solvers behind RankingSVM and RankRLS."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The selection of features as a part of scikit-learn's pipelines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The scan of splits against trying every split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The order that breaks the margin most, against all orders there are; and the cutting planes."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 from typing import Any
