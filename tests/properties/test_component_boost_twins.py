@@ -57,12 +57,9 @@ def test_logitboost_rounds(table, rate, default_rank):
 
 @pytest.mark.kernels
 @holds_for(
-    tables(max_rows=12, labels=(0.0, 1.0, 1.5, 4.0)),
-    st.sampled_from(LOSSES),
-    st.sampled_from(["updated", "simple"]),
-    quick=60,
-    full=1_000,
-)
+    tables(max_rows=12, labels=(0.0, 1.0, 1.5, 4.0)), st.sampled_from(LOSSES),
+    st.sampled_from(["updated", "simple"]), quick=60, full=1_000,
+)  # fmt: skip
 def test_componentwise_rounds(table, loss, choice):
     """Of exp, hinge and piecewise by the kernel surrogate_sums."""
     kept = table.take(learned_from(table))
@@ -89,13 +86,9 @@ def test_componentwise_binomial_rounds(table):
 
 
 @holds_for(
-    tables(missing=False, labels=(0.0, 1.0, 1.5)),
-    st.sampled_from(LOSSES),
-    st.floats(0.5, 4),
-    st.floats(-8, 8),
-    quick=40,
-    full=300,
-)
+    tables(missing=False, labels=(0.0, 1.0, 1.5)), st.sampled_from(LOSSES), st.floats(0.5, 4),
+    st.floats(-8, 8), quick=40, full=300,
+)  # fmt: skip
 def test_features_in_another_unit(table, loss, unit, shift):
     with quiet():
         one = table.fit(ComponentwiseBoost(ROUNDS, loss=loss))

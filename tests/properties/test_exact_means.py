@@ -1,7 +1,5 @@
 """Means over queries, and differences in standard errors: any cut of the queries gives the same."""
 
-from __future__ import annotations
-
 import math
 from functools import reduce
 
@@ -37,12 +35,9 @@ def merged(kind, values, weights, parts, *more):
 
 
 @holds_for(
-    queries(),
-    st.sampled_from(["mean", "pool", "sum"]),
-    st.sampled_from(["skip", 0, 1]),
-    quick=60,
-    full=2000,
-)
+    queries(), st.sampled_from(["mean", "pool", "sum"]), st.sampled_from(["skip", 0, 1]),
+    quick=60, full=2000,
+)  # fmt: skip
 def test_one_number_over_queries(drawn, how, empty):
     values, weights, parts = drawn
     found = summarise(values, weights, how, empty)

@@ -1,7 +1,5 @@
 """Exact sums: math.fsum is right about them, and neither order nor cuts into parts matter."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

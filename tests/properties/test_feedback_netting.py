@@ -228,22 +228,13 @@ def test_judges_are_the_pairs_that_they_imply():
     np.testing.assert_allclose(of_net, of_left.predict(X), atol=1e-9)
 
 
-def test_judges_of_a_smooth_margin():
+@pytest.mark.parametrize("ranker", [SmoothMarginRanker(10), RankBoostPlus(8)])
+@pytest.mark.filterwarnings("ignore:.*smooth margin")
+def test_judges_of_other_rankers(ranker):
     pairs = [from_labels(JUDGES[:, j], QID.tolist()) for j in range(2)]
     listed = pairs[0] + pairs[1]
-    ranker = SmoothMarginRanker(10)
-    with pytest.warns(UserWarning, match="smooth margin"):
-        judged = ranker.fit(X, JUDGES[:, :2], qid=QID).predict(X)
-    with pytest.warns(UserWarning, match="smooth margin"):
-        explicit = ranker.fit_pairs(X, np.column_stack((listed.hi, listed.lo))).predict(X)
-    np.testing.assert_allclose(judged, explicit, atol=1e-9)
-
-
-def test_judges_of_rankboost_plus():
-    pairs = [from_labels(JUDGES[:, j], QID.tolist()) for j in range(2)]
-    listed = pairs[0] + pairs[1]
-    judged = RankBoostPlus(8).fit(X, JUDGES[:, :2], qid=QID).predict(X)
-    explicit = RankBoostPlus(8).fit_pairs(X, np.column_stack((listed.hi, listed.lo))).predict(X)
+    judged = ranker.fit(X, JUDGES[:, :2], qid=QID).predict(X)
+    explicit = ranker.fit_pairs(X, np.column_stack((listed.hi, listed.lo))).predict(X)
     np.testing.assert_allclose(judged, explicit, atol=1e-9)
 
 

@@ -1,7 +1,5 @@
 """Whole numbers of units: rounding, the unit of a round, and what does not fit."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fusions agree with their definitions; no order of anything changes them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

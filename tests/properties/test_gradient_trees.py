@@ -1,6 +1,7 @@
-"""Trees grown on histograms against trees grown by trying every split."""
+"""Trees grown on histograms against trees grown by trying every split.
 
-from __future__ import annotations
+By the kernels pack, quantise, add_rows, scan, level_gains, partition, leaf_sums and spread.
+"""
 
 from itertools import pairwise
 from typing import Any
@@ -18,12 +19,12 @@ from crucial.data.instances import Instances
 from crucial.kernels import trees as door
 from crucial.kernels.trees import SplitSearch
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
 
 @st.composite
 def problems(draw: Any) -> dict[str, Any]:
-    n, p = draw(st.integers(4, 24)), draw(st.integers(1, 9))
+    n, p = draw(st.integers(4, 24)), draw(st.integers(1, 9) | st.just(17))
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     # Few distinct values, so that there are ties and duplicates.
     X = random.integers(0, draw(st.integers(2, 6)), (n, p)).astype(float)

@@ -1,7 +1,5 @@
 """Hinges over pairs agree with listing every pair."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial.kernels import runtime
 from crucial.kernels.compiled import stumps as binning
 from crucial.kernels.compiled import stumps as compiled
 from crucial.kernels.plain import stumps as plain
 from crucial.kernels.stumps import StumpSums
 from crucial.kernels.sums import to_fixed
+from naive.paths import PATHS, using
 from naive.sweep import holds_for
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
@@ -39,41 +39,6 @@ def binned(draw, max_features=4):
     pi[:n] -= pi[:n].mean()
     first = np.concatenate(([0], np.cumsum(np.array(n_bins) + 1))).astype(np.int64)
     return codes, n, pi, first, missing
-
-
-def sums(codes, first):
-    """The NumPy twin for all features."""
-    return plain.FeatureSums(codes, np.arange(len(codes)), first, np.zeros(len(codes), bool), -1)
-
-
-@holds_for(binned(), **REACH)
-def test_histograms_of_one_byte_codes(drawn):
-    codes, n, pi, first, _ = drawn
-    features = np.arange(len(codes))
-    fixed = to_fixed(pi, UNIT)
-    found = np.full(first[-1], -1, np.int64)
-    sums(codes[:, :n], first).histogram(fixed, found)
-    again = np.full(first[-1], -1, np.int64)
-    words = codes.view(np.uint64)
-    for one in range(0, len(codes), 2):
-        compiled.histogram8(words, one, min(one + 1, len(codes) - 1), fixed, first, again)
-    assert found.tobytes() == again.tobytes()
-    for f in features:
-        for b in range(first[f + 1] - first[f]):
-            assert found[first[f] + b] == sum(fixed[:n][codes[f, :n] == b].tolist())
-
-
-@holds_for(binned(), st.sampled_from([np.uint16, np.uint32]), **REACH)
-def test_histograms_of_wider_codes(drawn, dtype):
-    codes, n, pi, first, _ = drawn
-    codes, fixed = codes.astype(dtype), to_fixed(pi, UNIT)
-    found, again = np.full((2, first[-1]), -1, np.int64)
-    sums(codes[:, :n], first).histogram(fixed, found)
-    for f in range(len(codes)):
-        compiled.histogram_wide(codes[f, :n], fixed, again[first[f] : first[f + 1]])
-        for b in range(first[f + 1] - first[f]):
-            assert found[first[f] + b] == sum(fixed[:n][codes[f, :n] == b].tolist())
-    assert found.tobytes() == again.tobytes()
 
 
 @holds_for(binned(), st.sampled_from([-1, 0, 1]), st.booleans(), **REACH)
@@ -103,32 +68,34 @@ def test_slopes_of_all_stumps(drawn, fixed_default, signed):
         assert peak[f] == pytest.approx(best, rel=0, abs=1e-14)
 
 
-@holds_for(binned(), st.booleans(), st.randoms(), quick=15, full=2000)
-def test_histograms_of_parts_add_up_to_those_of_all_rows(drawn, small, random):
-    """Any rows in any part: the slopes are the same to the byte."""
+@holds_for(binned(), st.sampled_from([np.uint8, np.uint16]), st.randoms(), quick=25, full=5000)
+def test_histograms_of_parts_add_up_to_those_of_all_rows(drawn, kind, random):
+    """Any rows in any part, by histogram8, histogram_wide or NumPy: the same slopes to the byte."""
     codes, n, pi, first, missing = drawn
-    features = np.arange(len(codes))
-    part = np.array([random.randrange(3) for _ in range(n)])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "PLAIN_CELLS", 10**6 if small else 0)
-        made = []
-        for own in (np.zeros(n, int), part):
+    features, codes, fixed = np.arange(len(codes)), codes.astype(kind), to_fixed(pi, UNIT)
+    by_hand = [
+        sum(fixed[:n][codes[f, :n] == b].tolist())
+        for f in features
+        for b in range(first[f + 1] - first[f])
+    ]
+    part, made = np.array([random.randrange(3) for _ in range(n)]), set()
+    for path, own in itertools.product(PATHS, (np.zeros(n, int), part)):
+        with using(path):
             hist = np.zeros(first[-1], np.int64)
             for number in np.unique(own):
                 at = np.flatnonzero(own == number)
                 width = -(-len(at) // 8) * 8
-                table, mine = np.zeros((len(codes), width), np.uint8), np.zeros(width)
+                table, mine = np.zeros((len(codes), width), kind), np.zeros(width)
                 table[:, : len(at)], mine[: len(at)] = codes[:, at], pi[at]
                 stumps = StumpSums(table, len(at), first, missing, -1, False, 2)
                 hist += stumps.histogram(features, to_fixed(mine, UNIT))
-            slope, peak = np.zeros((2, first[-1])), np.zeros(len(codes))
-            stumps.slopes(features, hist, 2.0 * UNIT, slope, peak)
-            made.append((slope, peak))
-        whole = StumpSums(codes, n, first, missing, -1, False, 1)
-        slope, peak = np.zeros((2, first[-1])), np.zeros(len(codes))
-        whole.scan(features, to_fixed(pi, UNIT), 2.0 * UNIT, slope, peak)
-        for other in made:
-            assert (slope.tobytes(), peak.tobytes()) == tuple(one.tobytes() for one in other)
+            assert hist.tolist() == by_hand
+            whole = StumpSums(codes, n, first, missing, -1, False, 1)
+            slope, peak = np.zeros((2, 2, first[-1])), np.zeros((2, len(codes)))
+            stumps.slopes(features, hist, 2.0 * UNIT, slope[0], peak[0])
+            whole.scan(features, fixed, 2.0 * UNIT, slope[1], peak[1])
+            made |= {(slope[k].tobytes(), peak[k].tobytes()) for k in (0, 1)}
+    assert len(made) == 1
 
 
 def _on_offer(k, default, n_bins, missing, fixed_default):
@@ -191,22 +158,6 @@ def test_bounds_on_z_hold_whatever_a_step_did(raw, data):
     assert np.isinf(reach).all()
 
 
-@holds_for(
-    st.lists(st.floats(-1, 1), min_size=1, max_size=20),
-    st.floats(0.1, 10),
-    st.integers(1, 3),
-    **REACH,
-)
-def test_distance_to_the_potentials_before(now, scale, pieces):
-    pi = np.array(now)
-    before = np.linspace(-1, 1, len(pi))
-    start = before.copy()
-    marks = np.linspace(0, len(pi), pieces + 1).astype(int).tolist()
-    total = sum(compiled.distance(pi, scale, before, a, b) for a, b in itertools.pairwise(marks))
-    assert total == pytest.approx(np.abs(scale * pi - start).sum(), rel=1e-13)
-    np.testing.assert_array_equal(before, scale * pi)
-
-
 floats = st.sampled_from(ENDS) | st.floats(allow_nan=False, allow_infinity=False)
 floats32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -225,70 +176,6 @@ def test_sorting_by_bits(values):
     np.testing.assert_array_equal(bits.view(values.dtype), np.sort(values))
     # Nothing is lost: the same bit patterns, both zeros too.
     assert sorted(bits.tolist()) == sorted(values.view(kind).tolist())
-
-
-@holds_for(
-    st.lists(floats, unique=True, max_size=255),
-    st.lists(floats | st.just(math.nan), min_size=1, max_size=30),
-    st.sampled_from([np.float64, np.float32]),
-    **REACH,
-)
-def test_codes_count_the_thresholds_below(thresholds, values, dtype):
-    thresholds = np.unique(np.array(thresholds, np.float64))
-    with np.errstate(over="ignore"):
-        values = np.array([*values, *thresholds[:5]]).astype(dtype)
-    values[np.isinf(values)] = 0.0
-    absent = len(thresholds) + 1
-    expected = [
-        absent if math.isnan(x) else sum(t < x for t in thresholds) for x in values.tolist()
-    ]
-    padded = np.full(255, np.inf)
-    padded[: len(thresholds)] = thresholds
-    if absent <= 255:
-        codes = np.zeros(len(values), np.uint8)
-        binning.bin_column8(values, padded, absent, codes)
-        assert codes.tolist() == expected
-    codes = np.zeros(len(values), np.uint16)
-    binning.bin_column(values, thresholds, absent, codes)
-    assert codes.tolist() == expected
-
-
-@holds_for(
-    st.lists(floats | st.sampled_from([math.nan, math.inf]), min_size=1, max_size=30), **REACH
-)
-def test_copying_what_is_ranked(values):
-    column = np.array(values)
-    ranked = column[~np.isnan(column)]
-    out = np.full(len(column), np.nan)
-    with np.errstate(invalid="ignore"):
-        count = binning.copy_ranked(column, out)
-    if np.isinf(column).any():
-        assert count == -1
-    else:
-        assert count == len(ranked)
-        assert out[:count].tobytes() == ranked.tobytes()
-
-
-@holds_for(
-    st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=20), **REACH
-)
-def test_distance_of_potentials(pairs):
-    pi, before = (np.array(column) for column in zip(*pairs))
-    expected = math.fsum(abs(3.0 * a - 0.5 * b) for a, b in pairs)
-    middle = len(pairs) // 2
-    ends = [(0, middle), (middle, len(pairs))]
-    found = sum(compiled.distance_between(pi, 3.0, before, 0.5, a, b) for a, b in ends)
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
-
-
-@holds_for(st.integers(1, 9), st.integers(1, 6), st.data(), **REACH)
-def test_gathering_neighbouring_columns(n, width, data):
-    table = np.arange(float(n * width)).reshape(n, width)
-    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), max_size=12)), np.int64)
-    first = data.draw(st.integers(0, width - 1))
-    out = np.full((data.draw(st.integers(1, width - first)), len(rows)), np.nan)
-    binning.gather_columns(table, rows, first, out)
-    np.testing.assert_array_equal(out, table[rows, first : first + len(out)].T)
 
 
 def test_every_kernel_is_tested():

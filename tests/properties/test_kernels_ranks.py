@@ -1,16 +1,13 @@
 """Ranks inside queries: the kernels against lists and loops, and what must not matter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
-from crucial.data.groups import Groups
-from crucial.kernels.compiled.predict import interval_sums, order_rows, rank_rows
-from crucial.model.weak import QuasiKNN, Regions
+from crucial.kernels.compiled.predict import order_rows, rank_rows
+from crucial.model.weak import Regions
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
@@ -55,69 +52,9 @@ def test_rows_are_ranked_as_lists_and_loops_do(problem):
     assert (found[rows] + 0.5).tolist() == expected.tolist()
 
 
-@given(problem=problems(), seed=st.integers(0, 99))
-def test_neither_the_order_of_rows_nor_a_sign_matters(problem, seed):
-    values, sizes, centres, _ = problem
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    ranker = QuasiKNN(0, tuple(centres))
-    ranks = ranker.ranks(values[:, None], Groups.from_qid(qid, len(qid)))
-    order = np.random.default_rng(seed).permutation(len(qid))
-    moved = ranker.ranks(values[order, None], Groups.from_qid(qid[order], len(qid)))
-    assert moved.tolist() == ranks[order].tolist()
-    turned = QuasiKNN(0, tuple(None if c is None else -c for c in centres))
-    mirrored = turned.ranks(-values[:, None], Groups.from_qid(qid, len(qid)))
-    assert mirrored.tolist() == ranks.tolist()
-    doubled = QuasiKNN(0, tuple(None if c is None else 4 * c for c in centres))
-    assert doubled.ranks(4 * values[:, None], Groups.from_qid(qid, len(qid))).tolist() == (
-        ranks.tolist()
-    )
-
-
-@given(problem=problems())
-def test_ranks_add_up_and_scores_stay_between_0_and_1(problem):
-    values, sizes, centres, _ = problem
-    groups = Groups.from_qid(np.repeat(np.arange(len(sizes)), sizes), len(values))
-    ranker = QuasiKNN(0, tuple(centres))
-    ranks = ranker.ranks(values[:, None], groups)
-    sums = np.add.reduceat(ranks, groups.starts[:-1])
-    np.testing.assert_allclose(sums, sizes * (sizes + 1) / 2, rtol=1e-14)
-    scores = ranker.scores(values[:, None], groups)
-    assert scores.min() >= 0.0
-    assert scores.max() <= 1.0
-
-
-@given(problem=problems())
-def test_rows_by_falling_score(problem):
-    values, sizes, _, _ = problem
-    scores = np.nan_to_num(values)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    out = np.full(len(scores), -1)
-    half = len(sizes) // 2
-    order_rows(scores, starts, 0, half, out)
-    order_rows(scores, starts, half, len(sizes), out)
-    assert sorted(out.tolist()) == list(range(len(scores)))
-    assert scores[out].tolist() == by_falling_score(scores, starts)
-
-
 def by_falling_score(scores, starts):
     parts = [sorted(part.tolist(), reverse=True) for part in np.split(scores, starts[1:-1])]
     return [one for part in parts for one in part]
-
-
-@given(problem=problems(), seed=st.integers(0, 99))
-def test_sums_of_intervals(problem, seed):
-    values, _, _, weight = problem
-    codes = np.random.default_rng(seed).integers(-1, 3, len(values))
-    mass = np.zeros(0) if weight is None else np.array(weight, float)
-    sums, counts = np.zeros(3), np.zeros(3)
-    top = interval_sums(values, codes, mass, 0.5, sums, counts)
-    weights = np.ones(len(values)) if weight is None else mass
-    inside = [(codes == k) & ~np.isnan(values) for k in range(3)]
-    products = values * weights
-    expected = [float(np.abs(products[np.any(inside, axis=0)]).max(initial=0.0))]
-    expected += [float(0.5 * products[rows].sum()) for rows in inside]
-    expected += [float(weights[rows].sum()) for rows in inside]
-    assert [top, *sums.tolist(), *counts.tolist()] == expected
 
 
 @pytest.mark.parametrize("kind", ["plain", "float32", "signs", "huge", "missing", "one"])
@@ -146,13 +83,3 @@ def test_many_rows_are_ranked_as_few_are(kind):
     order = np.full(len(scores), -1)
     order_rows(scores, starts, 0, len(sizes), order)
     assert scores[order].tolist() == by_falling_score(scores, starts)
-
-
-@pytest.mark.parametrize("n", [0, 1, 7, 100, 1000, 5000])
-def test_long_queries_are_sorted_too(n):
-    random = np.random.default_rng(n)
-    scores = random.integers(0, max(1, n // 3), n).astype(float)
-    order = np.full(n, -1)
-    order_rows(scores, np.array([0, n]), 0, 1, order)
-    assert sorted(order.tolist()) == list(range(n))
-    assert scores[order].tolist() == sorted(scores.tolist(), reverse=True)

@@ -4,8 +4,6 @@ Every index that a kernel computes from a float, or from an order of floats, is 
 places and row numbers come from this library, which checks what it makes them from.
 """
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

@@ -63,13 +63,9 @@ def losses(comparisons, f):
 
 
 @holds_for(
-    label_tables(),
-    st.sampled_from(NAMES),
-    st.sampled_from([0.0, 1.0, 30.0]),
-    st.integers(0, 99),
-    quick=60,
-    full=1_000,
-)
+    label_tables(), st.sampled_from(NAMES), st.sampled_from([0.0, 1.0, 30.0]), st.integers(0, 99),
+    quick=60, full=1_000,
+)  # fmt: skip
 def test_weights_and_loss(table, name, scale, seed):
     _, right, weight = table
     f = scale * np.random.default_rng(seed).normal(size=right.shape)
@@ -114,13 +110,9 @@ def naive_best(X, pi, name, discrete):
 
 @pytest.mark.kernels
 @holds_for(
-    label_tables(),
-    st.sampled_from(NAMES),
-    st.booleans(),
-    st.sampled_from([1.0, 0.3]),
-    quick=60,
-    full=1_000,
-)
+    label_tables(), st.sampled_from(NAMES), st.booleans(), st.sampled_from([1.0, 0.3]),
+    quick=60, full=1_000,
+)  # fmt: skip
 def test_rounds(table, name, discrete, rate):
     X, right, weight = table
     fits = []

@@ -1,7 +1,5 @@
 """TreeRank Tournament and CRank against trying everything, and what must not change them."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import combinations
 
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 
 from crucial import (
     CRank,
-    CRankForest,
-    TournamentForest,
     TreeRank,
     TreeRankAggregation,
     TreeRankTournament,
@@ -136,15 +132,6 @@ def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
     np.testing.assert_allclose(values, [expected, 0.5 + top, 0.5], atol=1e-10)
 
 
-MAKERS = {
-    "tournament": lambda **more: TreeRankTournament(3, **more),
-    "aggregation": lambda **more: TreeRankAggregation(3, **more),
-    "crank": lambda **more: CRank(3, **more),
-    "tournament forest": lambda **more: TournamentForest(4, max_depth=3, **more),
-    "crank forest": lambda **more: CRankForest(4, max_depth=3, **more),
-}
-
-
 @given(seeds, st.integers(6, 25))
 def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
     X, y, weight = problem(seed, n, 2, 2)
@@ -193,35 +180,7 @@ def test_pruning_by_cross_validation(measure) -> None:
     assert pruned.score(fresh, label) > whole.score(fresh, label) - 0.01
 
 
-def test_forests_pass_their_trees_and_agree_in_three_ways() -> None:
-    X, y = data(500)
-    fresh, label = data(500, seed=1)
-    single = CRank(random_state=0).fit(X, y)
-    scores = [
-        CRankForest(20, consensus=one, random_state=0, max_depth=3).fit(X, y).score(fresh, label)
-        for one in ("mean", "rank")
-    ]
-    assert min(scores) > single.score(fresh, label)
-    grades, fresh_grades = np.digitize(y, [0, 1, 2]), np.digitize(label, [0, 1, 2])
-    tree = TreeRankTournament(random_state=0).fit(X, grades)
-    forest = TournamentForest(20, random_state=0).fit(X, grades)
-    volumes = [one.score(fresh, fresh_grades, measure="vus") for one in (tree, forest)]
-    assert volumes[1] > volumes[0] > 1 / 24
-    small = TournamentForest(2, max_depth=2, consensus="median", splitter="stump").fit(X, grades)
-    assert small.exact_ in (True, False)
-
-
 def test_what_does_not_fit_is_refused() -> None:
     X, y = data(60)
     with pytest.raises(DataError, match=r"at most 30 classes, and y has 60 labels. Use CRank"):
         TreeRankTournament().fit(X, y)
-    with pytest.raises(
-        DataError, match=r"one ROC surface for all rows.*Use RankBoost, or set pool"
-    ):
-        TournamentForest(2).fit(X, y > 0, qid=np.arange(60) // 10)
-    with pytest.raises(DataError, match=r"one IROC curve for all rows.*Use RankBoost, or set pool"):
-        CRank().fit(X, y, qid=np.arange(60) // 10)
-    pooled = CRank(pool=True).fit(X, y, qid=np.arange(60) // 10)
-    assert pooled.predict(X).tolist() == CRank().fit(X, y).predict(X).tolist()
-    with pytest.raises(DataError, match="one class"):
-        CRank().fit(X, np.ones(60))

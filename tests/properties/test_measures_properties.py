@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crucial.measures.evaluation import evaluate, evaluate_run
 from crucial.measures.names import get_measure
+from naive.sweep import holds_for
 
 
 def discount(i, base=None):
@@ -162,7 +163,7 @@ def same(found, wanted):
 small_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6)
 
 
-@given(st.lists(small_lists, min_size=1, max_size=3))
+@holds_for(st.lists(small_lists, min_size=1, max_size=3), quick=30, full=10_000)
 def test_expectation_over_every_order(drawn) -> None:
     rows = [(y, s, q) for q, one in enumerate(drawn) for y, s in one]
     y, scores, qid = zip(*rows, strict=True)
@@ -303,7 +304,11 @@ def test_every_query_is_measured_as_if_alone(seed, ties) -> None:
             same(value, get_measure(name)(y[mine], scores[mine], ties=ties))
 
 
-def check_order_and_scale(seed) -> None:
+LONG = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
+
+
+@pytest.mark.parametrize("seed", LONG)
+def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
     y, scores, qid = ragged(seed)
     names = [*ALL, *OF_PAIRS, *TOPS]
     rng = np.random.default_rng(seed)
@@ -316,18 +321,6 @@ def check_order_and_scale(seed) -> None:
         for other in (shuffled, scaled):
             np.testing.assert_allclose(other.per_query[name], plain.per_query[name], rtol=1e-12)
         np.testing.assert_allclose(renamed.per_query[name][::-1], plain.per_query[name], rtol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
-    check_order_and_scale(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 40))
-def test_order_and_scale_at_length(seed) -> None:
-    """29 queries per seed: more than a thousand."""
-    check_order_and_scale(seed)
 
 
 def check_bounds(y, scores, qid) -> None:
@@ -385,10 +378,3 @@ def test_weight_2_is_a_row_twice(seed) -> None:
         weighted = evaluate(y, scores, qid, name, sample_weight=weight)[name]
         repeated = evaluate(y[again], scores[again], qid[again], name)[name]
         assert weighted == pytest.approx(repeated, rel=1e-12)
-
-
-@pytest.mark.slow
-@settings(max_examples=10_000, deadline=None)
-@given(st.lists(small_lists, min_size=1, max_size=3))
-def test_expectation_over_every_order_at_length(drawn) -> None:
-    test_expectation_over_every_order.hypothesis.inner_test(drawn)

@@ -60,6 +60,7 @@ def bytes_of(scores):
 @pytest.mark.kernels
 @given(models(steps_only=True, min_rounds=1), tables())
 def test_all_ways_through_the_steps_give_the_same_bytes(model, X):
+    """By comparison, by search and by the kernel add_steps."""
     steps = model._steps
     expected = bytes_of(steps.by_comparison(X))
     strided = np.repeat(X, 2, axis=1)[:, ::2]

@@ -1,7 +1,5 @@
 """Sums over queries are exact: their order changes no byte of a model or its trace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import strategies as st

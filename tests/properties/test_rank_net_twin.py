@@ -43,13 +43,9 @@ def test_loss_and_lambdas(table, ties, seed):
 
 
 @holds_for(
-    st.lists(st.integers(1, 4), max_size=2),
-    st.integers(1, 3),
-    st.integers(0, 999),
-    st.booleans(),
-    quick=30,
-    full=300,
-)
+    st.lists(st.integers(1, 4), max_size=2), st.integers(1, 3), st.integers(0, 999), st.booleans(),
+    quick=30, full=300,
+)  # fmt: skip
 def test_the_net_and_its_gradient(hidden, n_columns, seed, sparse):
     import scipy.sparse as sp
 

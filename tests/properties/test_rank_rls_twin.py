@@ -1,7 +1,5 @@
 """RankRLS agrees with listing every pair, and its cross-validation with fitting again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -133,6 +133,7 @@ class Forgetful(Counting):
     [("steepest", "bound"), ("steepest_positive", "exact"), ("largest_drop", "exact")],
 )
 def test_features_that_are_not_scanned_would_not_have_been_chosen(choice, step, subsample):
+    """What changed since they were is bounded by the kernels distance and distance_between."""
     X, y, qid = LETOR.X, LETOR.y, LETOR.qid
     with using("compiled"):
         pruned, full = Counting(choice), Forgetful(choice)

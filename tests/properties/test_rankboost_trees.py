@@ -1,7 +1,5 @@
 """RankBoost with trees: what it promises, and its twin over listed pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -25,19 +25,12 @@ rules = st.builds(
 
 
 def estimator(rules, **more):
+    positive = "cumulative" if rules.cumulative else None
     return RankBoost(
-        ROUNDS,
-        rules.rate,
-        choice=rules.choice,
-        step=rules.step,
-        default_rank=rules.default_rank,
-        positive_weights="cumulative" if rules.cumulative else None,
-        on_perfect=rules.on_perfect,
-        monotone_constraints=rules.monotone,
-        max_bins=None,
-        n_jobs=1,
-        **more,
-    )
+        ROUNDS, rules.rate, choice=rules.choice, step=rules.step, default_rank=rules.default_rank,
+        positive_weights=positive, on_perfect=rules.on_perfect, monotone_constraints=rules.monotone,
+        max_bins=None, n_jobs=1, **more,
+    )  # fmt: skip
 
 
 def assert_same(fitted, naive):
@@ -54,13 +47,9 @@ def assert_same(fitted, naive):
 
 
 @holds_for(
-    tables(),
-    rules,
-    st.sampled_from(["pairs", "queries"]),
-    st.sampled_from([None, "linear", "exp"]),
-    quick=120,
-    full=10_000,
-)
+    tables(), rules, st.sampled_from(["pairs", "queries"]),
+    st.sampled_from([None, "linear", "exp"]), quick=120, full=10_000,
+)  # fmt: skip
 def test_labels(table, rules, balance, gain):
     gains = {None: None, "linear": lambda y: y, "exp": lambda y: 2**y - 1}[gain]
     pairs = table.pairs(balance=balance, gain=gains)

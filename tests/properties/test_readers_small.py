@@ -1,7 +1,5 @@
 """Pairs, runs and judgements come back as written; no text makes a reader do worse than refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

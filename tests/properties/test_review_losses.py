@@ -79,9 +79,8 @@ def test_ties_that_the_cutoff_divides(k):
 @settings(max_examples=25)
 @given(
     st.lists(st.integers(0, 3), min_size=2, max_size=6).filter(lambda y: len(set(y)) > 1),
-    st.integers(1, 7),
-    st.booleans(),
-)
+    st.integers(1, 7), st.booleans(),
+)  # fmt: skip
 def test_attained_maxima_are_the_largest_loss_of_any_order(y, k, ordered):
     kind = "localised" if ordered else "weak"
     most = losses.largest_top_loss(y, k, ordered)

@@ -1,7 +1,5 @@
 """Large runs are read as small ones are."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

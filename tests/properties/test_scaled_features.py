@@ -1,7 +1,5 @@
 """Scaled features as weak rankers: method 1, the choice by Z, and any score of abstentions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """Similarities of features against listing all pairs, and the greedy search against its twin."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sparse linear rankers against listing all pairs and a general solver."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shapley values of the change from one item to another, against all subsets of features."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 
@@ -9,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crucial import inspection
 from crucial.inspection.explain import tree_difference, tree_differences
 from crucial.model.additive import AdditiveRanker
+from crucial.model.tree_sums import TreeSums
 from crucial.model.weak import Stump, Tree
 
 
@@ -72,24 +72,17 @@ def test_shapley_values_of_all_orders(seed: int, n_features: int, n_leaves: int)
     np.testing.assert_allclose(found, by_orders(tree, a, b), atol=1e-12)
     scores = tree.scores(np.stack((a, b)))
     assert found.sum() == pytest.approx(scores[0] - scores[1], abs=1e-12)
+    model = AdditiveRanker(n_features, [tree, Stump(0, 1.5, 1)], [0.5, 2.0])
+    why, both = inspection.why(model, np.stack((a, b)), 0, 1), 0.5 * found
+    both[0] += 2.0 * np.subtract(*Stump(0, 1.5, 1).scores(np.stack((a, b))))
+    np.testing.assert_allclose(why.added, both[list(why.features)], atol=1e-12)
 
 
-def test_why_adds_stumps_and_trees_up_to_the_margin() -> None:
-    random = np.random.default_rng(3)
-    rankers = [random_tree(random, 4, 6), Stump(2, 1.5, 1), random_tree(random, 1, 3)]
-    model = AdditiveRanker(5, rankers, [0.5, 2.0, 1.0])
-    X = np.column_stack((items(random, 4), [1.0, 2.0]))
-    found = inspection.why(model, X, 0, 1)
-    assert found.added.sum() == pytest.approx(found.margin, abs=1e-12)
-    swapped = inspection.why(model, X, 1, 0)
-    by_name = dict(zip(found.names, found.added, strict=True))
-    for name, part in zip(swapped.names, swapped.added, strict=True):
-        assert part == pytest.approx(-by_name[name], abs=1e-12)
-
-
+@pytest.mark.kernels
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6))
 def test_tables_and_nodes_give_the_scores_of_the_trees_to_the_bit(seed: int) -> None:
+    """By the kernels add_tables and add_trees, on rows that also hit thresholds exactly."""
     random = np.random.default_rng(seed)
     trees = [random_tree(random, 2 if seed % 2 else 4, 5) for _ in range(6)]
     model = AdditiveRanker(4, trees, [1.0] * 6)
@@ -118,42 +111,20 @@ def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves:
         np.testing.assert_allclose(row, alone, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
-@given(seed=st.integers(0, 10**6))
-def test_shapley_axioms(seed: int) -> None:
-    """Efficiency and the orders are tested above; here symmetry, the dummy and linearity."""
-    random = np.random.default_rng(seed)
-    tree, (a, b) = random_tree(random, 4, 7), items(random, 5)
-    found = np.zeros(5)
-    tree_difference(tree, a, b, found)
-    assert found[4] == 0.0  # a feature that no tree compares
-    for feature in range(4):
-        if a[feature] == b[feature] or np.isnan([a[feature], b[feature]]).all():
-            assert found[feature] == 0.0
-    # Two features that trade places in the tree and in both items trade their values.
-    slot = {0: 1, 1: 0, 2: 2, 3: 3}
-    swapped, order = np.zeros(5), [1, 0, 2, 3, 4]
-    tree_difference(tree.with_features(slot), a[order], b[order], swapped)
-    np.testing.assert_allclose(swapped[order], found, atol=1e-12)
-    other = random_tree(random, 4, 5)
-    model = AdditiveRanker(5, [tree, other], [2.0, 0.5])
-    parts = np.zeros(5)
-    tree_difference(other, a, b, parts)
-    why = inspection.why(model, np.stack((a, b)), 0, 1)
-    both = np.zeros(5)
-    both[list(why.features)] = why.added
-    np.testing.assert_allclose(both, 2.0 * found + 0.5 * parts, atol=1e-12)
-
-
-def test_where_the_model_is_additive_shapley_values_are_plain_differences() -> None:
-    random = np.random.default_rng(5)
-    alone = [random_tree(random, 1, 4).with_features({0: f}) for f in (0, 2, 1, 2)]
-    model = AdditiveRanker(3, alone, [1.0, 0.5, 1.0, 2.0])
-    X = items(random, 3)
-    found = inspection.why(model, X, 0, 1)
-    for feature, part in zip(found.features, found.added, strict=True):
-        own = [
-            (t, w) for t, w in zip(alone, model.weights, strict=True) if t.features[0] == feature
-        ]
-        plain = sum(w * (t.scores(X)[0] - t.scores(X)[1]) for t, w in own)
-        assert part == plain
+@pytest.mark.kernels
+@pytest.mark.parametrize("n_trees", [30, 60])
+def test_many_thresholds(n_trees: int) -> None:
+    """Features with more thresholds than are all compared, deep trees, values on thresholds."""
+    random = np.random.default_rng(n_trees)
+    trees = [
+        replace(
+            random_tree(random, 1, 12),
+            thresholds=tuple(np.round(random.normal(size=11), 2).tolist()),
+        )
+        for _ in range(n_trees)
+    ]
+    sums = TreeSums(tuple(trees), (1.0,) * n_trees)
+    assert np.diff(sums._cells.starts).min() > 100
+    X = np.round(random.normal(size=(700, 1)), 2)
+    X[random.random(X.shape) < 0.1] = np.nan
+    assert sums._nodes.scores(X).tobytes() == sum(tree.scores(X) for tree in trees).tobytes()

@@ -1,7 +1,5 @@
 """TreeRank, pruning, RankOver and the Kendall median against trying everything."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

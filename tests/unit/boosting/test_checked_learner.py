@@ -1,14 +1,11 @@
 """A user's weak learner that breaks its contract is told so, at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from crucial import RankBoost
 from crucial.boosting.parts import Candidate
@@ -133,21 +130,3 @@ def test_nothing_left_to_offer_ends_the_rounds(data: Any):
     ranker = RankBoost(n_estimators=9, weak=Once()).fit(X, y, qid=qid)
     assert len(ranker.trace_) == 1
     assert ranker.trace_.stopped == "no weak ranker helps"
-
-
-@pytest.mark.parametrize("height", [1.0, 0.5])
-def test_a_continued_run_is_to_the_byte_a_long_one(data: Any, height: float):
-    X, y, qid = data
-    long = RankBoost(n_estimators=12, weak=Medians(height)).fit(X, y, qid=qid)
-    short = RankBoost(n_estimators=5, weak=Medians(height), warm_start=True).fit(X, y, qid=qid)
-    short.set_params(n_estimators=12).fit(X, y, qid=qid)
-    assert long.predict(X).tobytes() == short.predict(X).tobytes()
-    assert long.trace_.column("loss").tobytes() == short.trace_.column("loss").tobytes()
-
-
-def test_sparse_input(data: Any):
-    X, y, qid = data
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = RankBoost(n_estimators=5, weak=Medians()).fit(X, y, qid=qid)
-    sparse = RankBoost(n_estimators=5, weak=Medians()).fit(csr_array(X), y, qid=qid)
-    assert dense.predict(X).tobytes() == sparse.predict(csr_array(X)).tobytes()

@@ -1,7 +1,5 @@
 """The tie rule: rounding never picks a weak ranker."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Steps of the push, of the logistic loss and of RankBoost+ reach minima however far they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

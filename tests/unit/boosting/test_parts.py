@@ -1,7 +1,5 @@
 """Parts that are incomplete, or do not fit together, are refused before the first round."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

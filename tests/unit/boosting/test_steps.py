@@ -1,7 +1,5 @@
 """The weight of a round, and the root that Newton's method finds."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

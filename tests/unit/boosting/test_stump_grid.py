@@ -1,7 +1,5 @@
 """The numbers of stumps: every one is found again and scores as its ranker does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The kernel's numbers are Python's, bit for bit."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

@@ -247,12 +247,6 @@ def test_every_source_of_the_kernels_counts(tmp_path):
     assert len(seen) == len(sources) + 2
 
 
-def test_the_users_own_functions_keep_their_cache_folder():
-    before = numba.config.CACHE_DIR
-    jit.kernel(lambda x: x)
-    assert before == numba.config.CACHE_DIR
-
-
 def test_without_the_jit_a_kernel_is_plain_python(package, tmp_path):
     value, _ = run(package, NUMBA_DISABLE_JIT="1", NUMBA_CACHE_DIR=str(tmp_path))
     assert value == 3

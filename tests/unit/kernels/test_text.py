@@ -1,7 +1,5 @@
 """The parts of the line parser; the whole is held against the plain one in the properties."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

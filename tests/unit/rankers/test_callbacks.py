@@ -1,7 +1,5 @@
 """What follows a fit: callbacks, lines of progress; and measures refused before it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

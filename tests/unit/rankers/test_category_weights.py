@@ -1,7 +1,5 @@
 """Weights of rows and queries in the numbers of categories."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 

@@ -1,7 +1,5 @@
 """ComponentwiseBoost and LogitBoost: limits, stopping, divergence, errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

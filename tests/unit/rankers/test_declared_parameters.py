@@ -1,7 +1,5 @@
 """Every parameter of every public estimator, by introspection of its declaration."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings
@@ -27,39 +25,25 @@ IDS = [f"{one.__name__}.{parameter.name}" for one, parameter in PARAMETERS]
 
 #: Positional parameters; all others are taken by name only.
 POSITIONAL = {
-    "AdaBoostRanker": ["n_estimators", "learning_rate"],
-    "AutoRanker": ["budget", "measure"],
-    "BLFeatureRank": ["n_intervals", "cycles"],
-    "CRank": ["max_depth"],
-    "CRankForest": ["n_estimators"],
-    "ComponentwiseBoost": ["n_estimators", "learning_rate"],
-    "DiffRank": ["n_intervals", "prec"],
-    "FeatureRank": ["n_intervals", "cycles"],
-    "GradientRanker": ["n_estimators", "learning_rate"],
-    "InfinitePush": ["l2"],
-    "LabelRanker": ["n_estimators", "learning_rate"],
-    "ListMLE": ["l2"],
-    "LogisticRanker": ["n_estimators", "learning_rate"],
-    "LogitBoost": ["n_estimators", "learning_rate"],
-    "PNormPush": ["p", "n_estimators", "learning_rate"],
-    "RSRank": ["l1"],
-    "RankBoost": ["n_estimators", "learning_rate"],
-    "RankBoostPlus": ["n_estimators", "learning_rate"],
-    "RankCosine": ["n_estimators"],
-    "RankOver": ["levels"],
-    "RankRLS": ["l2"],
-    "RankNet": ["hidden", "l2"],
-    "RankingClassifier": ["ranker"],
-    "RankingForest": ["n_estimators"],
-    "RankingSVM": ["l2"],
-    "SVMMap": ["l2"],
-    "SelectByRanking": ["n_features", "c"],
-    "SmoothMarginRanker": ["n_estimators", "learning_rate"],
-    "SparseRankingSVM": ["penalty"],
-    "TournamentForest": ["n_estimators"],
-    "TreeRank": ["max_depth"],
-    "TreeRankAggregation": ["max_depth"],
-    "TreeRankTournament": ["max_depth"],
+    name: positional.split()
+    for positional, names in {
+        "n_estimators learning_rate": "AdaBoostRanker ComponentwiseBoost GradientRanker "
+        "LabelRanker LogisticRanker LogitBoost RankBoost RankBoostPlus SmoothMarginRanker",
+        "l2": "InfinitePush ListMLE RankRLS RankingSVM SVMMap",
+        "max_depth": "CRank TreeRank TreeRankAggregation TreeRankTournament",
+        "n_estimators": "CRankForest RankCosine RankingForest TournamentForest",
+        "n_intervals cycles": "BLFeatureRank FeatureRank",
+        "budget measure": "AutoRanker",
+        "hidden l2": "RankNet",
+        "l1": "RSRank",
+        "levels": "RankOver",
+        "n_features c": "SelectByRanking",
+        "n_intervals prec": "DiffRank",
+        "p n_estimators learning_rate": "PNormPush",
+        "penalty": "SparseRankingSVM",
+        "ranker": "RankingClassifier",
+    }.items()
+    for name in names.split()
 }
 
 
@@ -79,6 +63,11 @@ def some_values(parameter: Parameter) -> Iterator[object]:
         if parameter.rule.accepts(value) and not same:
             seen.append(value)
             yield value
+
+
+def test_the_package_completes_to_its_public_names_alone() -> None:
+    shown = [name for name in dir(crucial) if not name.startswith("__")]
+    assert shown == sorted(set(crucial.__all__) - {"__version__"})
 
 
 def test_the_estimators_are_found() -> None:

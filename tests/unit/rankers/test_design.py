@@ -1,7 +1,5 @@
 """Columns of mean 0 and spread 1, whatever the features were."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """Rows that rounds are judged by: which are held out, and how they are measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -144,6 +142,16 @@ class TestDefaultMeasure:
         for how in ({"early_stopping_rounds": 3}, {"n_bags": 2, "early_stopping_rounds": 3}):
             ranker = RankBoost(4, **how).fit(X, y, qid=qid, sample_weight=weight)
             assert ranker.trace_[0].measures.keys() == {"ndcg@10"}
+
+
+def test_an_eval_set_may_come_in_lists_of_one() -> None:
+    """As other libraries want it; and what is wrong with its queries is said of them."""
+    given = {"eval_set": (X, Y), "eval_qid": QID}
+    plain = RankBoost(5).fit(X, Y, qid=QID, **given)
+    listed = RankBoost(5).fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_qid=[QID])
+    assert listed.trace_.column("ndcg@10").tolist() == plain.trace_.column("ndcg@10").tolist()
+    with pytest.raises(DataError, match=r"^eval_qid must have one id for each of the 288 rows"):
+        RankBoost(5).fit(X, Y, qid=QID, eval_set=(X, Y), eval_qid=QID[:-1])
 
 
 @pytest.mark.parametrize("kind", [RankBoost, LogitBoost, RankNet])

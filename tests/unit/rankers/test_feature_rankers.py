@@ -1,7 +1,5 @@
 """FeatureRank, BL-FeatureRank and DiffRank: parameters, bad input, eval sets, prediction."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The infinite push finds the minimum of what it says it minimises."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """One rule for everything that is passed as numbers, at fit and predict alike."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ListMLE, RankCosine and SVMMap: what they learn, what changes nothing, and what they refuse."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums of linear, kernel and net rankers run in one order, whatever BLAS and the CPU do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of the solvers behind RankingSVM and RankRLS."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -9,20 +7,18 @@ import pytest
 
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
-from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.runtime import TallTable
-from crucial.rankers.linear.closed_form import Centring, DifferenceLoss
+from crucial.rankers.linear.closed_form import DifferenceLoss
 from crucial.rankers.linear.columns import (
     Design,
     DifferenceFeedback,
     FeatureSpace,
-    KernelSpace,
     dense_design,
 )
 from crucial.rankers.linear.losses import SmoothHinge, SquaredHinge, hinges_of
 from crucial.rankers.linear.newton import truncated_newton
-from crucial.rankers.linear.planes import best_mixture, minimise_hinge
+from crucial.rankers.linear.planes import best_mixture
 
 RANDOM = np.random.default_rng(11)
 
@@ -90,18 +86,6 @@ def test_gradients_and_curvature_are_those_of_differences(sharp: float | None) -
     )
 
 
-def test_both_spaces_of_a_linear_kernel_have_one_minimum() -> None:
-    feedback, X = hinges()
-    rows = X[feedback.rows]
-    loss = hinges_of(feedback, "sign", 1)
-    spaces = FeatureSpace(rows), KernelSpace(rows @ rows.T)
-    hinge = [minimise_hinge(loss, space, 0.01, 1e-8, 1000) for space in spaces]
-    assert hinge[0].value == pytest.approx(hinge[1].value, abs=2e-8)
-    squared = [truncated_newton(SquaredHinge(loss), one, 0.01, 1e-14, 100) for one in spaces]
-    assert squared[0].value == pytest.approx(squared[1].value, abs=1e-12)
-    np.testing.assert_allclose(rows.T @ squared[1].weights, squared[0].weights, atol=1e-6)
-
-
 def test_newton_solves_least_squares() -> None:
     n = 30
     X, y = RANDOM.normal(size=(n, 4)), RANDOM.normal(size=n)
@@ -112,30 +96,6 @@ def test_newton_solves_least_squares() -> None:
     expected = np.linalg.solve(system, 2.0 / (n - 1) * centred.T @ y)
     np.testing.assert_allclose(found.weights, expected, atol=1e-6)
     assert found.gap <= 1e-12
-
-
-def test_an_indefinite_kernel_is_refused() -> None:
-    feedback, _ = hinges()
-    space = KernelSpace(np.diag(np.where(np.arange(len(feedback.rows)) % 2, 1.0, -1.0)))
-    with pytest.raises(DataError, match="not positive semidefinite"):
-        truncated_newton(SquaredHinge(hinges_of(feedback, "sign", 1)), space, 0.1, 1e-8, 50)
-
-
-def test_the_laplacian_is_that_of_listed_pairs_and_the_square_of_its_factor() -> None:
-    n = 14
-    u, qid, y = RANDOM.uniform(0.5, 3.0, n), np.sort(np.arange(n) % 3), RANDOM.normal(size=n)
-    feedback = DifferenceFeedback(y, Groups.from_qid(qid, n), u, query_weight={0: 1, 1: 2, 2: 3})
-    centring = Centring(feedback)
-    expected = np.zeros((n, n))
-    for i, j in combinations(range(n), 2):
-        if qid[i] == qid[j]:
-            row = np.eye(n)[i] - np.eye(n)[j]
-            expected += (1 + qid[i]) / 3 * u[i] * u[j] * np.outer(row, row)
-    found = np.column_stack([centring.laplacian(one) for one in np.eye(n)])
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    np.testing.assert_allclose(centring.back(centring.factor(np.eye(n))), expected, atol=1e-12)
-    back = np.column_stack([centring.back(one) for one in np.eye(n)])
-    np.testing.assert_allclose(back @ back.T, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

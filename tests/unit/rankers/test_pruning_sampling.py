@@ -1,7 +1,5 @@
 """Candidate penalties, their ties, and draws that depend on what the rows are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """RankNet: solvers, early stopping, what it leaves behind, errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -96,6 +96,16 @@ def test_labels_and_pairs_together():
 # -- pairs --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("whole", "count"), [(10, 10), (10, 4), (10, 3), (1000, 300), (10**15, 50)]
+)
+def test_numbers_are_drawn_without_repetition(whole, count):
+    drawn = sample_numbers(whole, count, np.random.default_rng(0))
+    assert len(drawn) == count
+    assert (np.diff(drawn) > 0).all()
+    assert 0 <= drawn[0] <= drawn[-1] < whole
+
+
 def test_a_sample_of_pairs_is_drawn_from_all_and_again_the_same():
     whole = LabelFeedback(Y, ranker_groups())
     one = list_pairs(whole, 100, 3)

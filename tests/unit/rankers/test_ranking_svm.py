@@ -1,7 +1,5 @@
 """RankingSVM: forms that must agree, invariances, kernels and what it refuses."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """qid and weights on their way through scikit-learn's pipelines and searches."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The selection of features as a part of scikit-learn's pipelines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,15 +76,6 @@ def test_a_loss_is_negated():
     assert (loss.scores_ <= 0).all()
     assert loss.chosen_[0] == loss.scores_.argmax()
     assert right.scores_.min() >= 0.5
-
-
-def test_names_of_queries_and_their_order_change_nothing():
-    one = SelectByRanking(3).fit(TABLE, DATA.y, qid=DATA.qid)
-    moved = np.random.default_rng(0).permutation(len(TABLE))
-    names = np.array([f"query {-q}" for q in np.asarray(DATA.qid).tolist()])
-    two = SelectByRanking(3).fit(TABLE[moved], DATA.y[moved], qid=names[moved])
-    assert one.chosen_.tolist() == two.chosen_.tolist()
-    np.testing.assert_allclose(one.similarity_, two.similarity_, rtol=1e-12)
 
 
 def test_wrong_input():

@@ -1,7 +1,5 @@
 """Sparse linear rankers: what they promise beside their minima."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

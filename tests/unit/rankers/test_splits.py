@@ -1,16 +1,12 @@
 """The scan of splits against trying every split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
-from crucial.kernels.compiled import trees as compiled
 from crucial.rankers.ranking_trees.splitters import NodeCells, NodeRows, Sides, TreeSplitter
-from naive import splits as naive
 
 
 def problem(seed: int, n: int, p: int, n_cells: int):
@@ -50,6 +46,7 @@ def naive_best(X: np.ndarray, rows: NodeRows, sides: Sides, cell: int):
 @pytest.mark.kernels
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4), st.integers(1, 4))
 def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: int) -> None:
+    """By the kernels peaks and places."""
     X, rows, sides = problem(seed, n, p, n_cells)
     slots = np.broadcast_to(np.arange(rows.n_slots), (len(sides.cells), rows.n_slots)).copy()
     found = rows.best(sides, slots)
@@ -69,38 +66,6 @@ def test_the_best_split_is_the_first_of_all(seed: int, n: int, p: int, n_cells: 
         value = X[sides.cells.rows[inside], feature]
         side = value > threshold if above else value <= threshold
         assert left[cell].tolist() == np.where(np.isnan(value), missing, side).tolist()
-
-
-@pytest.mark.kernels
-@settings(max_examples=25, deadline=None)
-@example(258, 20, 3, False, True)  # (the features differ in their number of bins)
-@example(225, 20, 3, True, True)
-@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 4), st.booleans(), st.booleans())
-def test_kernels_agree_with_their_twins_to_the_bit(
-    seed: int, n: int, p: int, gini: bool, learned: bool
-) -> None:
-    _, rows, sides = problem(seed, n, p, 3)
-    slots = np.broadcast_to(np.arange(rows.n_slots), (len(sides.cells), rows.n_slots)).copy()
-    cells, bins = sides.cells, rows.bins
-    if not rows.n_slots:
-        return
-    inputs = (bins.codes, bins.n_bins, cells.rows, cells.starts, sides.good, sides.weight)
-    peaks = []
-    for kernels in (naive, compiled):
-        peak = np.zeros(slots.shape)
-        kernels.peaks(*inputs, sides.scale, slots, gini, learned, 0, rows.n_slots, peak)
-        peaks.append(np.maximum(peak, 0.0))
-    assert peaks[0].tobytes() == peaks[1].tobytes()
-    top = peaks[0].max(axis=1)
-    chosen = np.where(top > 1e-13, peaks[0].argmax(axis=1), -1)
-    found = []
-    for kernels in (naive, compiled):
-        place = np.zeros(len(chosen), np.int64)
-        above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
-        least = top * (1 - 1e-10)
-        kernels.places(*inputs, sides.scale, chosen, least, gini, learned, place, above, missing)
-        found.append((place.tolist(), above.tolist(), missing.tolist()))
-    assert found[0] == found[1]
 
 
 def naive_two_levels(X: np.ndarray, rows: NodeRows, surplus: np.ndarray) -> float:

@@ -76,31 +76,27 @@ def test_a_ranker_with_cuts():
     assert fitted.cuts_.tolist() == graded.cuts_.tolist()
 
 
-def test_weights_move_the_cuts():
-    scores, codes = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0, 0, 1, 1])
-    assert best_cuts(scores, codes, 2, np.array([1.0, 3.0, 1.0, 1.0])).tolist() == [1.5]
-    assert best_cuts(scores, codes, 2, np.array([1.0, 1.0, 3.0, 1.0])).tolist() == [0.5]
+@pytest.mark.parametrize(
+    ("ranker", "more", "match"),
+    [
+        (RankBoost(5), {"error": "squared"}, "'error' parameter"),
+        (RankBoost(5), {"y": X[:, 0]}, "Unknown label type: continuous"),
+        (RankBoost(5), {"y": Y[:5]}, "one label for each of the 120 rows"),
+        (RankBoost(5), {"y": np.zeros(120, int)}, "only one class is present"),
+        (RankBoost(5), {"y": np.eye(120, 2, dtype=int)}, "one class per row"),
+        (DiffRank(3), {}, r"no score for a row alone. Use RankBoost"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(ranker, more, match):
+    with pytest.raises((ParameterError, DataError, NotRankedError), match=match):
+        ranker.fit(X, Y).to_ordinal(**{"X": X, "y": Y, **more})
 
 
-def test_what_cannot_be_cut_is_refused():
-    ranker = RankBoost(5).fit(X, Y)
-    with pytest.raises(ParameterError, match="'error' parameter"):
-        ranker.to_ordinal(X, Y, error="squared")
-    with pytest.raises(DataError, match="Unknown label type: continuous"):
-        ranker.to_ordinal(X, X[:, 0])
-    with pytest.raises(DataError, match="one label for each of the 120 rows"):
-        ranker.to_ordinal(X, Y[:5])
-    with pytest.raises(DataError, match="only one class is present"):
-        ranker.to_ordinal(X, np.zeros(120, int))
-    with pytest.raises(DataError, match="one class per row"):
-        ranker.to_ordinal(X, np.eye(120, 2, dtype=int))
+def test_rankers_of_queries_and_what_is_no_ranker_cannot_be_cut():
     with pytest.raises(ParameterError, match="'ranker' parameter of OrdinalClassifier must be a"):
         OrdinalClassifier(3).fit(X, Y)
-    asked = RankBoost(5).fit(X, Y, qid=np.arange(120) // 30)
     with pytest.raises(NotRankedError, match=r"fitted with queries.*Fit it without qid"):
-        asked.to_ordinal(X, Y)
-    with pytest.raises(NotRankedError, match=r"no score for a row alone. Use RankBoost"):
-        DiffRank(3).fit(X, Y).to_ordinal(X, Y)
+        RankBoost(5).fit(X, Y, qid=np.arange(120) // 30).to_ordinal(X, Y)
 
 
 @pytest.mark.parametrize("ranker", [RankBoost(3), ListMLE(), DiffRank(3)])

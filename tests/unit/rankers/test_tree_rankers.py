@@ -1,9 +1,6 @@
 """TreeRank, RankingForest and RankOver: parameters, consensus, refusals."""
 
-from __future__ import annotations
-
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -205,13 +202,6 @@ def test_areas_of_the_authors_package_are_reached() -> None:
         found = areas(data)
         for name, published in TREE_AREAS.get(data.name, {}).items():
             assert found[name][0] >= published, (data.name, name)
-
-
-def test_warnings_are_silent_where_trees_are_grown(data) -> None:
-    train, _ = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        TreeRank().fit(train.X, train.y)
 
 
 @pytest.mark.parametrize("splitter", ["stump", "tree"])

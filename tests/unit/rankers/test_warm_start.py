@@ -1,7 +1,5 @@
 """Warm starts continue the model that is there, if it is one of the same data."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """Trees as weak rankers of every estimator of the loop: what they learn, and what is refused."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Weights as whole numbers of a unit, so that rounding of their sums decides nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,9 +1,6 @@
 """The order that breaks the margin most, against all orders there are; and the cutting planes."""
 
-from __future__ import annotations
-
 import itertools
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
 from crucial.data.groups import Groups
-from crucial.errors import CrucialError, MissingExtraError
+from crucial.errors import CrucialError
 from crucial.feedback.labels import LabelFeedback
 from crucial.rankers.linear import losses as module
 from crucial.rankers.linear import planes as solving
@@ -135,22 +132,6 @@ def test_the_gap_is_proven() -> None:
     early = cutting_planes(loss, matrix, 0.01, 1e-10, 3)
     assert early.n_iter == 3
     assert early.gap >= early.value - best - 1e-12 > 0
-
-
-def test_the_plane_touches_and_stays_below() -> None:
-    loss, matrix, _ = problem(60, 4, 2)
-    random = np.random.default_rng(0)
-    points = random.normal(size=(6, 2)) @ matrix.T
-    made = [loss(scores) for scores in points]
-    for height, slope in made:
-        for scores, (own, along) in zip(points, made):
-            assert height - float(slope @ scores) <= own - float(along @ scores) + 1e-12
-
-
-def test_without_the_solver_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(MissingExtraError, match=r"pip install crucial\[qp\]"):
-        load_solver()
 
 
 def test_a_solver_that_gives_up_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
