@@ -1,13 +1,9 @@
 """Calls that must be refused, in one line each."""
 
-from collections.abc import Callable
-
 import pytest
 
 
-def refuses(
-    error: type[BaseException], match: str, call: Callable[..., object], *words: object, **how: object
-) -> None:
+def refuses(error, match, call, *words, **how):
     """Check that a call raises an error with these words."""
     with pytest.raises(error, match=match):
         call(*words, **how)
