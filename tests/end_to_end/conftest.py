@@ -1,7 +1,5 @@
 """Programs that start at once: one process imports everything, and forks for each of them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``crucial demo`` on a part of its queries: what it says is what its files hold."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -34,10 +32,8 @@ def numbers(text: str, system: str) -> list[float]:
 
 def test_table_has_every_engine_and_both_fusions(demo: tuple[Path, str]) -> None:
     _, text = demo
-    values = {
-        name: numbers(text, name)
-        for name in (*package.load_digits_search(120).feature_names, "rank fusion", "RankBoost")
-    }
+    names = (*package.load_digits_search(120).feature_names, "rank fusion", "RankBoost")
+    values = {name: numbers(text, name) for name in names}
     assert all(0 < value <= 1 for row in values.values() for value in row)
     best_engine = max(values[name][1] for name in list(values)[:-2])
     assert values["RankBoost"][1] > values["rank fusion"][1] > best_engine  # map
@@ -62,19 +58,15 @@ def test_model_and_rows_make_the_run(demo: tuple[Path, str]) -> None:
     scores = package.load_model(out / "model.json").predict(rows.X)
     run = read_run(out / "rankboost.run")
     by_name = {(q, d): s for q, d, s in zip(run.qid, run.doc, run.score)}
-    assert rows.qid is not None
-    assert rows.item is not None
     assert [by_name[str(q), str(d)] for q, d in zip(rows.qid, rows.item)] == scores.tolist()
 
 
 def test_what_it_says_it_learned_is_in_the_model(demo: tuple[Path, str]) -> None:
     out, text = demo
     shapes = package.load_model(out / "model.json").shapes()
+    lines = text.split("What it learned")[1].splitlines()
     for shape in shapes.values():
-        line = next(
-            line for line in text.split("What it learned")[1].splitlines()
-            if line.startswith(f"{shape.name} ")
-        )  # fmt: skip
+        line = next(line for line in lines if line.startswith(f"{shape.name} "))
         shown = [float(word) for word in line.split()[-4:]]
         at = [np.searchsorted(shape.thresholds, -place) for place in (50, 10, 1)]
         expected = [shape.missing, *shape.values[at]]

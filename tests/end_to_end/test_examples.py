@@ -1,7 +1,5 @@
 """Every example runs by itself, in a folder of its own, and says something."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -37,13 +35,11 @@ def test_all_examples_are_known():
     assert {path.stem for path in EXAMPLES} == set(SAID)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
-        for path in EXAMPLES
-    ],
-)
+def marked(path: Path):
+    return pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG))
+
+
+@pytest.mark.parametrize("path", [*map(marked, EXAMPLES)])
 def test_example(path: Path, tmp_path: Path, run_program):
     done = run_program(path, tmp_path, strict=True)
     assert done.code == 0, done.err

@@ -1,9 +1,6 @@
 """An experiment that is killed at any moment goes on, loses nothing and repeats nothing."""
 
-from __future__ import annotations
-
 import json
-import os
 import random
 import signal
 import subprocess
@@ -64,7 +61,7 @@ def kill_and_go_on(
         folder, table = tmp_path / name, tmp_path / f"{name}.json"
         command = [sys.executable, str(script), str(folder), jobs, str(table), str(n_tasks)]
         with open(said, "wb") as errors:  # (a pipe would wait for workers, too)
-            return subprocess.Popen(command, stderr=errors, env=dict(os.environ))
+            return subprocess.Popen(command, stderr=errors)
 
     assert start("whole").wait(timeout=900) == 0, said.read_text()
     waiting, number = list(moments), 0
@@ -101,9 +98,8 @@ def killed(
 def assert_whole(folder: Path, n_cells: int) -> None:
     """Every cell is there once, and nothing else."""
     lines = (folder / "cells.jsonl").read_text().splitlines()
-    keys = Counter(
-        tuple(json.loads(line)[k] for k in ("task", "split", "ranker")) for line in lines
-    )
+    cells = map(json.loads, lines)
+    keys = Counter((cell["task"], cell["split"], cell["ranker"]) for cell in cells)
     assert len(keys) == n_cells
     assert set(keys.values()) == {1}
     assert not [one for one in folder.iterdir() if one.name.endswith(".tmp")]

@@ -1,7 +1,5 @@
 """Forks, threads and pools of processes, at the first use of the library and later."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -126,10 +124,8 @@ for backend in sys.argv[1:]:
 
 def run(code: str, *words: str, **more: Any) -> list[str]:
     """Lines that a fresh process prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + code, *words],
-        capture_output=True, text=True, timeout=300, **more,
-    )  # fmt: skip
+    command = [sys.executable, "-c", PRELUDE + code, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
     assert done.returncode == 0, done.stderr
     return list(done.stdout.splitlines())
 
@@ -157,16 +153,14 @@ def test_a_pool_of_fresh_processes() -> None:
 def test_no_module_imports_itself_through_others() -> None:
     """Threads that import modules of a cycle from different ends would get unfinished ones."""
     found = re.compile(r"^from (crucial[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-    names, imports = set(), {}
+    imports = {}
     for path in SOURCES.rglob("*.py"):
         parts = path.relative_to(SOURCES.parent).with_suffix("").parts
-        names.add(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-        imports[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = found.findall(
-            path.read_text("utf-8")
-        )
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        imports[name] = found.findall(path.read_text("utf-8"))
     graph = {
         name: {
-            full if (full := f"{module}.{one}") in names else module
+            full if (full := f"{module}.{one}") in imports else module
             for module, what in found_here
             for one in re.findall(r"\w+", what.partition("#")[0])
         }

@@ -1,10 +1,7 @@
 """``crucial prefer`` killed while answers come: what was acknowledged is there afterwards."""
 
-from __future__ import annotations
-
 import http.client
 import json
-import os
 import random
 import signal
 import subprocess
@@ -24,9 +21,8 @@ class Page:
 
     def __init__(self, items: Path) -> None:
         command = [sys.executable, "-m", "crucial", "prefer", str(items), "--no-open"]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, **pipes)
         self.lines: list[str] = []
         for line in self.process.stdout:
             self.lines.append(line)
@@ -83,9 +79,8 @@ def kill_again_and_again(tmp_path: Path, kills: int, seed: int = 0) -> None:
         acknowledged = [state["number"], state["answers"]]
         if number:
             assert page.lines[0].startswith(f"Continuing after {state['answers']} answer")
-        client = threading.Thread(
-            target=answer_until_it_dies, args=(page, acknowledged, kills * seed + number)
-        )
+        told = (page, acknowledged, kills * seed + number)
+        client = threading.Thread(target=answer_until_it_dies, args=told)
         client.start()
         # At least two answers more, however busy the machine is, and soon after them.
         while acknowledged[0] < state["number"] + 2 and client.is_alive():
@@ -112,14 +107,11 @@ def kill_again_and_again(tmp_path: Path, kills: int, seed: int = 0) -> None:
     assert len(read_comparisons(target)) == sum(e["answer"] != "skip" for e in told)
 
 
-def test_a_few_kills(tmp_path):
-    kill_again_and_again(tmp_path, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-def test_many_kills(tmp_path, seed):
-    kill_again_and_again(tmp_path, 50, seed)
+@pytest.mark.parametrize(
+    ("kills", "seed"), [(3, 0), *(pytest.param(50, k, marks=pytest.mark.slow) for k in range(4))]
+)
+def test_kills(tmp_path, kills, seed):
+    kill_again_and_again(tmp_path, kills, seed)
 
 
 def test_ctrl_c_ends_with_the_ranking(tmp_path):
@@ -128,12 +120,8 @@ def test_ctrl_c_ends_with_the_ranking(tmp_path):
     page = Page(items)
     state = page.ask("answer", {"number": 0, "answer": "left"})
     first = state["ranking"][0]["name"]
-    second = subprocess.run(
-        [sys.executable, "-m", "crucial", "prefer", str(items), "--no-open"],
-        capture_output=True,
-        text=True,
-        env=dict(os.environ),
-    )
+    command = [sys.executable, "-m", "crucial", "prefer", str(items), "--no-open"]
+    second = subprocess.run(command, capture_output=True, text=True)
     assert second.returncode == 2
     assert "is open in another 'crucial prefer'" in second.stderr
     out = page.end(signal.SIGINT)

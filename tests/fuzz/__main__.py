@@ -1,7 +1,5 @@
 """``python -m fuzz [READER ...] [--inputs N] [--seed S] [--atheris | --shapes]``, in tests."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

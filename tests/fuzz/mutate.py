@@ -1,7 +1,5 @@
 """Mutations of files: bytes, tokens, lines and numbers, from a seed."""
 
-from __future__ import annotations
-
 import random
 import re
 

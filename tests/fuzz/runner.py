@@ -5,8 +5,6 @@ fuzzer moves on from what gets further. `coverage_guided` does the same by cover
 where atheris is installed.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import resource

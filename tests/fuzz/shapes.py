@@ -4,8 +4,6 @@ Random mutations of small files rarely get at what is slow: a million spaces, a 
 digits, a file of comments, as many queries as lines.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The readers, each with small seeds: a target reads a file, or refuses it by a `CrucialError`."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -9,7 +7,8 @@ import random
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,10 +41,9 @@ class Target:
     make: Callable[[list[bytes], random.Random], bytes] = mutated
 
 
-def _svmlight(path: Path) -> Any:
-    from crucial.io.svmlight import read_svmlight
-
-    return read_svmlight(path, absent="missing")
+def _reader(module: str, name: str, **how: Any) -> Callable[[Path], Any]:
+    """Return a reader that is imported when it is used."""
+    return lambda path: getattr(import_module(f"crucial.{module}"), name)(path, **how)
 
 
 def _svmlight_compiled(path: Path) -> Any:
@@ -62,72 +60,6 @@ def _svmlight_compiled(path: Path) -> Any:
         runtime.TEXT_PLAIN, blocks.BLOCK = plain, block
 
 
-def _table(path: Path) -> Any:
-    from crucial.io.tables import read_table
-
-    return read_table(path)
-
-
-def _any(path: Path) -> Any:
-    from crucial.io.tables import read_data
-
-    return read_data(path)
-
-
-def _run(path: Path) -> Any:
-    from crucial.io.runs import as_run
-
-    return as_run(path)
-
-
-def _qrels(path: Path) -> Any:
-    from crucial.io.runs import as_qrels
-
-    return as_qrels(path)
-
-
-def _pairs(path: Path) -> Any:
-    from crucial.io.comparisons import read_pairs
-
-    return read_pairs(path)
-
-
-def _comparisons(path: Path) -> Any:
-    from crucial.io.comparisons import read_comparisons
-
-    return read_comparisons(path)
-
-
-def _preflib(path: Path) -> Any:
-    from crucial.io.comparisons import read_preflib
-
-    return read_preflib(path)
-
-
-def _ratings(path: Path) -> Any:
-    from crucial.io.ratings import read_ratings
-
-    return read_ratings(path)
-
-
-def _own_ratings(path: Path) -> Any:
-    from crucial.io.ratings import read_own_ratings
-
-    return read_own_ratings(path)
-
-
-def _titles(path: Path) -> Any:
-    from crucial.io.ratings import read_titles
-
-    return read_titles(path)
-
-
-def _items(path: Path) -> Any:
-    from crucial.preferences.session import read_items
-
-    return read_items(path)
-
-
 def _journal(path: Path) -> Any:
     from crucial.preferences.session import Journal
 
@@ -136,24 +68,17 @@ def _journal(path: Path) -> Any:
     return journal
 
 
-def _results(settings: Path | None, cells: Path | None, folder: Path) -> Any:
+def _results(path: Path, name: str) -> Any:
     """Go on with the experiment of a folder, of which one file is the input."""
     from crucial.lab.results import ResultFolder
 
+    folder = path.parent / "results"
     folder.mkdir(exist_ok=True)
-    (folder / "cells.jsonl").write_bytes(_CELLS[0] if cells is None else cells.read_bytes())
-    text = _EXPERIMENT[0] if settings is None else settings.read_bytes()
-    (folder / "experiment.json").write_bytes(text)
+    texts = {"cells.jsonl": _CELLS[0], "experiment.json": _EXPERIMENT[0], name: path.read_bytes()}
+    for one, text in texts.items():
+        (folder / one).write_bytes(text)
     with ResultFolder(folder).opened(json.loads(_EXPERIMENT[0])) as found:
         return found
-
-
-def _experiment(path: Path) -> Any:
-    return _results(path, None, path.parent / "results")
-
-
-def _cells(path: Path) -> Any:
-    return _results(None, path, path.parent / "results")
 
 
 def _group_sizes(path: Path) -> Any:
@@ -204,12 +129,6 @@ def _exports(path: Path) -> Any:
         if "error of the export" in str(error):  # (which is no refusal of the input)
             raise AssertionError(chosen) from error
         raise
-
-
-def _trace(path: Path) -> Any:
-    from crucial.boosting.loop import read_trace
-
-    return read_trace(path)
 
 
 def _checkpoint(path: Path) -> Any:
@@ -266,19 +185,8 @@ def named(seeds: list[bytes], rng: random.Random) -> bytes:
     if rng.random() < 0.1:
         return mutated(seeds, rng)
     signs = "aZ_09 .,;:'\"`\\/<>&[]{}()=#%$*+-|~!?@^\t\n\r\0\x1b\x7f\x85\xa0é\u2028\ufeff\U0001f600"
-    words = (
-        "]]>",
-        "-->",
-        "*/",
-        "//",
-        "${x}",
-        "{{",
-        "__proto__",
-        "constructor",
-        "class",
-        "e",
-        "NaN",
-    )
+    words = ("]]>", "-->", "*/", "//", "${x}", "{{", "__proto__", "constructor", "class", "e",
+             "NaN")  # fmt: skip
     names = []
     for _ in range(2):
         parts = [rng.choice(words) if rng.random() < 0.1 else rng.choice(signs) for _ in "1234"]
@@ -401,29 +309,38 @@ _CELLS = [
 ]
 _TRACE = [b"round\tloss\tfeature\tthreshold\n1\t0.5\tbm25\t2\n2\t0.25\tage\t\n"]
 
+_OWN_RATINGS = [b"item,rating\nalien,5\nantz,2\n"]
+_TITLES = [b'movieId,title\n11,"President, The"\n', b"1|a|b\n"]
+_ITEMS = [b"item,text,price\na,one,1\nb,two,2\n", *_CSV]
+_TABLE, _ANY = _reader("io.tables", "read_table"), _reader("io.tables", "read_data")
+
 #: Every reader by its name.
 TARGETS: dict[str, Target] = {
-    "svmlight": Target(_svmlight, lambda: _SVMLIGHT),
+    "svmlight": Target(
+        _reader("io.svmlight", "read_svmlight", absent="missing"), lambda: _SVMLIGHT
+    ),
     "svmlight-compiled": Target(_svmlight_compiled, lambda: _SVMLIGHT),
-    "table": Target(_table, lambda: _CSV),
-    "any": Target(_any, lambda: [*_SVMLIGHT, *_CSV, *_RUN]),
-    "parquet": Target(_any, _parquets, ".parquet"),
-    "excel": Target(_table, _excels, ".xlsx"),
-    "run": Target(_run, lambda: _RUN),
-    "run-json": Target(_run, lambda: _RUN, ".json"),
-    "qrels": Target(_qrels, lambda: _QRELS),
-    "qrels-tsv": Target(_qrels, lambda: _QRELS, ".tsv"),
-    "pairs": Target(_pairs, lambda: _COMPARISONS),
-    "comparisons": Target(_comparisons, lambda: _COMPARISONS, ".csv"),
-    "preflib": Target(_preflib, lambda: _PREFLIB, ".toc"),
-    "ratings": Target(_ratings, lambda: _RATINGS),
-    "own-ratings": Target(_own_ratings, lambda: [b"item,rating\nalien,5\nantz,2\n"]),
-    "titles": Target(_titles, lambda: [b'movieId,title\n11,"President, The"\n', b"1|a|b\n"]),
-    "items": Target(_items, lambda: [b"item,text,price\na,one,1\nb,two,2\n", *_CSV], ".csv"),
+    "table": Target(_TABLE, lambda: _CSV),
+    "any": Target(_ANY, lambda: [*_SVMLIGHT, *_CSV, *_RUN]),
+    "parquet": Target(_ANY, _parquets, ".parquet"),
+    "excel": Target(_TABLE, _excels, ".xlsx"),
+    "run": Target(_reader("io.runs", "as_run"), lambda: _RUN),
+    "run-json": Target(_reader("io.runs", "as_run"), lambda: _RUN, ".json"),
+    "qrels": Target(_reader("io.runs", "as_qrels"), lambda: _QRELS),
+    "qrels-tsv": Target(_reader("io.runs", "as_qrels"), lambda: _QRELS, ".tsv"),
+    "pairs": Target(_reader("io.comparisons", "read_pairs"), lambda: _COMPARISONS),
+    "comparisons": Target(
+        _reader("io.comparisons", "read_comparisons"), lambda: _COMPARISONS, ".csv"
+    ),
+    "preflib": Target(_reader("io.comparisons", "read_preflib"), lambda: _PREFLIB, ".toc"),
+    "ratings": Target(_reader("io.ratings", "read_ratings"), lambda: _RATINGS),
+    "own-ratings": Target(_reader("io.ratings", "read_own_ratings"), lambda: _OWN_RATINGS),
+    "titles": Target(_reader("io.ratings", "read_titles"), lambda: _TITLES),
+    "items": Target(_reader("preferences.session", "read_items"), lambda: _ITEMS, ".csv"),
     "journal": Target(_journal, lambda: _JOURNAL, ".jsonl"),
-    "trace": Target(_trace, lambda: _TRACE),
-    "experiment": Target(_experiment, lambda: _EXPERIMENT),
-    "cells": Target(_cells, lambda: _CELLS),
+    "trace": Target(_reader("boosting.loop", "read_trace"), lambda: _TRACE),
+    "experiment": Target(partial(_results, name="experiment.json"), lambda: _EXPERIMENT),
+    "cells": Target(partial(_results, name="cells.jsonl"), lambda: _CELLS),
     "group-sizes": Target(_group_sizes, lambda: [b"2\n3\n", b"1\r\n\n4"]),
     "exports": Target(_exports, lambda: [b'{"a": "title", "b": "7"}', b'{"b": "q/x"}'], make=named),
     "export-names": Target(_export_names, lambda: [b'{"a": "title", "b": "7"}', b'{"a": "3"}']),

@@ -85,9 +85,13 @@ def test_ease_is_its_naive_twins(seed, penalty):
     assert ours == pytest.approx(naive.ease_by_regressions(X, penalty), abs=1e-9)
 
 
-def test_a_penalty_that_is_too_small():
-    with pytest.raises(DataError, match="penalty of EASE, 1e-09, is too small"):
-        ease_weights(csr_array(np.full((3, 3), 1e50)), 1e-9)
+def test_two_of_every_user_are_twice_the_weight():
+    X = some_users(4)
+    twice = ease_weights(csr_array(np.vstack((X, X))), 2.0)
+    assert twice == pytest.approx(ease_weights(csr_array(X), 1.0), abs=1e-9)
+
+    match, huge = "penalty of EASE, 1e-09, is too small", csr_array(np.full((3, 3), 1e50))
+    refused(DataError, match, ease_weights, huge, 1e-9)
 
 
 def test_weights_depend_on_the_order_of_ratings_alone():
@@ -156,9 +160,8 @@ def test_lists_are_the_same_where_lapack_rounds_differently(ratings, fitted, mon
     assert str(other.choice) == str(fitted.choice)
     for one, same in zip(other.recommend_all(50), fitted.recommend_all(50)):
         assert [pick.item for pick in one.picks] == [pick.item for pick in same.picks]
-        assert [pick.score for pick in one.picks] == pytest.approx(
-            [pick.score for pick in same.picks], abs=1e-7
-        )
+        scores = [pick.score for pick in same.picks]
+        assert [pick.score for pick in one.picks] == pytest.approx(scores, abs=1e-7)
 
 
 def found_hidden(ratings: Ratings, method: str) -> float:
@@ -183,9 +186,8 @@ def test_what_was_chosen_is_the_best_that_was_tried(ratings, fitted):
     choice = fitted.choice
     assert choice.method == "ease"
     assert choice.found["ease"] > choice.found["popularity"]
-    assert str(choice).startswith(
-        f"chosen by ndcg@10 on held-out ratings: ease, penalty {choice.penalty:g} (popularity 0."
-    )
+    said = f"chosen by ndcg@10 on held-out ratings: ease, penalty {choice.penalty:g} (popularity 0."
+    assert str(choice).startswith(said)
     fixed = Recommender(ratings, "ease", penalty=choice.penalty)
     assert fixed.choice is None
     assert str(fixed.recommend(3)) == str(fitted.recommend(3))
@@ -343,8 +345,7 @@ def test_reasons_are_viewers_who_like_the_film_and_agree(ratings, fitted, method
     stranger = replace(found.picks[0], item=-1)
     refused(DataError, "item '-1' is not one of the recommended", found.why, stranger)
     if method != "rankboost":
-        with pytest.raises(NotRankedError, match="only method='rankboost' has a model"):
-            _ = found.model
+        refused(NotRankedError, "only method='rankboost' has a model", lambda: found.model)
 
 
 def test_few_viewers_and_few_raters(club):
@@ -364,8 +365,8 @@ def test_what_to_rate_is_known_and_divides():
     users = [1, 2, 3, 1, 2, 3, 1]
     ratings = Ratings.from_columns(users, list("aaabbbc"), [1, 5, 3, 4, 4, 4, 2])
     assert Recommender(ratings).to_rate(1) == ["a"]
-    with pytest.raises(ParameterError, match="'number' parameter of to_rate must be an int of at"):
-        Recommender(ratings).to_rate(-1)
+    match = "'number' parameter of to_rate must be an int of at"
+    refused(ParameterError, match, Recommender(ratings).to_rate, -1)
 
 
 def test_users_who_say_nothing():
@@ -373,17 +374,19 @@ def test_users_who_say_nothing():
         ["ann", "ann", "bob", "cyd", "cyd"], ["x", "y", "x", "p", "q"], [3, 3, 4, 1, 2]
     )
     recommender = Recommender(ratings, "rankboost", min_raters=0)
-    with pytest.raises(DataError, match=r"user 'ann' gave the same rating, 3, to all 2 items"):
-        recommender.recommend("ann")
-    with pytest.raises(DataError, match=r"user 'bob' gave 1 rating, .*two different ratings"):
-        recommender.recommend("bob")
-    refused(DataError, "nobody else rated what user 'cyd' did", recommender.recommend, "cyd")
-    refused(DataError, "there is no user 'anne'; close are 'ann'", recommender.recommend, "anne")
-    refused(DataError, "you gave 0 ratings", recommender.recommend_new, {})
-    with pytest.raises(DataError, match=r"item 'x': a rating must be a finite number\. Got nan"):
-        recommender.recommend_new({"x": np.nan, "y": 1})
-    with pytest.raises(DataError, match=r"item 'y' must be a finite number\. Got 'good'"):
-        recommender.recommend_new({"x": 1, "y": "good"})
+    for user, match in (
+        ("ann", "user 'ann' gave the same rating, 3, to all 2 items"),
+        ("bob", "user 'bob' gave 1 rating, .*two different ratings"),
+        ("cyd", "nobody else rated what user 'cyd' did"),
+        ("anne", "there is no user 'anne'; close are 'ann'"),
+    ):
+        refused(DataError, match, recommender.recommend, user)
+    for mine, match in (
+        ({}, "you gave 0 ratings"),
+        ({"x": np.nan, "y": 1}, r"item 'x': a rating must be a finite number\. Got nan"),
+        ({"x": 1, "y": "good"}, r"item 'y' must be a finite number\. Got 'good'"),
+    ):
+        refused(DataError, match, recommender.recommend_new, mine)
     problems = [found.problem for found in recommender.recommend_all()]
     assert all(problems)
     assert len(problems) == 3
@@ -394,16 +397,15 @@ def test_items_by_title():
     recommender = Recommender(ratings, "ease", min_raters=0, titles={"10": "Alien", "11": "Antz"})
     found = recommender.recommend_new({"alien": 5, 11: 1})
     assert [one.item for one in found.picks] == [12]
-    refused(DataError, "there is no item 'Aliens'", recommender.recommend_new, {"Aliens": 5, 11: 1})
-    with pytest.raises(DataError, match="rated twice, by its id and by its title"):
-        recommender.recommend_new({"alien": 5, 10: 1})
+    new = recommender.recommend_new
+    refused(DataError, "there is no item 'Aliens'", new, {"Aliens": 5, 11: 1})
+    refused(DataError, "rated twice, by its id and by its title", new, {"alien": 5, 10: 1})
 
 
 def test_parameters(club):
-    with pytest.raises(ParameterError, match=r"'ratings' parameter .*Ratings\.from_columns"):
-        Recommender([("ann", "x", 3)])
-    for settings in ({"method": "magic"}, {"penalty": 0.0}, {"max_viewers": 0}, {"rounds": 0}):
-        (name,) = settings
-        with pytest.raises(ParameterError, match=f"'{name}' parameter of Recommender must be"):
-            Recommender(club, **settings)
+    match = r"'ratings' parameter .*Ratings\.from_columns"
+    refused(ParameterError, match, Recommender, [("ann", "x", 3)])
+    for name, value in (("method", "magic"), ("penalty", 0.0), ("max_viewers", 0), ("rounds", 0)):
+        match = f"'{name}' parameter of Recommender must be"
+        refused(ParameterError, match, Recommender, club, **{name: value})
     refused(ParameterError, "'top' parameter", Recommender(club).recommend, 0, top=0)

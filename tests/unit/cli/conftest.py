@@ -1,7 +1,5 @@
 """A small ranking problem in files, and ways to type commands."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable
@@ -12,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crucial.cli.app import app
+from crucial.io.runs import Qrels, Run, write_qrels, write_run
 
 Crucial = Callable[..., Result]
 Refused = Callable[..., str]
@@ -52,6 +51,18 @@ def csv_lines(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> str:
     for row, values in enumerate(X):
         lines.append(f"q{qid[row]},d{row},{y[row]},{','.join(map(str, values))}\n")
     return "".join(lines)
+
+
+def write_judged_runs(**noise: float) -> None:
+    """Write qrels.txt of twelve queries, and a run of each name: its grades with noise."""
+    random = np.random.default_rng(0)
+    qid = np.array([f"q{k}" for k in np.repeat(np.arange(12), 6)], dtype=object)
+    doc = np.array([f"d{k}" for k in np.tile(np.arange(6), 12)], dtype=object)
+    grade = random.integers(0, 3, 72)
+    write_qrels("qrels.txt", Qrels(qid, doc, grade))
+    for name, amount in noise.items():
+        scores = grade + amount * random.normal(size=72)
+        write_run(f"{name}.run", Run(qid, doc, scores, name))
 
 
 def type_command(first: object = "", *words: object) -> Result:

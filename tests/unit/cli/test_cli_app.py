@@ -1,7 +1,5 @@
 """The group of verbs: help, what is typed wrongly, what fails."""
 
-from __future__ import annotations
-
 import warnings
 
 import click

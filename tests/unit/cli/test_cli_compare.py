@@ -1,29 +1,21 @@
 """``crucial compare`` and ``crucial experiment``."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import crucial as package
 from crucial.lab.rankers import BestFeature
 
+from .conftest import write_judged_runs
+
 
 @pytest.fixture
 def runs(folder: Path) -> Path:
     """qrels.txt, base.run, new.run; rows.csv without queries."""
-    random = np.random.default_rng(0)
-    qid = np.array([f"q{k}" for k in np.repeat(np.arange(12), 6)], dtype=object)
-    doc = np.array([f"d{k}" for k in np.tile(np.arange(6), 12)], dtype=object)
-    grade = random.integers(0, 3, 72)
-    package.write_qrels("qrels.txt", package.Qrels(qid, doc, grade))
-    for name, noise in (("base", 3.0), ("new", 0.3)):
-        run = package.Run(qid, doc, grade + noise * random.normal(size=72), name)
-        package.write_run(f"{name}.run", run)
+    write_judged_runs(base=3.0, new=0.3)
     rows = [f"{i % 3 // 2},{(i * 7) % 13 + 3 * (i % 3 // 2)},{i % 5}\n" for i in range(90)]
     Path("rows.csv").write_text("label,a,b\n" + "".join(rows))
     return folder

@@ -1,7 +1,5 @@
 """Verbs on a Dask cluster print and write what they do on one machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

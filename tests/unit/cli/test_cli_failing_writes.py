@@ -4,8 +4,6 @@ Afterwards each file is the old one or the whole new one, nothing else lies besi
 error is one line.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """``crucial fuse``, and what other verbs do with runs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Options declared as dataclasses: what the annotations make of the command line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, is_dataclass
 from typing import Literal, get_type_hints
 

@@ -1,19 +1,15 @@
 """``crucial pairs`` and the parts of ``crucial prefer`` that need no browser."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from crucial.cli.pairs import print_leaderboard
 from crucial.io.comparisons import read_comparisons
 from crucial.model.file import load_model
-from crucial.preferences import PreferenceSession, leaderboard
+from crucial.preferences import PreferenceSession
 
 
 @pytest.fixture
@@ -62,21 +58,6 @@ def test_an_arena_file_and_its_page(ok, judged: Path) -> None:
     assert "the item shown first won" in said.stdout
     assert "…" not in said.stdout
     assert "<title>Six</title>" in Path("board.html").read_text()
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
-def test_numbers_are_never_cut(judged: Path, width: int) -> None:
-    """Long names give way to numbers, whatever the width."""
-    text = Path("judged.csv").read_text().replace("a1,", f"{'long name ' * 9},")
-    Path("long.csv").write_text(text)
-    data = read_comparisons("long.csv")
-    board = leaderboard(data)
-    screen = Console(file=io.StringIO(), width=width, force_terminal=False)
-    print_leaderboard(screen, board, data, 50)
-    shown = screen.file.getvalue()
-    for one in board.standings if width >= 80 else ():
-        assert f"{board.points(one.low)} to {board.points(one.high)}" in shown
-        assert f"{one.wins:g}-{one.losses:g}-{one.ties:g}" in shown
 
 
 def test_independent_contexts(ok, refused, judged: Path) -> None:

@@ -1,7 +1,5 @@
 """``crucial rank``: scores, tables and runs, and rows read as in training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every ranker of the registry through the verbs: train, show, rank, evaluate, report."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from dataclasses import fields

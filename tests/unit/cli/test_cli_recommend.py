@@ -1,7 +1,5 @@
 """``crucial recommend``."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """``crucial report``: a page from files, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``crucial scorecard``: the card in files, points of rows, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``crucial show``: weak rankers of every kind, models without a summary, hostile ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

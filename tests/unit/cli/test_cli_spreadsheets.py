@@ -1,7 +1,5 @@
 """Tables for people have no cell that a spreadsheet runs; files that are read again are exact."""
 
-from __future__ import annotations
-
 import csv
 import re
 from itertools import pairwise

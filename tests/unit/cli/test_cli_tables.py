@@ -1,7 +1,5 @@
 """Tables as other programs write them, through the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

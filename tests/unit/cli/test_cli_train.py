@@ -1,7 +1,5 @@
 """``crucial train``: what options and files make of a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``crucial why``: reasons add up to the margin, and items are found by name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers are never cut: the tables of every verb in narrow terminals and in a pipe."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path
@@ -11,9 +9,10 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-import crucial as package
 from crucial.cli.terminal import PLAIN_WIDTH, label_column, number_column, table
 from crucial.data.problems import make_film_club
+
+from .conftest import write_judged_runs
 
 WIDTHS = (40, 60, 80, PLAIN_WIDTH)
 LONG = "a-system-with-a-name-that-no-terminal-has-room-for"
@@ -33,13 +32,7 @@ def numbers(text: str) -> set[str]:
 def files(folder: Path) -> None:
     """The files of every verb, with long names where a name can be long."""
     random = np.random.default_rng(0)
-    qid = np.array([f"q{k}" for k in np.repeat(np.arange(12), 6)], dtype=object)
-    doc = np.array([f"d{k}" for k in np.tile(np.arange(6), 12)], dtype=object)
-    grade = random.integers(0, 3, 72)
-    package.write_qrels("qrels.txt", package.Qrels(qid, doc, grade))
-    for name, noise in (("base", 3.0), (LONG, 0.3)):
-        run = package.Run(qid, doc, grade + noise * random.normal(size=72), name)
-        package.write_run(f"{name}.run", run)
+    write_judged_runs(base=3.0, **{LONG: 0.3})
     lines = ["winner,loser,judge"]
     for row in range(60):
         a, b = sorted(random.choice(6, 2, replace=False))

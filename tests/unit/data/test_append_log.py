@@ -1,7 +1,5 @@
 """The append log: whatever is cut, damaged, full or locked, whole entries stay."""
 
-from __future__ import annotations
-
 import errno
 import os
 
@@ -11,12 +9,25 @@ from hypothesis import strategies as st
 
 from crucial.data.append_log import AppendLog, LogKind
 from crucial.errors import FileError
+from refusals import refused
 
-HEADED = LogKind(
-    "is busy.", lambda number, line: f"bad {line!r}", heading={"log": "toy", "version": 1}
-)
-PLAIN = LogKind("is busy.", lambda number, line: f"bad {line!r}", compact=True)
+
+def damaged(number, line):
+    return f"bad {line!r}"
+
+
+HEADED = LogKind("is busy.", damaged, heading={"log": "toy", "version": 1})
+PLAIN = LogKind("is busy.", damaged, compact=True)
 KINDS = pytest.mark.parametrize("kind", [HEADED, PLAIN], ids=["heading", "plain"])
+
+
+def failing(number):
+    """Return a function of `os` that fails."""
+
+    def fail(*_):
+        raise OSError(number, "an error of the system")
+
+    return fail
 
 
 class Toy:
@@ -83,8 +94,7 @@ def test_what_another_program_does_is_noticed_before_the_next_entry(tmp_path, ki
 
     def refused(match):
         for _ in range(2):
-            with pytest.raises(FileError, match=match):
-                toy.add()
+            refused(FileError, match, toy.add)
         assert len(toy.seen) == 1
 
     path.rename(tmp_path / "b")
@@ -124,13 +134,12 @@ def test_a_log_that_is_only_read_stays_as_it_is(tmp_path, kind):
         path.write_bytes(content)
         toy = Toy(path, kind, read_only=True)
         assert (len(toy.seen), toy.log.torn) == (n, torn)
-        with pytest.raises(FileError, match="opened to be read only"):
-            toy.add()
+        refused(FileError, "opened to be read only", toy.add)
         toy.log.close()
         assert path.read_bytes() == content
     writer.log.close()
-    with pytest.raises(FileError, match="cannot be read"):
-        AppendLog(tmp_path / "none", kind, bool, read_only=True)
+    how = {"read_only": True}
+    refused(FileError, "cannot be read", AppendLog, tmp_path / "none", kind, bool, **how)
     assert not (tmp_path / "none").exists()
 
 
@@ -140,17 +149,15 @@ def test_a_last_line_that_is_not_ours_is_named_and_stays(tmp_path, kind, line):
     path = tmp_path / "a"
     data = written(path, kind) + line
     path.write_bytes(data)
-    with pytest.raises(FileError, match=r"a, line \d: bad"):
-        Toy(path, kind)
+    refused(FileError, r"a, line \d: bad", Toy, path, kind)
     assert path.read_bytes() == data
 
 
 def test_pipes_and_devices_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", "/dev/full"):
-        for read_only in (False, True):
-            with pytest.raises(FileError, match="this is a pipe or a device"):
-                AppendLog(path, PLAIN, bool, read_only=read_only)
+        for how in ({}, {"read_only": True}):
+            refused(FileError, "this is a pipe or a device", AppendLog, path, PLAIN, bool, **how)
 
 
 @KINDS
@@ -187,8 +194,7 @@ def test_damage_inside_is_named_and_stays(tmp_path, kind):
     for old, new in ((b"2", b"9"), (b'"n"', b"n")):
         changed = data.replace(old, new, 1)
         path.write_bytes(changed)
-        with pytest.raises(FileError, match=r"a, line \d: bad"):
-            Toy(path, kind)
+        refused(FileError, r"a, line \d: bad", Toy, path, kind)
         assert path.read_bytes() == changed
 
 
@@ -196,12 +202,10 @@ def test_headings(tmp_path):
     path = tmp_path / "a"
     data = written(path, HEADED)
     path.write_bytes(data.replace(b'"version": 1', b'"version": 2'))
-    with pytest.raises(FileError, match="line 1: is of version 2; 1 is known"):
-        Toy(path, HEADED)
+    refused(FileError, "line 1: is of version 2; 1 is known", Toy, path, HEADED)
     for other in (b"x", b"a,b\n1,2\n", b'{"n": 1}\n', b"[]\n", b"\n"):
         path.write_bytes(other)
-        with pytest.raises(FileError, match="line 1: bad"):
-            Toy(path, HEADED)
+        refused(FileError, "line 1: bad", Toy, path, HEADED)
         assert path.read_bytes() == other
 
 
@@ -209,40 +213,35 @@ def test_headings(tmp_path):
 def test_only_one_may_write(tmp_path, kind):
     path = tmp_path / "a"
     first = Toy(path, kind)
-    with pytest.raises(FileError, match=r"a: is busy\."):
-        Toy(path, kind)
+    refused(FileError, r"a: is busy\.", Toy, path, kind)
     first.log.close()
-    with pytest.raises(FileError, match="could not be written before, or is closed"):
-        first.add()
+    refused(FileError, "could not be written before, or is closed", first.add)
     Toy(path, kind).log.close()
 
 
 @KINDS
-@pytest.mark.parametrize("failing", ["write", "half", "fsync"])
-def test_a_full_disk_leaves_whole_entries(tmp_path, monkeypatch, kind, failing):
+@pytest.mark.parametrize("how", ["write", "half", "fsync"])
+def test_a_full_disk_leaves_whole_entries(tmp_path, monkeypatch, kind, how):
     path = tmp_path / "a"
     data = written(path, kind)
     toy = Toy(path, kind)
     real_write, real_fsync, failed = os.write, os.fsync, []
 
     def write(number, line):
-        if failing == "half":
+        if how == "half":
             real_write(number, line[: len(line) // 2])
-        if failing != "fsync":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real_write(number, line)
+        return real_write(number, line) if how == "fsync" else failing(errno.ENOSPC)()
 
     def fsync(number):
-        if failing == "fsync" and not failed:
+        if how == "fsync" and not failed:
             failed.append(1)
-            raise OSError(errno.EIO, "Input/output error")
+            failing(errno.EIO)()
         real_fsync(number)
 
-    monkeypatch.setattr(os, "write", write)
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(FileError, match="cannot be written"):
-        toy.add()
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        patch.setattr(os, "fsync", fsync)
+        refused(FileError, "cannot be written", toy.add)
     assert len(toy.seen) == 3
     assert path.read_bytes() == data
     toy.add()  # (there is room again)
@@ -252,17 +251,11 @@ def test_a_full_disk_leaves_whole_entries(tmp_path, monkeypatch, kind, failing):
 
 def test_what_cannot_be_cut_off_ends_the_log(tmp_path, monkeypatch):
     toy = Toy(tmp_path / "a", PLAIN)
-
-    def refuse(*_):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(os, "fsync", refuse)
-    monkeypatch.setattr(os, "ftruncate", refuse)
-    with pytest.raises(FileError, match="cannot be written"):
-        toy.add()
-    monkeypatch.undo()
-    with pytest.raises(FileError, match="could not be written before"):
-        toy.add()
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "ftruncate"):
+            patch.setattr(os, name, failing(errno.EIO))
+        refused(FileError, "cannot be written", toy.add)
+    refused(FileError, "could not be written before", toy.add)
     toy.log.close()
 
 
@@ -284,12 +277,9 @@ def test_a_log_in_memory():
 
 
 def test_folders_and_missing_folders(tmp_path):
-    with pytest.raises(FileError, match="cannot be opened: this is a directory"):
-        Toy(tmp_path, PLAIN)
-    with pytest.raises(FileError, match="cannot be opened: no such file"):
-        Toy(tmp_path / "no" / "a", PLAIN)
-    with pytest.raises(FileError, match="cannot be opened: its name has a null character"):
-        Toy("a\0b", PLAIN)
+    refused(FileError, "cannot be opened: this is a directory", Toy, tmp_path, PLAIN)
+    refused(FileError, "cannot be opened: no such file", Toy, tmp_path / "no" / "a", PLAIN)
+    refused(FileError, "cannot be opened: its name has a null character", Toy, "a\0b", PLAIN)
 
 
 @pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o644)])
@@ -311,14 +301,11 @@ def test_half_a_line_is_cut_off_behind_those_of_the_same_session(tmp_path, kind,
     real = os.write
 
     def write(file, data):
-        if len(data) < 8:
-            raise OSError(errno.ENOSPC, "full")
-        return real(file, data[:8])
+        return real(file, data[:8]) if len(data) >= 8 else failing(errno.ENOSPC)()
 
     with monkeypatch.context() as broken:
         broken.setattr(os, "write", write)
-        with pytest.raises(FileError, match="cannot be written"):
-            toy.add("three")
+        refused(FileError, "cannot be written", toy.add, "three")
     assert (tmp_path / "a").read_bytes() == whole
     toy.add("three")
     toy.log.close()
@@ -326,9 +313,5 @@ def test_half_a_line_is_cut_off_behind_those_of_the_same_session(tmp_path, kind,
 
 
 def test_a_heading_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    def full(file):
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr("crucial.data.append_log.sync_folder", full)
-    with pytest.raises(FileError, match="a: cannot be written: "):
-        Toy(tmp_path / "a", HEADED)
+    monkeypatch.setattr("crucial.data.append_log.sync_folder", failing(errno.ENOSPC))
+    refused(FileError, "a: cannot be written: ", Toy, tmp_path / "a", HEADED)

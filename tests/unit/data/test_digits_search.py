@@ -1,12 +1,11 @@
 """The meta-search problem over digits keeps what its description says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from crucial.data.problems import ENGINES, SearchProblem, load_digits_search
 from crucial.errors import DataError, ParameterError
+from refusals import refused
 
 TOP = 50
 
@@ -32,20 +31,16 @@ def per_query(problem: SearchProblem) -> list[slice]:
 
 def test_every_image_is_a_query_of_seven_engines(problem: SearchProblem) -> None:
     assert problem.queries.tolist() == list(range(1797))
-    assert problem.feature_names == (
-        *("top", "bottom", "left", "right", "rows", "columns", "grid"),
-    )
+    names = ("top", "bottom", "left", "right", "rows", "columns", "grid")
+    assert problem.feature_names == names
     assert problem.X.shape == (len(problem.y), 7)
     assert problem.X.dtype == np.float32
     assert len(problem.qid) == len(problem.item) == len(problem.fold) == len(problem.y)
     assert repr(problem) == f"SearchProblem({len(problem.y):,} rows x 7 features, 1,797 queries)"
-
-
-def test_no_query_is_its_own_answer(problem: SearchProblem) -> None:
     assert not np.any(problem.qid == problem.item)
 
 
-def test_no_engine_sees_the_whole_image(problem: SearchProblem) -> None:
+def test_no_engine_sees_the_whole_image() -> None:
     seen = {name: view(np.eye(64).reshape(64, 8, 8)) for name, view in ENGINES.items()}
     assert all(np.linalg.matrix_rank(one) <= 32 for one in seen.values())
 
@@ -164,19 +159,17 @@ def test_fusion_is_far_better_than_any_engine(problem: SearchProblem) -> None:
     ],
 )
 def test_bad_parameters_are_refused(arguments: dict[str, int], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        load_digits_search(**arguments)
+    refused(ParameterError, message, load_digits_search, **arguments)
 
 
 def test_unknown_fold_and_query_are_refused() -> None:
     problem = load_digits_search(n_queries=8, n_folds=2, seed=3)
-    with pytest.raises(DataError, match=r"fold 2 leaves no query to test on; .* folds \[0, 1\]"):
-        problem.split(2)
+    match = r"fold 2 leaves no query to test on; .* folds \[0, 1\]"
+    refused(DataError, match, problem.split, 2)
     unused = int(np.setdiff1d(np.arange(1797), problem.queries)[0])
-    with pytest.raises(DataError, match=f"image {unused} is not a query"):
-        problem.of_queries([unused])
-    with pytest.raises(DataError, match="fold 0 leaves no query to train on"):
-        load_digits_search(n_queries=8, n_folds=1).split(0)
+    refused(DataError, f"image {unused} is not a query", problem.of_queries, [unused])
+    whole = load_digits_search(n_queries=8, n_folds=1)
+    refused(DataError, "fold 0 leaves no query to train on", whole.split, 0)
 
 
 def test_runs_have_the_places_of_the_engines() -> None:

@@ -1,7 +1,5 @@
 """Files as bytes: every packing, every failure, and no half-written file."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os
@@ -21,6 +19,22 @@ from crucial.data.files import (
     sync_folder,
 )
 from crucial.errors import FileError
+from refusals import refused
+
+
+def opened(path):
+    """Read a file to its end."""
+    with open_bytes(path) as source:
+        return source.read()
+
+
+def written(path, data=b"new"):
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
 
 
 def _temporaries(folder):
@@ -38,12 +52,8 @@ def test_reasons_in_words():
 
 def test_bytes_at_hand_read_like_a_file():
     source = TextSource("x", b"0123456789")
-    assert (source.path, source.read(0), source.read(3), source.read()) == (
-        "x",
-        b"",
-        b"012",
-        b"3456789",
-    )
+    assert source.path == "x"
+    assert [source.read(0), source.read(3), source.read()] == [b"", b"012", b"3456789"]
 
 
 class TestOpenBytes:
@@ -51,8 +61,7 @@ class TestOpenBytes:
         (tmp_path / "a.gz").write_bytes(b"plain\ntext")
         (tmp_path / "b.txt").write_bytes(gzip.compress(b"plain\ntext"))
         for name in ("a.gz", "b.txt"):
-            with open_bytes(tmp_path / name) as source:
-                assert source.read() == b"plain\ntext"
+            assert opened(tmp_path / name) == b"plain\ntext"
 
     def test_several_gz_members_are_one_text(self, tmp_path):
         path = tmp_path / "x.gz"
@@ -98,66 +107,46 @@ class TestOpenBytes:
         path.write_bytes(pack(b"text"))
         other = tmp_path / "other"
         other.write_bytes(b"BZh9")
-        before = len(os.listdir("/proc/self/fd"))
+        before = descriptors()
         source = open_bytes(path)
-        assert len(os.listdir("/proc/self/fd")) == before + 1
+        assert descriptors() == before + 1
         source.close()
         with pytest.raises(FileError, match="bzip2") as caught:
             open_bytes(other)
-        assert len(os.listdir("/proc/self/fd")) == before, caught
+        assert descriptors() == before, caught
 
-    def test_a_gz_cut_anywhere_is_an_error_not_less_data(self, tmp_path):
+    def test_a_gz_cut_anywhere_or_damaged_is_an_error_not_less_data(self, tmp_path):
         whole = gzip.compress(os.urandom(300))
         path = tmp_path / "x.gz"
         for size in range(2, len(whole)):
             path.write_bytes(whole[:size])
-            with (
-                pytest.raises(FileError, match=r"x\.gz: the gzip data end too early"),
-                open_bytes(path) as source,
-            ):
-                source.read()
+            refused(FileError, r"x\.gz: the gzip data end too early", opened, path)
+        damaged = bytearray(whole)
+        damaged[-6] ^= 1  # the checksum
+        path.write_bytes(damaged)
+        refused(FileError, r"x\.gz: the gzip data are damaged", opened, path)
 
-    def test_a_damaged_gz_is_an_error(self, tmp_path):
-        whole = bytearray(gzip.compress(b"abc" * 100))
-        whole[-6] ^= 1  # the checksum
-        path = tmp_path / "x.gz"
-        path.write_bytes(whole)
-        with (
-            pytest.raises(FileError, match=r"x\.gz: the gzip data are damaged"),
-            open_bytes(path) as source,
-        ):
-            source.read()
-
-    @pytest.mark.parametrize(
-        ("start", "packing"),
-        [
-            (b"BZh9", "bzip2"),
-            (b"\xfd7zXZ\x00", "xz"),
-            (b"\x28\xb5\x2f\xfd", "zstd"),
-            (b"PK\x03\x04", "zip"),
-        ],
-    )
-    def test_other_packings_are_named(self, tmp_path, start, packing):
+    def test_other_packings_are_named(self, tmp_path):
         path = tmp_path / "x"
-        path.write_bytes(start + b"....")
-        with pytest.raises(FileError, match=f"packed with {packing}; only gzip is read"):
-            open_bytes(path)
+        for start, packing in (
+            (b"BZh9", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"),
+            (b"PK\x03\x04", "zip"),
+        ):  # fmt: skip
+            path.write_bytes(start + b"....")
+            refused(FileError, f"packed with {packing}; only gzip is read", open_bytes, path)
 
     def test_missing_directory_and_nul_in_the_name(self, tmp_path):
-        with pytest.raises(FileError, match=r"nothing: cannot be read: no such file"):
-            open_bytes(tmp_path / "nothing")
-        with pytest.raises(FileError, match="this is a directory"):
-            open_bytes(tmp_path)
-        with pytest.raises(FileError, match="its name has a null character"):
-            open_bytes("a\0b")
+        match = "nothing: cannot be read: no such file"
+        refused(FileError, match, open_bytes, tmp_path / "nothing")
+        refused(FileError, "this is a directory", open_bytes, tmp_path)
+        refused(FileError, "its name has a null character", open_bytes, "a\0b")
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
     def test_permission_denied(self, tmp_path):
         path = tmp_path / "x"
         path.write_bytes(b"")
         path.chmod(0)
-        with pytest.raises(FileError, match="permission denied"):
-            open_bytes(path)
+        refused(FileError, "permission denied", open_bytes, path)
 
     def test_a_pipe_can_be_read(self, tmp_path):
         path = tmp_path / "pipe"
@@ -174,18 +163,17 @@ class TestAtomicWrite:
     def test_new_and_replaced(self, tmp_path):
         path = tmp_path / "x"
         for text in (b"one", b"two"):
-            with atomic_write(path) as file:
-                file.write(text)
+            written(path, text)
             assert path.read_bytes() == text
         assert os.listdir(tmp_path) == ["x"]
 
     def test_gz_by_name_gives_the_same_bytes_again(self, tmp_path):
         for name in ("a.gz", "b.gz"):
-            with atomic_write(tmp_path / name) as file:
-                file.write(b"text")
-        assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
-        assert (tmp_path / "a.gz").read_bytes()[3:8] == bytes(5)  # neither a name nor a time
-        assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+            written(tmp_path / name, b"text")
+        a, b = ((tmp_path / name).read_bytes() for name in ("a.gz", "b.gz"))
+        assert gzip.decompress(a) == b"text"
+        assert a[3:8] == bytes(5)  # neither a name nor a time
+        assert a == b
 
     def test_the_temporary_file_is_beside_the_target(self, tmp_path, monkeypatch):
         (tmp_path / "folder").mkdir()
@@ -198,8 +186,7 @@ class TestAtomicWrite:
         names = iter(["taken", "free"])
         monkeypatch.setattr("crucial.data.files.secrets.token_hex", lambda _: next(names))
         (tmp_path / ".crucial-taken.tmp").write_bytes(b"another's")
-        with atomic_write(tmp_path / "x") as file:
-            file.write(b"mine")
+        written(tmp_path / "x", b"mine")
         assert (tmp_path / "x").read_bytes() == b"mine"
         assert (tmp_path / ".crucial-taken.tmp").read_bytes() == b"another's"
 
@@ -216,16 +203,15 @@ class TestAtomicWrite:
             real(number)
 
         monkeypatch.setattr(os, "fsync", note)
-        with atomic_write(path) as file:
-            file.write(b"text")
+        written(path, b"text")
         (temporary, early), folder = synced
         assert temporary.endswith(".tmp")
         assert not early
         assert folder == (str(tmp_path), True)
-        before = len(os.listdir("/proc/self/fd"))
+        before = descriptors()
         sync_folder(str(tmp_path))
         sync_folder(str(tmp_path / "missing"))
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert descriptors() == before
         monkeypatch.chdir(tmp_path)
         sync_folder("")
         assert synced[-1] == (str(tmp_path), True)
@@ -254,15 +240,16 @@ class TestAtomicWrite:
         path = tmp_path / name
         path.write_bytes(b"old")
         parts = [os.urandom(1_000) for _ in range(40)]
+
+        def fill():
+            with atomic_write(path) as file:
+                file.writelines(parts)
+
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         for room in (0, 1, 8_191, 8_192, 30_000, 39_999):
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
             try:
-                with (
-                    pytest.raises(FileError, match=f"{name}: cannot be written: "),
-                    atomic_write(path) as file,
-                ):
-                    file.writelines(parts)
+                refused(FileError, f"{name}: cannot be written: ", fill)
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             assert path.read_bytes() == b"old"
@@ -277,79 +264,41 @@ class TestAtomicWrite:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, step, fail)
-        with (
-            pytest.raises(FileError, match="no space left on the disk"),
-            atomic_write(path) as file,
-        ):
-            file.write(b"new")
+        refused(FileError, "no space left on the disk", written, path)
         assert path.read_bytes() == b"old"
         assert _temporaries(tmp_path) == []
 
-    @pytest.fixture
-    def _kept_devices(self, monkeypatch):
-        """Whatever is wrong with the code, no device of this machine becomes a file."""
-
+    def test_a_device_is_written_not_replaced(self, monkeypatch):
         def refused(target):
             raise AssertionError(f"{target} would be replaced")
 
+        # (whatever is wrong with the code, no device of this machine becomes a file)
         monkeypatch.setattr("crucial.data.files._create_beside", refused)
-
-    @pytest.mark.usefixtures("_kept_devices")
-    def test_a_full_device(self):
-        with (
-            pytest.raises(FileError, match="/dev/full: cannot be written: no space left"),
-            atomic_write("/dev/full") as file,
-        ):
-            file.write(b"x")
-
-    @pytest.mark.usefixtures("_kept_devices")
-    def test_a_device_is_written_not_replaced(self):
-        with atomic_write("/dev/null") as file:
-            file.write(b"x")
+        refused(FileError, "/dev/full: cannot be written: no space left", written, "/dev/full")
+        written("/dev/null")
         assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
-    def test_targets_that_cannot_be(self, tmp_path):
-        with pytest.raises(FileError, match="this is a directory"), atomic_write(tmp_path):
-            pass
-        with (
-            pytest.raises(FileError, match="its folder does not exist"),
-            atomic_write(tmp_path / "no" / "x"),
-        ):
-            pass
-        with pytest.raises(FileError, match="its name has a null character"), atomic_write("a\0b"):
-            pass
-
-    def test_a_folder_is_one_whatever_its_rights(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(os, "access", lambda *_: False)
-        with pytest.raises(FileError, match="this is a directory"), atomic_write(tmp_path):
-            pass
-
-    def test_a_file_in_place_of_the_folder(self, tmp_path):
-        (tmp_path / "file").write_bytes(b"")
-        with (
-            pytest.raises(FileError, match="its folder does not exist; make it first"),
-            atomic_write(tmp_path / "file" / "x"),
-        ):
-            pass
-
-    def test_a_read_only_target_is_respected(self, tmp_path, monkeypatch):
-        path = tmp_path / "x"
-        path.write_bytes(b"old")
+    def test_targets_that_cannot_be(self, tmp_path, monkeypatch):
+        (tmp_path / "file").write_bytes(b"old")
+        folder = "its folder does not exist; make it first"
+        refused(FileError, "this is a directory", written, tmp_path)
+        refused(FileError, folder, written, tmp_path / "no" / "x")
+        refused(FileError, folder, written, tmp_path / "file" / "x")
+        refused(FileError, folder, check_writable, tmp_path / "no" / "x")
+        refused(FileError, "its name has a null character", written, "a\0b")
         monkeypatch.setattr(os, "access", lambda *_: False)  # (root may write everything)
-        with pytest.raises(FileError, match="permission denied"), atomic_write(path):
-            pass
-        assert path.read_bytes() == b"old"
+        refused(FileError, "this is a directory", written, tmp_path)
+        refused(FileError, "permission denied", written, tmp_path / "file")
+        assert (tmp_path / "file").read_bytes() == b"old"
 
     def test_rights_are_those_of_a_new_file_or_of_the_old_one(self, tmp_path):
         path = tmp_path / "x"
         before = os.umask(0o027)
         try:
-            with atomic_write(path):
-                pass
+            written(path)
             assert stat.S_IMODE(path.stat().st_mode) == 0o640
             path.chmod(0o604)
-            with atomic_write(path):
-                pass
+            written(path)
             assert stat.S_IMODE(path.stat().st_mode) == 0o604
         finally:
             os.umask(before)
@@ -357,8 +306,7 @@ class TestAtomicWrite:
     def test_a_link_is_followed(self, tmp_path):
         (tmp_path / "real").write_bytes(b"old")
         (tmp_path / "link").symlink_to("real")
-        with atomic_write(tmp_path / "link") as file:
-            file.write(b"new")
+        written(tmp_path / "link")
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "real").read_bytes() == b"new"
 
@@ -368,36 +316,25 @@ def test_a_folder_that_was_removed(tmp_path, monkeypatch):
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with (
-        pytest.raises(FileError, match=r"g.json: cannot be written: its folder does not exist"),
-        atomic_write("g.json"),
-    ):
-        pass
+    refused(FileError, "g.json: cannot be written: its folder does not exist", written, "g.json")
 
 
 def test_streams_that_are_open_are_written_on(tmp_path, capfd):
     sys.stdout.write("first\n")  # (not flushed)
     check_writable("/dev/stdout")
-    for name, text in (("/dev/stdout", b"second\n"), ("/dev/stderr", b"other\n")):
-        with atomic_write(name) as file:
-            file.write(text)
+    written("/dev/stdout", b"second\n")
+    written("/dev/stderr", b"other\n")
     assert capfd.readouterr() == ("first\nsecond\n", "other\n")
     path = tmp_path / "log"
     with open(path, "wb", buffering=0) as own:
         own.write(b"a\n")
-        with atomic_write(f"/dev/fd/{own.fileno()}") as file:
-            file.write(b"b\n")
+        written(f"/dev/fd/{own.fileno()}", b"b\n")
         own.write(b"c\n")
     assert path.read_bytes() == b"a\nb\nc\n"
-
-
-def test_a_stream_that_is_not_open():
-    with pytest.raises(FileError, match="cannot be written: there is no such open stream"):
-        check_writable("/dev/fd/987")
 
 
 def test_whether_a_file_can_be_written_is_told_before(tmp_path):
     check_writable(tmp_path / "new.txt")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(FileError, match="its folder does not exist"):
-        check_writable(tmp_path / "no" / "new.txt")
+    match = "cannot be written: there is no such open stream"
+    refused(FileError, match, check_writable, "/dev/fd/987")

@@ -1,7 +1,5 @@
 """Queries and their ids."""
 
-from __future__ import annotations
-
 import datetime
 import enum
 from decimal import Decimal
@@ -11,6 +9,7 @@ import pytest
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError
+from refusals import refused
 
 
 def test_errors_name_the_parameter():
@@ -54,12 +53,8 @@ def test_ids_without_an_order():
     colour = enum.Enum("colour", "red blue")
     naive, aware = datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
     first, second = object(), object()
-    for a, b in (
-        (frozenset([2]), frozenset([1])),
-        (colour.blue, colour.red),
-        (aware, naive),
-        (second, first),
-    ):
+    sets = frozenset([2]), frozenset([1])
+    for a, b in (sets, (colour.blue, colour.red), (aware, naive), (second, first)):
         assert codes_of([a, b, a]) == ([a, b], [0, 1, 0])
     sets = [frozenset([row % 20]) for row in range(240)]
     assert codes_of(sets)[1] == [row % 20 for row in range(240)]
@@ -77,5 +72,5 @@ def test_objects_with_an_order_ascend():
 
 
 def test_ids_without_a_hash():
-    with pytest.raises(DataError, match=r"qid has ids of type dict, .* Use whole numbers or text"):
-        Groups.from_qid([{}, {}], 2)
+    match = "qid has ids of type dict, .* Use whole numbers or text"
+    refused(DataError, match, Groups.from_qid, [{}, {}], 2)

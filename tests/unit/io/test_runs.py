@@ -19,14 +19,7 @@ import crucial
 from crucial import as_qrels, as_run, compare_runs, evaluate_run
 from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError
-from crucial.io.runs import (
-    read_qrels,
-    read_run,
-    result_list,
-    warn_reversed,
-    write_qrels,
-    write_run,
-)
+from crucial.io.runs import read_qrels, read_run, result_list, warn_reversed, write_qrels, write_run
 from refusals import refused
 
 TWICE = "document 'a' occurs twice in query '1': in line 1 and in line 3"

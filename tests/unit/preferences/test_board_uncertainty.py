@@ -249,8 +249,9 @@ def test_weight_two_is_a_comparison_twice():
     heavy = Comparisons(**{**vars(made), "weight": made.weight * 2})
     a, b = (leaderboard(one, covariates=["length_diff"]) for one in (twice, heavy))
     for one, other in zip(a.standings, b.standings):
-        ranks = (other.item, other.rank_low, other.rank_high)
-        assert (one.item, one.rank_low, one.rank_high) == ranks
+        ranks = (other.item, other.rank_low, other.rank_high, other.wins)
+        assert (one.item, one.rank_low, one.rank_high, one.wins) == ranks
+        assert one.strength == pytest.approx(other.strength, abs=1e-9)
         assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-6)
 
 

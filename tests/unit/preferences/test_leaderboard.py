@@ -57,16 +57,6 @@ def test_nothing_depends_on_the_order_of_rows():
     assert [x.strength for x in one.standings] == pytest.approx(expected, abs=1e-9)
 
 
-def test_weight_two_is_a_row_twice():
-    made = judged(rows=40)
-    heavy = Comparisons(**{**vars(made), "weight": made.weight * 2})
-    twice = made.take(np.tile(np.arange(40), 2))
-    a, b = (leaderboard(data, intervals=False).to_frame() for data in (twice, heavy))
-    assert a["item"].tolist() == b["item"].tolist()
-    assert a["strength"].tolist() == pytest.approx(b["strength"].tolist(), abs=1e-9)
-    assert a["wins"].tolist() == b["wins"].tolist()
-
-
 def test_parts_are_told_apart():
     made = Comparisons.from_columns(["a", "b", "x", "c"], ["b", "a", "y", "a"])
     board = leaderboard(made)
