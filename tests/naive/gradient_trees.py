@@ -170,11 +170,8 @@ class NaiveSymmetricTree(NaiveTree):
         leaves = [leaf for leaf in root.leaves() if self.is_large(leaf)]
         full = self.interactions is not None and len(self.used) >= self.interactions
         features = sorted(self.used) if full else range(self.X.shape[1])
-        totals = {
-            (f, *one): sum(max(0.0, self.gain(leaf, f, *one) or 0.0) for leaf in leaves)
-            for f in features
-            for one in self.candidates(f)
-        }
+        totals = {(f, *one): sum(max(0.0, self.gain(leaf, f, *one) or 0.0) for leaf in leaves)
+                  for f in features for one in self.candidates(f)}  # fmt: skip
         base = sum(max(self.drop(leaf.rows, leaf), 0.0) for leaf in leaves)
         weighed = set()
         while True:

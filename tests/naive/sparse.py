@@ -33,10 +33,8 @@ def ndcg_weights(y, qid, ties="mean"):
             value = {i: np.mean([value[k] for k in rows if y[k] == y[i]]) for i in rows}
         discount |= value
         ideal[q] = sum((2.0 ** y[i] - 1) * value[i] for i in rows)
-    weights = {
-        (i, j): (2.0 ** y[i] - 2.0 ** y[j]) * abs(discount[i] - discount[j]) / ideal[qid[i]]
-        for i, j in pairs_of(y, qid)
-    }
+    weights = {(i, j): (2.0 ** y[i] - 2.0 ** y[j]) * abs(discount[i] - discount[j]) / ideal[qid[i]]
+               for i, j in pairs_of(y, qid)}  # fmt: skip
     total = sum(weights.values())
     return {pair: weight / total for pair, weight in weights.items()}
 

@@ -44,12 +44,9 @@ def test_the_import_line_is_the_contract():
 
 def test_every_forbidden_contract_covers_every_other_folder():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    everything = {
-        f"crucial.{path.stem}"
-        for path in PACKAGE.iterdir()
-        if path.name[0] != "_" and path.name != "assets"
-        if path.is_dir() or path.suffix == ".py"
-    }
+    everything = {f"crucial.{path.stem}" for path in PACKAGE.iterdir()
+                  if path.name[0] != "_" and path.name != "assets"
+                  if path.is_dir() or path.suffix == ".py"}  # fmt: skip
     for contract in settings["tool"]["importlinter"]["contracts"]:
         if contract["type"] == "forbidden":
             assert set(contract["source_modules"]) == everything - {"crucial.kernels"}

@@ -102,14 +102,12 @@ def test_any_ranker_can_be_permuted_and_nothing_else(rows, form) -> None:
 
 def typed_rows() -> tuple[pd.DataFrame, np.ndarray]:
     random = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "number": random.normal(size=300),
-            "zip": random.choice(["02139", "10001", "94105"], 300),
-            "member": random.random(300) < 0.5,
-            "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 30, 300), "D"),
-        }
-    )
+    frame = pd.DataFrame({
+        "number": random.normal(size=300),
+        "zip": random.choice(["02139", "10001", "94105"], 300),
+        "member": random.random(300) < 0.5,
+        "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 30, 300), "D"),
+    })  # fmt: skip
     late = (frame["day"] > pd.Timestamp("2024-03-15")).to_numpy()
     score = frame["number"] + 2 * (frame["zip"] == "02139") + frame["member"] + 2 * late
     return frame, (score > 1.5).to_numpy().astype(int)

@@ -208,10 +208,8 @@ def test_a_missing_value_that_no_row_has_is_neutral(low_is_good, weighted, tmp_p
         points = np.array([part.points for part in one.bins])
         place = np.array([part.exact for part in one.bins])
         column = X[:, NAMES.index(one.name)]
-        own = [
-            next(k for k, part in enumerate(one.bins) if part.above < value <= part.up_to)
-            for value in column.tolist()
-        ]
+        own = [next(k for k, part in enumerate(one.bins) if part.above < value <= part.up_to)
+               for value in column.tolist()]  # fmt: skip
         mean = np.average(place[own], weights=weight)
         assert place[-1] == pytest.approx(mean, rel=1e-9, abs=1e-9)
         assert points[-1] == round(mean)

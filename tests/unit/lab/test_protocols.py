@@ -421,10 +421,8 @@ def test_one_query_or_too_few_rows():
 def parts_of(folder, n=5, name="S{}.txt", zipped=False):
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, n + 1):
-        lines = [
-            f"{row % 3} qid:{10 * number + row // 4} 1:{row % 3 + 0.1 * row} 2:{number}\n"
-            for row in range(8)
-        ]
+        lines = [f"{row % 3} qid:{10 * number + row // 4} 1:{row % 3 + 0.1 * row} 2:{number}\n"
+                 for row in range(8)]  # fmt: skip
         text = "".join(lines).encode()
         path = folder / name.format(number)
         if zipped:
