@@ -313,18 +313,9 @@ def test_a_part_that_changes_between_two_readings_is_refused(client):
 
 def tables(n_parts=6, rows=60, seed=0):
     random = np.random.default_rng(seed)
-    return [
-        pd.DataFrame(
-            {
-                "a": random.normal(size=rows).round(2),
-                "b": random.integers(0, 5, rows),
-                "qid": random.integers(0, 15, rows),
-                "label": random.integers(0, 2, rows),
-                "w": random.integers(1, 4, rows),
-            }
-        )
-        for _ in range(n_parts)
-    ]
+    ranges = {"b": (0, 5), "qid": (0, 15), "label": (0, 2), "w": (1, 4)}
+    made = [pd.DataFrame({"a": random.normal(size=rows).round(2)}) for _ in range(n_parts)]
+    return [one.assign(**{k: random.integers(*r, rows) for k, r in ranges.items()}) for one in made]
 
 
 def delayed(frames):

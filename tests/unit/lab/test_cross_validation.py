@@ -158,15 +158,10 @@ def test_weights_reach_fit(data):
     weighted = cross_validate(RANKER, data.X, data.y, sample_weight=data.weight, **given)
     groups = Groups.from_qid(data.qid, len(data.y))
     fold = make_folds(3, data.y.astype(float), groups, True, np.random.default_rng(0))[0]
-    made = RankBoost(n_estimators=10).fit(
-        data.X[fold.train],
-        data.y[fold.train],
-        qid=data.qid[fold.train],
-        sample_weight=data.weight[fold.train],
-    )
-    value = made.score(
-        data.X[fold.test], data.y[fold.test], qid=data.qid[fold.test], measure="ndcg@10"
-    )
+    X, y, qid, weight = (one[fold.train] for one in (data.X, data.y, data.qid, data.weight))
+    made = RankBoost(n_estimators=10).fit(X, y, qid=qid, sample_weight=weight)
+    X, y, qid = (one[fold.test] for one in (data.X, data.y, data.qid))
+    value = made.score(X, y, qid=qid, measure="ndcg@10")
     assert weighted.per_fold["ndcg@10"][0] == pytest.approx(value)
     assert weighted.mean != cross_validate(RANKER, data.X, data.y, **given).mean
 
@@ -437,13 +432,10 @@ def test_a_search_measures_as_evaluate_does() -> None:
 def test_several_scorers_pipelines_and_losses() -> None:
     folds = GroupKFold(3).set_split_request(groups="qid")
     ranker = RankBoost(n_estimators=5)
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), ranker),
-        {"rankboost__learning_rate": [0.3]},
-        scoring={"top": make_scorer("ndcg@10"), "place": make_scorer("avg_rank")},
-        refit="top",
-        cv=folds,
-    ).fit(DATA.X, DATA.y, qid=QUERIES)
+    inside, grid = make_pipeline(StandardScaler(), ranker), {"rankboost__learning_rate": [0.3]}
+    scoring = {"top": make_scorer("ndcg@10"), "place": make_scorer("avg_rank")}
+    search = GridSearchCV(inside, grid, scoring=scoring, refit="top", cv=folds)
+    search.fit(DATA.X, DATA.y, qid=QUERIES)
     expected = np.mean(by_hand(RankBoost(n_estimators=5), "avg_rank"))
     assert search.cv_results_["mean_test_place"][0] == pytest.approx(-expected)
 
@@ -458,13 +450,8 @@ def test_weights_are_passed_on_request() -> None:
     found = cross_val_score(ranker, DATA.X, DATA.y, params=params, cv=folds, scoring=scorer)
     train, test = next(BY_QUERY.split(DATA.X, DATA.y, QUERIES))
     ranker.fit(DATA.X[train], DATA.y[train], qid=QUERIES[train], sample_weight=weights[train])
-    expected = crucial.evaluate(
-        DATA.y[test],
-        ranker.predict(DATA.X[test]),
-        QUERIES[test],
-        "r2",
-        sample_weight=weights[test],
-    )
+    given = (DATA.y[test], ranker.predict(DATA.X[test]), QUERIES[test], "r2")
+    expected = crucial.evaluate(*given, sample_weight=weights[test])
     assert found[0] == pytest.approx(-expected["r2"])
 
 

@@ -201,11 +201,8 @@ def test_letor_folds_have_the_same_columns(tmp_path):
     task = read_folds(letor(tmp_path / "MQ"))
     assert (task.name, [one.name for one in task.splits]) == ("MQ", ["Fold1", "Fold2"])
     parts = task.parts(TaskSplit("Fold2"))
-    assert [one.X.shape for one in (parts.train, parts.valid, parts.test)] == [
-        (6, 3),
-        (6, 3),
-        (5, 3),
-    ]
+    shapes = [one.X.shape for one in (parts.train, parts.valid, parts.test)]
+    assert shapes == [(6, 3), (6, 3), (5, 3)]
     assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
     missing = read_folds(tmp_path / "MQ", absent="missing").parts(TaskSplit("Fold2"))

@@ -253,11 +253,8 @@ def test_queries_on_one_side_only() -> None:
     assert (found.n_missing, found.n_unjudged_queries) == (2, 2)
     assert found.per_query["qid"].tolist() == ["1", "2", "3"]
     assert found.per_query["mrr"].tolist()[:2] == [1.0, 0.0]
-    assert (found["mrr"], found.results["mrr"].n_queries, found.results["mrr"].n_empty) == (
-        0.5,
-        2,
-        1,
-    )
+    one = found.results["mrr"]
+    assert (one.value, one.n_queries, one.n_empty) == (0.5, 2, 1)
     skipped = evaluate_run(JUDGED, system, "mrr", missing="skip")
     assert (skipped["mrr"], skipped.results["mrr"].n_queries) == (1.0, 1)
     assert skipped.per_query["qid"].tolist() == ["1"]

@@ -105,18 +105,10 @@ def test_order_of_rows_scale_and_copies_of_weights_do_not_matter():
     some = RowSampling(resamples=500)
     for name in names:
         measure = get_measure(name)
-        given_weight = weight if measure.takes_weights else None
-        one = row_interval(
-            measure, JudgedLists.from_labels(y, sample_weight=given_weight), scores, some
-        )
-        other = row_interval(
-            measure,
-            JudgedLists.from_labels(
-                y[turned], sample_weight=None if given_weight is None else weight[turned]
-            ),
-            np.exp(scores[turned]),
-            some,
-        )
+        u, v = (weight, weight[turned]) if measure.takes_weights else (None, None)
+        one = row_interval(measure, JudgedLists.from_labels(y, sample_weight=u), scores, some)
+        judged = JudgedLists.from_labels(y[turned], sample_weight=v)
+        other = row_interval(measure, judged, np.exp(scores[turned]), some)
         assert one.ends == pytest.approx(other.ends, abs=1e-12), name
     whole = row_interval(
         get_measure("auc"), JudgedLists.from_labels(y, sample_weight=7 * weight), scores
