@@ -73,11 +73,8 @@ class NaiveTree:
             self.split(leaf, split)
 
     def sums(self, rows: list[int]) -> tuple[float, float, float]:
-        return (
-            self.unit_g * sum(self.g[i] for i in rows),
-            self.unit_c * sum(self.c[i] for i in rows),
-            sum(self.weight[i] for i in rows),
-        )
+        g, c, w = (sum(column[i] for i in rows) for column in (self.g, self.c, self.weight))
+        return self.unit_g * g, self.unit_c * c, w
 
     def ideal(self, rows: list[int], leaf: Node) -> float:
         g, c, _ = self.sums(rows)

@@ -95,10 +95,6 @@ def minimum_l1(value, d, weight):
     def objective(v):
         return value(v[:d] - v[d:]) + weight * v.sum()
 
-    best = minimize(
-        objective,
-        np.full(2 * d, 0.01),
-        bounds=[(0, None)] * (2 * d),
-        options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 3000, "maxfun": 100_000},
-    )
-    return best.fun
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 3000, "maxfun": 100_000}
+    start, bounds = np.full(2 * d, 0.01), [(0, None)] * (2 * d)
+    return minimize(objective, start, bounds=bounds, options=options).fun

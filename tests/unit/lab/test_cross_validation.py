@@ -119,9 +119,8 @@ def test_the_same_seed_deals_alike_for_any_estimator(data):
     assert two.per_query["qid"].tolist() != other.per_query["qid"].tolist()
     again = cross_validate(RANKER, data.X, data.y, qid=data.qid, random_state=3)
     assert again.interval == one.interval
-    drawn = cross_validate(
-        Ridge(), data.X, data.y, qid=data.qid, random_state=np.random.default_rng(3)
-    )
+    seed = np.random.default_rng(3)
+    drawn = cross_validate(Ridge(), data.X, data.y, qid=data.qid, random_state=seed)
     assert drawn.mean == two.mean
 
 
@@ -179,10 +178,9 @@ def test_weights_in_a_pipeline_must_be_asked_for(data):
 
 
 def test_weights_that_fit_does_not_take(data):
+    given = {"qid": data.qid, "sample_weight": data.weight}
     with pytest.raises(ParameterError, match="to KNeighborsRegressor: its fit has no such"):
-        cross_validate(
-            KNeighborsRegressor(), data.X, data.y, qid=data.qid, sample_weight=data.weight
-        )
+        cross_validate(KNeighborsRegressor(), data.X, data.y, **given)
 
 
 def test_regressors_rank_by_their_predictions(data):
@@ -296,9 +294,8 @@ def test_many_folds_are_shown_as_a_range(data):
 
 def test_a_query_held_out_twice_is_drawn_as_one(data):
     splitter = GroupShuffleSplit(8, test_size=0.5, random_state=0)
-    found = cross_validate(
-        Ridge(), data.X, data.y, qid=data.qid, cv=splitter, measures=["auc", "auc(pool)"]
-    )
+    given = {"qid": data.qid, "cv": splitter, "measures": ["auc", "auc(pool)"]}
+    found = cross_validate(Ridge(), data.X, data.y, **given)
     values = found.per_query["auc"]
     assert len(values) == 8 * 7
     assert found["auc"] == pytest.approx(np.nanmean(values))
@@ -319,12 +316,9 @@ def test_a_pooled_interval_is_that_of_evaluate(data):
         def predict(self, X):
             return X[:, 0]
 
-    found = cross_validate(
-        Column(), data.X, data.y, qid=data.qid, cv=fold, measures=["auc(pool)", "top@5(count)"]
-    )
-    expected = evaluate(
-        data.y, data.X[:, 0], data.qid, ["auc(pool)", "top@5(count)"], intervals=True
-    )
+    names = ["auc(pool)", "top@5(count)"]
+    found = cross_validate(Column(), data.X, data.y, qid=data.qid, cv=fold, measures=names)
+    expected = evaluate(data.y, data.X[:, 0], data.qid, names, intervals=True)
     for name, one in expected.results.items():
         assert found[name] == pytest.approx(one.value)
         np.testing.assert_allclose(found.interval[name], one.interval, rtol=0.05)
@@ -472,9 +466,8 @@ def test_lists_without_queries() -> None:
         make_scorer("ndcg@10")(ranker, DATA.X, DATA.y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert make_scorer("auc")(ranker, DATA.X, DATA.y) == ranker.score(
-            DATA.X, DATA.y, measure="auc"
-        )
+        found = make_scorer("auc")(ranker, DATA.X, DATA.y)
+        assert found == ranker.score(DATA.X, DATA.y, measure="auc")
 
 
 def test_a_scorer_is_pickled_and_refuses_what_it_does_not_know() -> None:

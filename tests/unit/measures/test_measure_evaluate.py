@@ -81,10 +81,8 @@ def test_inputs_of_other_kinds() -> None:
 
     frame = pd.DataFrame({"y": Y, "s": SCORES, "q": QID})
     assert evaluate(frame.y, frame.s, frame.q)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
-    assert (
-        evaluate(np.array(Y) > 0, SCORES, QID, "map")["map"]
-        == evaluate(Y, SCORES, QID, "map")["map"]
-    )
+    flags, labels = (evaluate(y, SCORES, QID, "map")["map"] for y in (np.array(Y) > 0, Y))
+    assert flags == labels
     objects = np.array(Y, dtype=object)
     assert evaluate(objects, SCORES, QID)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
     column = np.array(SCORES)[:, None]
@@ -135,10 +133,8 @@ def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     y, scores, qid = many_queries()
     names = ["map", "r2(pool)", "top@2(count)"]
-    a, b, c = (
-        evaluate(y, scores, qid, names, intervals=0.9, resamples=1000, random_state=s)
-        for s in (1, 1, 2)
-    )
+    how = {"intervals": 0.9, "resamples": 1000}
+    a, b, c = (evaluate(y, scores, qid, names, **how, random_state=s) for s in (1, 1, 2))
     for name in names:
         low, high = a.results[name].interval
         assert low < a[name] < high
@@ -147,9 +143,8 @@ def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     assert a.level == 0.9
     assert {"low", "high"} <= set(a.to_rows()[0])
     assert "[" in str(a)
-    generator = evaluate(
-        y, scores, qid, names, intervals=True, resamples=50, random_state=np.random.default_rng(1)
-    )
+    how = {"intervals": True, "resamples": 50, "random_state": np.random.default_rng(1)}
+    generator = evaluate(y, scores, qid, names, **how)
     assert generator.level == 0.95
 
 
