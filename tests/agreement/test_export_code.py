@@ -47,9 +47,8 @@ def test_every_dialect_scores_as_the_model(dialect, tmp_path):
     names = {name: f"c{at}" for at, name in enumerate(ATTACKS)} if dialect == "bigquery" else {}
     # (no table of BigQuery has quotes in its name)
     for name in (None, "data.rows" if dialect == "bigquery" else 'a "table`'):
-        done = with_text().export(
-            tmp_path / "x.sql", "sql", dialect=dialect, name=name, features=names
-        )
+        how = {"dialect": dialect, "name": name, "features": names}
+        done = with_text().export(tmp_path / "x.sql", "sql", **how)
         assert done.verification.same_scores
     assert DIALECTS[dialect].quote in (tmp_path / "x.sql").read_text()
 
@@ -126,9 +125,8 @@ def test_names_that_bigquery_cannot_hold_are_refused(tmp_path):
 
 
 def test_sqlite_refuses_a_column_that_is_not_there(tmp_path):
-    random_model("stumps", 1, names=("a", "b", "c", "d")).export(
-        tmp_path / "x.sql", "sql", dialect="sqlite"
-    )
+    model = random_model("stumps", 1, names=("a", "b", "c", "d"))
+    model.export(tmp_path / "x.sql", "sql", dialect="sqlite")
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE t (a REAL)")
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
@@ -141,20 +139,9 @@ def test_c_takes_numbers(tmp_path):
     assert with_text().export(tmp_path / "x.c", "c", encoded=True).verification.same_scores
 
 
-NAMES = st.text(min_size=1, max_size=60) | st.sampled_from(
-    [
-        "__proto__",
-        "constructor",
-        "f0",
-        "1",
-        "a" * 300,
-        '"); DROP TABLE x;--',
-        "ß",
-        "ẞ",
-        "\t",
-        "a[0]",
-    ]
-)
+NAMES = st.text(min_size=1, max_size=60) | st.sampled_from([
+    "__proto__", "constructor", "f0", "1", "a" * 300, '"); DROP TABLE x;--', "ß", "ẞ", "\t", "a[0]",
+])  # fmt: skip
 
 
 @holds_for(st.lists(NAMES, min_size=4, max_size=4, unique=True), quick=6, full=150)
@@ -297,9 +284,8 @@ def test_nodes_that_several_answers_lead_to_are_written_once(target, tmp_path):
     model, X = forest()
     shared, plain = score_form(model, shared=True), score_form(model)
     assert all(region_tree(tree) is not None for tree in shared.trees)
-    assert sum(len(tree.features) for tree in plain.trees) > 2 * sum(
-        len(tree.features) for tree in shared.trees
-    )
+    many, few = (sum(len(tree.features) for tree in form.trees) for form in (plain, shared))
+    assert many > 2 * few
     names = {f"f{at}": name for at, name in enumerate(ATTACKS)}
     done = model.export(tmp_path / "x", target, data=X, features=names)
     assert done.verification.same_scores

@@ -45,10 +45,12 @@ def columns(run, qrels):
     )
 
 
+def as_theirs(run, qrels):
+    return [Qrel(*row) for row in qrels], [ScoredDoc(*row) for row in run]
+
+
 def compare(pairs, run, qrels, tolerance, **how):
-    theirs = ir_measures.iter_calc(
-        [m for m, _ in pairs], [Qrel(*row) for row in qrels], [ScoredDoc(*row) for row in run]
-    )
+    theirs = ir_measures.iter_calc([m for m, _ in pairs], *as_theirs(run, qrels))
     found = evaluate_run(*columns(run, qrels), [name for _, name in pairs], ties="trec", **how)
     row = {q: i for i, q in enumerate(found.per_query["qid"].tolist())}
     names = dict(pairs)
@@ -75,9 +77,7 @@ def test_trec_eval(seed: int, ties: bool) -> None:
 def test_averages_of_trec_eval(ties: bool) -> None:
     """ir-measures averages over all judged queries, those without relevant documents too."""
     run, qrels = random_run(7, ties=ties)
-    theirs = ir_measures.calc_aggregate(
-        [nDCG @ 10, AP], [Qrel(*row) for row in qrels], [ScoredDoc(*row) for row in run]
-    )
+    theirs = ir_measures.calc_aggregate([nDCG @ 10, AP], *as_theirs(run, qrels))
     ours = evaluate_run(*columns(run, qrels), ["ndcg@10", "map"], ties="trec", empty=0)
     assert ours["ndcg@10"] == pytest.approx(theirs[nDCG @ 10], abs=1e-12)
     assert ours["map"] == pytest.approx(theirs[AP], abs=1e-12)
@@ -87,9 +87,7 @@ def test_averages_of_trec_eval(ties: bool) -> None:
 def test_scores_that_differ_beyond_single_precision() -> None:
     qrels = [("1", f"d{i}", i % 2) for i in range(8)]
     run = [("1", f"d{i}", 1.0 + i * (-1) ** i * 1e-9) for i in range(8)]
-    theirs = ir_measures.calc_aggregate(
-        [AP], [Qrel(*r) for r in qrels], [ScoredDoc(*r) for r in run]
-    )
+    theirs = ir_measures.calc_aggregate([AP], *as_theirs(run, qrels))
     ours = evaluate_run(*columns(run, qrels), "map", ties="trec")
     assert ours["map"] == pytest.approx(theirs[AP], abs=1e-12)
     assert evaluate_run(*columns(run, qrels), "map")["map"] != pytest.approx(theirs[AP], abs=1e-3)
@@ -133,9 +131,8 @@ def test_scikit_learn_on_one_long_list() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(30_000) < 0.1).astype(int)
     scores = np.round(rng.normal(size=30_000) + y, 2)
-    assert evaluate(y, scores, None, "auc")["auc"] == pytest.approx(
-        roc_auc_score(y, scores), rel=1e-12
-    )
+    found = evaluate(y, scores, None, "auc")["auc"]
+    assert found == pytest.approx(roc_auc_score(y, scores), rel=1e-12)
 
 
 def test_scipy() -> None:

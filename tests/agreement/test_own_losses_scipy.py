@@ -73,15 +73,9 @@ def test_the_l1_penalty_is_that_of_liblinear(l1):
     pairs = np.array(pairs_of(y, qid))
     signs = np.where(np.arange(len(pairs)) % 2 == 0, 1, -1)  # (it wants two classes)
     rows = (X[pairs[:, 0]] - X[pairs[:, 1]]) * signs[:, None]
-    peer = LinearSVC(
-        penalty="l1",
-        dual=False,
-        C=1 / (2 * l1 * len(pairs)),
-        fit_intercept=False,
-        tol=1e-8,
-        max_iter=100_000,
-        random_state=0,
-    ).fit(rows, signs)
+    options = {"penalty": "l1", "dual": False, "fit_intercept": False, "random_state": 0}
+    peer = LinearSVC(C=1 / (2 * l1 * len(pairs)), tol=1e-8, max_iter=100_000, **options)
+    peer.fit(rows, signs)
     ranker = SparseRankingSVM(l1=l1, standardise=False, tol=1e-10).fit(X, y, qid=qid)
     found = np.zeros(6)
     found[ranker.selected_] = ranker.model_.weights

@@ -30,11 +30,8 @@ def test_comparisons(seed: int) -> None:
     # a tie is two half wins: twice the data say the same as every pair and its ties
     tied = [(0, 1)] * 10
     doubled = pairs * 2 + tied + [(l, h) for h, l in tied]
-    mine = Comparisons.from_columns(
-        [f"{h:02}" for h, _ in pairs + tied],
-        [f"{l:02}" for _, l in pairs + tied],
-        tie=[False] * len(pairs) + [True] * len(tied),
-    )
+    high, low = ([f"{one:02}" for one in column] for column in zip(*pairs + tied))
+    mine = Comparisons.from_columns(high, low, tie=np.arange(len(high)) >= len(pairs))
     found = strengths_of(mine)
     assert found == pytest.approx(choix.ilsr_pairwise(n, doubled), abs=1e-6)
 

@@ -24,10 +24,8 @@ def test_files_are_read_alike(tmp_path):
     ]
     ours = read_run(tmp_path / "run")
     assert list(zip(ours.qid, ours.doc, ours.score.tolist())) == theirs
-    judged = [
-        (q.query_id, q.doc_id, q.relevance)
-        for q in ir_measures.read_trec_qrels(str(tmp_path / "qrels"))
-    ]
+    judged = [(q.query_id, q.doc_id, q.relevance)
+              for q in ir_measures.read_trec_qrels(str(tmp_path / "qrels"))]  # fmt: skip
     qrels = read_qrels(tmp_path / "qrels")
     assert list(zip(qrels.qid, qrels.doc, qrels.relevance.tolist())) == judged
 

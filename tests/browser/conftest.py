@@ -36,14 +36,8 @@ def open_page(browser: Any) -> Iterator[Open]:
         page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (trouble.append("a dialog"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: (
-                trouble.append(request.url)
-                if not request.url.startswith((path.as_uri(), "data:"))
-                else None
-            ),
-        )
+        own = (path.as_uri(), "data:")
+        page.on("request", lambda one: one.url.startswith(own) or trouble.append(one.url))
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-ready=yes]")
         return page

@@ -66,12 +66,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         page = context.new_page()
         page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on(
-            "request",
-            lambda request: (
-                trouble.append(request.url) if not request.url.startswith(program.url) else None
-            ),
-        )
+        page.on("request", lambda one: one.url.startswith(program.url) or trouble.append(one.url))
         page.goto(program.url)
         page.wait_for_selector("html[data-ready=yes]")
         return page

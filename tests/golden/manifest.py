@@ -227,11 +227,9 @@ def others() -> dict[str, Callable[[], str]]:
         qid, doc = np.repeat(queries, 30), np.tile(docs, 12)
         random = np.random.default_rng(7)
         good = (random.random(360) < 0.2).astype(int)
-        lists = {
-            name: Run(qid[kept], doc[kept], (good + noise * random.random(360))[kept], name)
-            for name, noise in (("a", 2.0), ("b", 4.0), ("c", 8.0))
-            for kept in [random.random(360) < 0.7]
-        }
+        lists = {name: Run(qid[kept], doc[kept], (good + noise * random.random(360))[kept], name)
+                 for name, noise in (("a", 2.0), ("b", 4.0), ("c", 8.0))
+                 for kept in [random.random(360) < 0.7]}  # fmt: skip
         return lists, Qrels(qid, doc, good)
 
     def by_rule(method: str) -> str:

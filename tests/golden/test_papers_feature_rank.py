@@ -6,21 +6,8 @@ import pytest
 from crucial import DiffRank, FeatureRank, Groups, get_measure, inspection
 from crucial.model.weak import QuasiKNN
 
-X = np.array(
-    [
-        (2, 9, 2),
-        (1, 7, 4),
-        (3, 8, 1),
-        (6, 6, 3),
-        (4, 2, 0),
-        (8, 2, 3),
-        (0, 5, 2),
-        (2, 0, 9),
-        (5, 7, 1),
-        (7, 9, 0),
-    ],
-    float,
-)
+_ROWS = "292 174 381 663 420 823 052 209 571 790"
+X = np.array([[int(digit) for digit in row] for row in _ROWS.split()], float)
 Y = [5, 4, 3, 2, 1] * 2
 QID = ["first"] * 5 + ["second"] * 5
 

@@ -128,17 +128,11 @@ def test_section_22_stumps_without_clipping():
         (1, 0.0625, 2.160058461368, -0.276794790327, 0.237358890669),
         (1, 0.625, -0.504004772501, 0.617706905051, 0.100609456305),
     ]
-    found = [
-        (
-            one.ranker.feature,
-            one.ranker.threshold,
-            one.alpha * one.ranker.intercept,
-            one.alpha * (one.ranker.intercept + one.ranker.slope),
-            one.loss,
-        )
-        for one in ranker.trace_
-    ]
-    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    for one, (feature, threshold, low, high, loss) in zip(ranker.trace_, expected, strict=True):
+        weak = one.ranker
+        assert (weak.feature, weak.threshold) == (feature, threshold)
+        found = [one.alpha * weak.intercept, one.alpha * (weak.intercept + weak.slope), one.loss]
+        np.testing.assert_allclose(found, [low, high, loss], rtol=1e-11)
 
 
 def test_section_22_the_score_is_half_the_log_odds():

@@ -101,11 +101,8 @@ class NaiveBoost:
             d /= d.sum()
             for one in on_offer:
                 margin = one.output[hi] - one.output[lo]
-                right, wrong = d[margin > 0].sum(), d[margin < 0].sum()
-                one.weights = (
-                    0.0 if right < ZERO else float(right),
-                    0.0 if wrong < ZERO else float(wrong),
-                )
+                both = (float(d[margin > 0].sum()), float(d[margin < 0].sum()))
+                one.weights = tuple(0.0 if weight < ZERO else weight for weight in both)
             admissible = [one for one in on_offer if self._admissible(one, given, jump)]
             chosen = self._choose(admissible)
             if chosen is None:

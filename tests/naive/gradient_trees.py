@@ -73,11 +73,8 @@ class NaiveTree:
             self.split(leaf, split)
 
     def sums(self, rows: list[int]) -> tuple[float, float, float]:
-        return (
-            self.unit_g * sum(self.g[i] for i in rows),
-            self.unit_c * sum(self.c[i] for i in rows),
-            sum(self.weight[i] for i in rows),
-        )
+        g, c, w = (sum(column[i] for i in rows) for column in (self.g, self.c, self.weight))
+        return self.unit_g * g, self.unit_c * c, w
 
     def ideal(self, rows: list[int], leaf: Node) -> float:
         g, c, _ = self.sums(rows)
@@ -170,11 +167,8 @@ class NaiveSymmetricTree(NaiveTree):
         leaves = [leaf for leaf in root.leaves() if self.is_large(leaf)]
         full = self.interactions is not None and len(self.used) >= self.interactions
         features = sorted(self.used) if full else range(self.X.shape[1])
-        totals = {
-            (f, *one): sum(max(0.0, self.gain(leaf, f, *one) or 0.0) for leaf in leaves)
-            for f in features
-            for one in self.candidates(f)
-        }
+        totals = {(f, *one): sum(max(0.0, self.gain(leaf, f, *one) or 0.0) for leaf in leaves)
+                  for f in features for one in self.candidates(f)}  # fmt: skip
         base = sum(max(self.drop(leaf.rows, leaf), 0.0) for leaf in leaves)
         weighed = set()
         while True:

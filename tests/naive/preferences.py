@@ -82,12 +82,8 @@ def cyclic_triads(ahead):
     decided = [
         t for t in triples if all(ahead[a][b] or ahead[b][a] for a, b in zip(t, t[1:] + t[:1]))
     ]
-    circle = [
-        (i, j, k)
-        for i, j, k in decided
-        if (ahead[i][j] and ahead[j][k] and ahead[k][i])
-        or (ahead[j][i] and ahead[k][j] and ahead[i][k])
-    ]
+    turns = [*decided, *((k, j, i) for i, j, k in decided)]  # (either way round)
+    circle = [(i, j, k) for i, j, k in turns if ahead[i][j] and ahead[j][k] and ahead[k][i]]
     return len(decided), len(circle)
 
 

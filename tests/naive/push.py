@@ -35,12 +35,8 @@ class Push:
             for q in set(table.qid[pairs.lo].tolist()):
                 rows = table.qid == q
                 alone = [i for i, a in enumerate(pairs.lo) if rows[a]]
-                part = Pairs(
-                    [pairs.lo[i] for i in alone],
-                    [pairs.hi[i] for i in alone],
-                    [pairs.weight[i] for i in alone],
-                    n,
-                )
+                columns = (pairs.lo, pairs.hi, pairs.weight)
+                part = Pairs(*([column[i] for i in alone] for column in columns), n)
                 made.coefficient[rows] /= np.exp(push_log_loss(part, p, np.zeros(n), u, np.ones(n)))
         return made
 

@@ -98,17 +98,13 @@ def _table(random, float32):
     """Return tests of which several answers lead to the same leaf."""
     n = int(random.integers(1, 5))
     n_leaves = int(random.integers(2, 4))
-    tests = [
-        (
-            test,
-            int(random.integers(N_FEATURES)),
-            -np.inf if random.random() < 0.2 else _threshold(random, float32),
-            bool(random.integers(2)),
-            *(_after(random, test, n, n_leaves) for _ in range(2)),
-            0.1,
-        )
-        for test in range(n)
-    ]
+    tests = []
+    for test in range(n):
+        feature = int(random.integers(N_FEATURES))
+        cut = -np.inf if random.random() < 0.2 else _threshold(random, float32)
+        missing = bool(random.integers(2))
+        after = [_after(random, test, n, n_leaves) for _ in range(2)]
+        tests.append((test, feature, cut, missing, *after, 0.1))
     return TreeTable.of(tests, random.normal(size=n_leaves).tolist())
 
 

@@ -21,11 +21,8 @@ def greedy(scores, similarity, c, count):
     """Take the best by what is left of its score after all that were taken before."""
     taken = []
     for _ in range(count):
-        left = {
-            k: scores[k] - 2 * c * sum(similarity[j][k] for j in taken)
-            for k in range(len(scores))
-            if k not in taken
-        }
+        left = {k: scores[k] - 2 * c * sum(similarity[j][k] for j in taken)
+                for k in range(len(scores)) if k not in taken}  # fmt: skip
         top = max(left.values())
         taken.append(next(k for k in left if left[k] >= top - 1e-10 * (abs(top) + 1e-4)))
     return taken

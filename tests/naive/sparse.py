@@ -33,10 +33,8 @@ def ndcg_weights(y, qid, ties="mean"):
             value = {i: np.mean([value[k] for k in rows if y[k] == y[i]]) for i in rows}
         discount |= value
         ideal[q] = sum((2.0 ** y[i] - 1) * value[i] for i in rows)
-    weights = {
-        (i, j): (2.0 ** y[i] - 2.0 ** y[j]) * abs(discount[i] - discount[j]) / ideal[qid[i]]
-        for i, j in pairs_of(y, qid)
-    }
+    weights = {(i, j): (2.0 ** y[i] - 2.0 ** y[j]) * abs(discount[i] - discount[j]) / ideal[qid[i]]
+               for i, j in pairs_of(y, qid)}  # fmt: skip
     total = sum(weights.values())
     return {pair: weight / total for pair, weight in weights.items()}
 
@@ -97,10 +95,6 @@ def minimum_l1(value, d, weight):
     def objective(v):
         return value(v[:d] - v[d:]) + weight * v.sum()
 
-    best = minimize(
-        objective,
-        np.full(2 * d, 0.01),
-        bounds=[(0, None)] * (2 * d),
-        options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 3000, "maxfun": 100_000},
-    )
-    return best.fun
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 3000, "maxfun": 100_000}
+    start, bounds = np.full(2 * d, 0.01), [(0, None)] * (2 * d)
+    return minimize(objective, start, bounds=bounds, options=options).fun

@@ -30,11 +30,8 @@ def engine(seed: int, skill: float, returned: int) -> Run:
 
 
 ENGINES = {"good": engine(1, 5.0, 40), "fair": engine(2, 3.0, 40), "short": engine(3, 3.0, 6)}
-QRELS = Qrels(
-    np.array([*QUERIES, "q99", "q00"], object),
-    np.array(["d0"] * N_QUERIES + ["d1", "d7"], object),
-    np.array([1.0] * N_QUERIES + [0.0, 0.0]),
-)
+JUDGED = [*((query, "d0", 1.0) for query in QUERIES), ("q99", "d1", 0.0), ("q00", "d7", 0.0)]
+QRELS = Qrels(*(np.array(column, kind) for column, kind in zip(zip(*JUDGED), "OOd")))
 
 
 def ranks_of(run: Run) -> list[int]:

@@ -248,9 +248,7 @@ def test_auto_on_movielens(movielens):
     """As good as EASE, and far above popularity."""
     ratings = read_ratings(movielens)
     parts = hold_out(Opinions.from_ratings(ratings))
-    found = {
-        method: float(measure_top_n(ratings, *parts, method).values["ndcg@10"].mean())
-        for method in ("auto", "ease", "popularity")
-    }
+    found = {method: float(measure_top_n(ratings, *parts, method).values["ndcg@10"].mean())
+             for method in ("auto", "ease", "popularity")}  # fmt: skip
     assert found["auto"] > 0.99 * found["ease"]
     assert found["auto"] > 1.5 * found["popularity"]

@@ -86,12 +86,9 @@ def test_readings_of_the_rule_for_ndcg(capsys):
     tasks, _ = make_tasks(film_club(), least=32)
     print_readings(tasks[:1], rounds=3, seed=0)
     lines = capsys.readouterr().out
-    values = {
-        kept: [float(v) for v in re.findall(r"(0\.\d+) +[\d.]+ \[", line)]
-        for line in lines.splitlines()
-        for kept in ("ndcg@5, largest", "ndcg@5, smallest")
-        if line.startswith(kept)
-    }
+    values = {kept: [float(v) for v in re.findall(r"(0\.\d+) +[\d.]+ \[", line)]
+              for line in lines.splitlines() for kept in ("ndcg@5, largest", "ndcg@5, smallest")
+              if line.startswith(kept)}  # fmt: skip
     assert len(values["ndcg@5, largest"]) == len(values["ndcg@5, smallest"]) == 3
     assert "[0.8019 7]" in lines
     assert "ndcg_exp@5, smallest" in lines

@@ -16,12 +16,8 @@ STUBS = sorted(SOURCES.rglob("__init__.pyi"))
 def names_of(stub: Path) -> dict[str, str]:
     """Each public name of a package, and the module that it comes from."""
     lines = ast.parse(stub.read_text("utf-8")).body
-    return {
-        one.name: str(line.module)
-        for line in lines
-        if isinstance(line, ast.ImportFrom)
-        for one in line.names
-    }
+    return {one.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom)
+            for one in line.names}  # fmt: skip
 
 
 def package_of(stub: Path) -> str:

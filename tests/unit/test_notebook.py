@@ -169,10 +169,8 @@ def test_bars_long_tables_and_curves() -> None:
     odd = {"v": [None, float("nan"), float("inf"), True, "1e3", (1, 2), 1234567, 0.123456]}
     cells = [x for x in Page(tables_html("", [HtmlTable(odd, {"v": None})])).words if x != "v"]
     assert cells == ["inf", "yes", "1e3", "1, 2", "1234567", "0.1235"]
-    left, right = re.findall(
-        r"margin-left:([\d.]+)%;width:([\d.]+)%",
-        tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})]),
-    )
+    text = tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})])
+    left, right = re.findall(r"margin-left:([\d.]+)%;width:([\d.]+)%", text)
     assert (left, right) == (("25.0", "25.0"), ("50.0", "50.0"))
 
 

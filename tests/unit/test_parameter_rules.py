@@ -39,21 +39,15 @@ from crucial.parameters import (
 
 SHARE = between(0, 1, low_open=True, high_open=True, noun="share")
 RULES = [
-    (
-        at_least(1),
-        [1, 10**30, np.int8(3), np.uint64(7)],
-        [0, -1, 1.0, True, "1", None, np.bool_(1)],
-    ),
+    (at_least(1), [1, 10**30, np.int8(3), np.uint64(7)],
+     [0, -1, 1.0, True, "1", None, np.bool_(1)]),
     (int_between(2, 9), [2, 9, np.int64(9)], [1, 10, 2.0, np.float64(3), math.nan]),
     (between(0, 1), [0, 1, 0.5, np.float32(0.5), Fraction(1, 2)], [-0.1, 1.1, math.nan, True, "0"]),
     (between(0, 1, low_open=True), [1e-300, 1, np.float64(1)], [0, 0.0, np.float64(0), None]),
     (SHARE, [0.5, np.float16(0.5)], [0, 1, 1.0, np.float64(1)]),
     (above(0), [1e-9, 5, 1e300], [0, math.inf, -1, math.nan, np.float64("inf")]),
-    (
-        one_of("a", 0, 1, None),
-        ["a", 0, 1, None, np.str_("a"), np.int64(1)],
-        ["b", True, 1.0, ["a"]],
-    ),
+    (one_of("a", 0, 1, None), ["a", 0, 1, None, np.str_("a"), np.int64(1)],
+     ["b", True, 1.0, ["a"]]),
     (one_of(True, "x"), [True, np.bool_(True), "x"], [1, False, np.bool_(False)]),
     (flag, [True, False, np.bool_(False)], [0, 1, "True", None, np.int64(1)]),
     (nonzero, [1, -1, np.int32(-4)], [0, np.int64(0), True, 1.0, "2", None]),
@@ -61,7 +55,7 @@ RULES = [
     (either(at_least(1), SHARE), [1, 0.5, np.int8(2)], [0, 1.0, 0, 1.5, True]),
     (function, [len, lambda y: y], ["len", None]),
     (anything("sequence"), [None, [1], "x", math.nan], []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "good", "bad"), RULES, ids=[rule.wording for rule, *_ in RULES])

@@ -46,11 +46,9 @@ def film_club(n_viewers=40, n_films=120, n_rated=60, seed=0) -> Ratings:
     problem = make_film_club(n_viewers, n_films, n_rated, seed)
     row, viewer = np.nonzero(~np.isnan(problem.X))
     seen = np.arange(n_rated - 10)
-    return Ratings.from_columns(
-        np.concatenate((np.zeros(len(seen), int), viewer + 1)),
-        np.concatenate((problem.item[seen], problem.item[row])),
-        np.concatenate((problem.y[seen], problem.X[row, viewer])),
-    )
+    users = (np.zeros(len(seen), int), viewer + 1)
+    items, stars = problem.item[[*seen, *row]], (problem.y[seen], problem.X[row, viewer])
+    return Ratings.from_columns(np.concatenate(users), items, np.concatenate(stars))
 
 
 @pytest.fixture(scope="module")
@@ -212,9 +210,8 @@ def test_popularity_is_chosen_where_there_is_no_taste():
 
 def test_order_of_rows_and_scale_of_ratings_do_not_matter(ratings, fitted):
     order = np.random.default_rng(0).permutation(len(ratings))
-    moved = Ratings.from_columns(
-        ratings.user[order], ratings.item[order], 2.0 ** ratings.rating[order]
-    )
+    stars = 2.0 ** ratings.rating[order]
+    moved = Ratings.from_columns(ratings.user[order], ratings.item[order], stars)
     other = Recommender(moved)
     assert other.choice == fitted.choice
     for user in (0, 7):

@@ -295,31 +295,12 @@ def command_line_cluster(tmp_path):
     """Start a scheduler and a worker as a user does; yield the address and both processes."""
     file = tmp_path / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = [f"--scheduler-file={file}", "--host=127.0.0.1", "--no-dashboard"]
     dask_command = [sys.executable, "-m", "dask"]
-    scheduler = subprocess.Popen(
-        [
-            *dask_command,
-            "scheduler",
-            "--host=127.0.0.1",
-            "--port=0",
-            "--no-dashboard",
-            f"--scheduler-file={file}",
-        ],
-        **quiet,
-    )
-    worker = subprocess.Popen(
-        [
-            *dask_command,
-            "worker",
-            f"--scheduler-file={file}",
-            "--host=127.0.0.1",
-            "--no-dashboard",
-            "--no-nanny",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        **quiet,
-    )
+    scheduler = subprocess.Popen([*dask_command, "scheduler", "--port=0", *options], **quiet)
+    quiet["env"] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [*dask_command, "worker", "--no-nanny", *options]
+    worker = subprocess.Popen(command, cwd=tmp_path, **quiet)
     try:
         while not (file.exists() and file.read_text().strip()):
             assert scheduler.poll() is None

@@ -139,9 +139,8 @@ def test_a_large_file_is_several_parts(client, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_CELLS", 5 * 120)
     for data in (path, [path]):
         surveyed, _, parts = coded(client, data)
-        assert [one.name for one in surveyed.sources] == [
-            f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4, 6)
-        ]
+        names = [f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4, 6)]
+        assert [one.name for one in surveyed.sources] == names
         assert_same(parts, surveyed, frame)
     assert len(list_sources([path], {}, ColumnRoles(), {})) == 4
 
@@ -170,14 +169,12 @@ def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, mo
     frame = pd.DataFrame(random.lognormal(sigma=3, size=(1080, 3)), columns=FEATURES)
     frame["qid"], frame["label"] = np.arange(len(frame)) // 30, random.integers(0, 2, len(frame))
     cuts = cut(frame, [30] * 36)
-    surveyed = survey(
-        client, list_sources([dask.delayed(one) for one in cuts], {}, ColumnRoles(), {})
-    )
+    made = [dask.delayed(one) for one in cuts]
+    surveyed = survey(client, list_sources(made, {}, ColumnRoles(), {}))
     local = Dataset.from_parts([as_dataset(one) for one in cuts]).X.table.bins
     exact = Dataset.from_parts([as_dataset(frame)]).X.table.bins
-    for one, other, third in zip(
-        local.thresholds, surveyed.bins.thresholds, exact.thresholds, strict=True
-    ):
+    all_bins = (bins.thresholds for bins in (local, surveyed.bins, exact))
+    for one, other, third in zip(*all_bins, strict=True):
         np.testing.assert_array_equal(one, other)
         assert len(one) < len(third)  # (the sketches had to leave values out)
 
@@ -313,18 +310,9 @@ def test_a_part_that_changes_between_two_readings_is_refused(client):
 
 def tables(n_parts=6, rows=60, seed=0):
     random = np.random.default_rng(seed)
-    return [
-        pd.DataFrame(
-            {
-                "a": random.normal(size=rows).round(2),
-                "b": random.integers(0, 5, rows),
-                "qid": random.integers(0, 15, rows),
-                "label": random.integers(0, 2, rows),
-                "w": random.integers(1, 4, rows),
-            }
-        )
-        for _ in range(n_parts)
-    ]
+    ranges = {"b": (0, 5), "qid": (0, 15), "label": (0, 2), "w": (1, 4)}
+    made = [pd.DataFrame({"a": random.normal(size=rows).round(2)}) for _ in range(n_parts)]
+    return [one.assign(**{k: random.integers(*r, rows) for k, r in ranges.items()}) for one in made]
 
 
 def delayed(frames):

@@ -78,11 +78,8 @@ def test_draws_count_the_drawn_queries_only(path, spread):
             expected = from_labels(
                 y.tolist(), qid.tolist(), query_weight={q: float(q in chosen) for q in range(8)}
             )
-            np.testing.assert_allclose(
-                scale * pi,
-                expected.potentials(scores)[feedback.rows],
-                atol=1e-14 * max(1.0, spread),
-            )
+            wanted = expected.potentials(scores)[feedback.rows]
+            np.testing.assert_allclose(scale * pi, wanted, atol=1e-14 * max(1.0, spread))
             assert log_loss == pytest.approx(from_labels(y, qid).log_loss(scores), rel=1e-12)
             output = (np.arange(24) % 2).astype(np.uint8)
             right, wrong = state.binary_weights(output)

@@ -55,9 +55,8 @@ def test_permutation_is_seeded_and_counts_by_our_measures(ranker, frame, rows, s
 @pytest.mark.parametrize("shuffle", ["within", "over"])
 def test_every_repeat_and_feature_has_a_shuffle_of_its_own(ranker, frame, rows, shuffle) -> None:
     _, y, qid = rows
-    found = inspection.importances(
-        ranker, frame, y, qid=qid, kind="permutation", metric="auc", shuffle=shuffle, repeats=6
-    )
+    how = {"qid": qid, "kind": "permutation", "metric": "auc", "shuffle": shuffle, "repeats": 6}
+    found = inspection.importances(ranker, frame, y, **how)
     used = [at for at, name in enumerate(found.names) if name not in found.never]
     assert all(len(set(found.repeats[:, at].tolist())) == 6 for at in used)
 
@@ -68,16 +67,13 @@ def test_every_repeat_and_feature_has_a_shuffle_of_its_own(ranker, frame, rows, 
             return X.sum(axis=1)
 
     X = np.column_stack([rows[1], rows[1]]) + 0.5
-    both = inspection.importances(
-        Twice(), X, y, qid=qid, kind="permutation", metric="auc", shuffle=shuffle, repeats=6
-    )
+    both = inspection.importances(Twice(), X, y, **how)
     assert not (both.repeats[:, 0] == both.repeats[:, 1]).all()
 
 
 def test_losses_turn_their_sign(ranker, frame, rows) -> None:
-    found = inspection.importances(
-        ranker, frame, rows[1], qid=rows[2], kind="permutation", metric="r2", repeats=1
-    )
+    how = {"qid": rows[2], "kind": "permutation", "metric": "r2", "repeats": 1}
+    found = inspection.importances(ranker, frame, rows[1], **how)
     assert found["clicks"] > 0.05
     assert found.spread is None
 
@@ -102,14 +98,12 @@ def test_any_ranker_can_be_permuted_and_nothing_else(rows, form) -> None:
 
 def typed_rows() -> tuple[pd.DataFrame, np.ndarray]:
     random = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "number": random.normal(size=300),
-            "zip": random.choice(["02139", "10001", "94105"], 300),
-            "member": random.random(300) < 0.5,
-            "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 30, 300), "D"),
-        }
-    )
+    frame = pd.DataFrame({
+        "number": random.normal(size=300),
+        "zip": random.choice(["02139", "10001", "94105"], 300),
+        "member": random.random(300) < 0.5,
+        "day": pd.Timestamp("2024-03-01") + pd.to_timedelta(random.integers(0, 30, 300), "D"),
+    })  # fmt: skip
     late = (frame["day"] > pd.Timestamp("2024-03-15")).to_numpy()
     score = frame["number"] + 2 * (frame["zip"] == "02139") + frame["member"] + 2 * late
     return frame, (score > 1.5).to_numpy().astype(int)

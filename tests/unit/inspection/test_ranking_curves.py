@@ -376,12 +376,9 @@ def test_the_slope_is_in_the_unit_of_the_scores(unit):
 def test_a_slope_that_no_float_holds_is_refused():
     with pytest.raises(DataError, match=r"differ by 9.99989e-321 at least.*Multiply the scores"):
         inspection.calibration_curve([0, 1, 0, 1], np.array([1, 2, 3, 4]) * 1e-320)
+    table = ([1.0, 1.0, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1e300, 1e-300])
     with pytest.raises(DataError, match=r"weights from 1e-300 to 1e\+300.*the smallest weights"):
-        fit_calibration(
-            np.array([1.0, 1.0, 1.0, 2.0]),
-            np.array([0.0, 1.0, 0.0, 1.0]),
-            np.array([1.0, 1.0, 1e300, 1e-300]),
-        )
+        fit_calibration(*map(np.array, table))
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e300])

@@ -47,10 +47,8 @@ def test_measures_are_those_of_evaluate(made, ranker, frame, rows) -> None:
     cut = made.data["cutoffs"]
     for family in cut["curves"]:
         at = cut["ks"].index(7)
-        assert (
-            family["values"][at]
-            == evaluate(y, scores, qid, f"{family['name']}@7")[f"{family['name']}@7"]
-        )
+        name = f"{family['name']}@7"
+        assert family["values"][at] == evaluate(y, scores, qid, name)[name]
 
 
 def test_reasons_on_the_page_are_those_of_why(made, ranker, frame, rows) -> None:

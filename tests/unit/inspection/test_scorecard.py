@@ -128,10 +128,8 @@ def test_categories_and_dates_are_in_the_words_of_the_table():
     assert "Ulm" in words["town"]
     assert any("Bonn, West" in one for one in words["town"])
     assert words["town"][-1] == "missing or new (abstains)"
-    assert all(
-        re.fullmatch(r"(up to|above) \d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", one)
-        for one in words["since"][:-1]
-    )
+    form = r"(up to|above) \d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?"
+    assert all(re.fullmatch(form, one) for one in words["since"][:-1])
     new = pandas.DataFrame({"town": ["Rom", None], "since": pandas.to_datetime(["2021-01-01"] * 2)})
     assert len(set(found.score(new).tolist())) == 1
     database = sqlite3.connect(":memory:")
@@ -172,11 +170,8 @@ def test_sql_gives_the_points(card):
 
 def test_missing_values_that_no_row_has(card):
     X, y = rows()
-    assert any(
-        "No row misses a value of age: the points of a missing value are the mean of the rows"
-        in one
-        for one in card.notes
-    )
+    said = "No row misses a value of age: the points of a missing value are the mean of the rows"
+    assert any(said in one for one in card.notes)
     plain = scorecard(model(), X, y, missing_points="model")
     assert any("are the model's default there" in one for one in plain.notes)
     np.testing.assert_array_equal(plain.score(X), card.score(X))
@@ -208,10 +203,8 @@ def test_a_missing_value_that_no_row_has_is_neutral(low_is_good, weighted, tmp_p
         points = np.array([part.points for part in one.bins])
         place = np.array([part.exact for part in one.bins])
         column = X[:, NAMES.index(one.name)]
-        own = [
-            next(k for k, part in enumerate(one.bins) if part.above < value <= part.up_to)
-            for value in column.tolist()
-        ]
+        own = [next(k for k, part in enumerate(one.bins) if part.above < value <= part.up_to)
+               for value in column.tolist()]  # fmt: skip
         mean = np.average(place[own], weights=weight)
         assert place[-1] == pytest.approx(mean, rel=1e-9, abs=1e-9)
         assert points[-1] == round(mean)

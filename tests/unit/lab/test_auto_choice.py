@@ -134,10 +134,8 @@ def names(found: list[RankerCandidate]) -> list[str]:
 @pytest.mark.parametrize(("lead", "tried"), [(0.011, ["lambda, 8 leaves"]), (0.009, [])])
 def test_the_next_size_is_tried_if_this_one_is_clearly_ahead(lead, tried):
     own = candidates("lambda")
-    stumps, small = (
-        tried_out(own["lambda, stumps"], 0.0),
-        tried_out(own["lambda, 4 leaves"], lead),
-    )
+    stumps = tried_out(own["lambda, stumps"], 0.0)
+    small = tried_out(own["lambda, 4 leaves"], lead)
     assert names(next_sizes([small], [stumps, small], {stumps.name, small.name})) == tried
     assert next_sizes([stumps], [stumps, small], {stumps.name, small.name}) == []
 
@@ -176,10 +174,8 @@ def test_more_rounds_where_the_last_ones_still_gained():
 def test_bags_and_linear_rankers_have_neither():
     for family in ("bags", "RankRLS"):
         for one in candidates(family).values():
-            assert (
-                next_sizes([tried_out(one, 0.0, rising=True)], [tried_out(one, 0.0)], {one.name})
-                == []
-            )
+            late = tried_out(one, 0.0, rising=True)
+            assert next_sizes([late], [tried_out(one, 0.0)], {one.name}) == []
 
 
 def test_of_large_data_more_rows_take_part_in_fewer_folds():
@@ -195,10 +191,8 @@ def test_of_large_data_more_rows_take_part_in_fewer_folds():
 
 def test_trees_whose_leaves_would_have_few_rows_are_not_tried():
     own = candidates("lambda")
-    stumps, small = (
-        tried_out(own["lambda, stumps"], 0.0),
-        tried_out(own["lambda, 4 leaves"], 0.05),
-    )
+    stumps = tried_out(own["lambda, stumps"], 0.0)
+    small = tried_out(own["lambda, 4 leaves"], 0.05)
     for n_rows, tried in ((799, []), (800, ["lambda, 8 leaves"])):
         found = auto_search.next_sizes([small], [stumps, small], set(), n_rows, True)
         assert names(found) == tried

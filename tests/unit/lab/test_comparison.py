@@ -24,11 +24,8 @@ def judged():
         score = grade + noise * np.random.default_rng(seed).normal(size=200)
         return crucial.Run(as_words(qid), as_words(doc), score, tag)
 
-    return qrels, {
-        "base": run(3.0, "base", 1),
-        "good": run(0.5, "good", 2),
-        "like": run(3.0, "like", 3),
-    }
+    noise = {"base": 3.0, "good": 0.5, "like": 3.0}
+    return qrels, {tag: run(noise[tag], tag, seed) for seed, tag in enumerate(noise, 1)}
 
 
 def test_differences_are_those_of_the_runs(judged):
@@ -87,12 +84,8 @@ def test_missing_queries_are_counted_or_left_out(judged):
     assert counted.notes == ["short: 5 judged queries without a document, counted as empty lists"]
     skipped = compare_runs(qrels, both, "map", missing="skip")
     assert skipped["map", "short"].n == 20
-    assert (
-        skipped["map", "short"].value
-        == compare_runs(qrels, {"base": runs["base"], "good": short}, "map", missing="skip")[
-            "map", "good"
-        ].value
-    )
+    named = compare_runs(qrels, {"base": runs["base"], "good": short}, "map", missing="skip")
+    assert skipped["map", "short"].value == named["map", "good"].value
 
 
 def test_pooled_measures_need_the_same_pairs(judged):

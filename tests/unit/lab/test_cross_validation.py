@@ -119,9 +119,8 @@ def test_the_same_seed_deals_alike_for_any_estimator(data):
     assert two.per_query["qid"].tolist() != other.per_query["qid"].tolist()
     again = cross_validate(RANKER, data.X, data.y, qid=data.qid, random_state=3)
     assert again.interval == one.interval
-    drawn = cross_validate(
-        Ridge(), data.X, data.y, qid=data.qid, random_state=np.random.default_rng(3)
-    )
+    seed = np.random.default_rng(3)
+    drawn = cross_validate(Ridge(), data.X, data.y, qid=data.qid, random_state=seed)
     assert drawn.mean == two.mean
 
 
@@ -158,15 +157,10 @@ def test_weights_reach_fit(data):
     weighted = cross_validate(RANKER, data.X, data.y, sample_weight=data.weight, **given)
     groups = Groups.from_qid(data.qid, len(data.y))
     fold = make_folds(3, data.y.astype(float), groups, True, np.random.default_rng(0))[0]
-    made = RankBoost(n_estimators=10).fit(
-        data.X[fold.train],
-        data.y[fold.train],
-        qid=data.qid[fold.train],
-        sample_weight=data.weight[fold.train],
-    )
-    value = made.score(
-        data.X[fold.test], data.y[fold.test], qid=data.qid[fold.test], measure="ndcg@10"
-    )
+    X, y, qid, weight = (one[fold.train] for one in (data.X, data.y, data.qid, data.weight))
+    made = RankBoost(n_estimators=10).fit(X, y, qid=qid, sample_weight=weight)
+    X, y, qid = (one[fold.test] for one in (data.X, data.y, data.qid))
+    value = made.score(X, y, qid=qid, measure="ndcg@10")
     assert weighted.per_fold["ndcg@10"][0] == pytest.approx(value)
     assert weighted.mean != cross_validate(RANKER, data.X, data.y, **given).mean
 
@@ -184,10 +178,9 @@ def test_weights_in_a_pipeline_must_be_asked_for(data):
 
 
 def test_weights_that_fit_does_not_take(data):
+    given = {"qid": data.qid, "sample_weight": data.weight}
     with pytest.raises(ParameterError, match="to KNeighborsRegressor: its fit has no such"):
-        cross_validate(
-            KNeighborsRegressor(), data.X, data.y, qid=data.qid, sample_weight=data.weight
-        )
+        cross_validate(KNeighborsRegressor(), data.X, data.y, **given)
 
 
 def test_regressors_rank_by_their_predictions(data):
@@ -301,9 +294,8 @@ def test_many_folds_are_shown_as_a_range(data):
 
 def test_a_query_held_out_twice_is_drawn_as_one(data):
     splitter = GroupShuffleSplit(8, test_size=0.5, random_state=0)
-    found = cross_validate(
-        Ridge(), data.X, data.y, qid=data.qid, cv=splitter, measures=["auc", "auc(pool)"]
-    )
+    given = {"qid": data.qid, "cv": splitter, "measures": ["auc", "auc(pool)"]}
+    found = cross_validate(Ridge(), data.X, data.y, **given)
     values = found.per_query["auc"]
     assert len(values) == 8 * 7
     assert found["auc"] == pytest.approx(np.nanmean(values))
@@ -324,12 +316,9 @@ def test_a_pooled_interval_is_that_of_evaluate(data):
         def predict(self, X):
             return X[:, 0]
 
-    found = cross_validate(
-        Column(), data.X, data.y, qid=data.qid, cv=fold, measures=["auc(pool)", "top@5(count)"]
-    )
-    expected = evaluate(
-        data.y, data.X[:, 0], data.qid, ["auc(pool)", "top@5(count)"], intervals=True
-    )
+    names = ["auc(pool)", "top@5(count)"]
+    found = cross_validate(Column(), data.X, data.y, qid=data.qid, cv=fold, measures=names)
+    expected = evaluate(data.y, data.X[:, 0], data.qid, names, intervals=True)
     for name, one in expected.results.items():
         assert found[name] == pytest.approx(one.value)
         np.testing.assert_allclose(found.interval[name], one.interval, rtol=0.05)
@@ -437,13 +426,10 @@ def test_a_search_measures_as_evaluate_does() -> None:
 def test_several_scorers_pipelines_and_losses() -> None:
     folds = GroupKFold(3).set_split_request(groups="qid")
     ranker = RankBoost(n_estimators=5)
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), ranker),
-        {"rankboost__learning_rate": [0.3]},
-        scoring={"top": make_scorer("ndcg@10"), "place": make_scorer("avg_rank")},
-        refit="top",
-        cv=folds,
-    ).fit(DATA.X, DATA.y, qid=QUERIES)
+    inside, grid = make_pipeline(StandardScaler(), ranker), {"rankboost__learning_rate": [0.3]}
+    scoring = {"top": make_scorer("ndcg@10"), "place": make_scorer("avg_rank")}
+    search = GridSearchCV(inside, grid, scoring=scoring, refit="top", cv=folds)
+    search.fit(DATA.X, DATA.y, qid=QUERIES)
     expected = np.mean(by_hand(RankBoost(n_estimators=5), "avg_rank"))
     assert search.cv_results_["mean_test_place"][0] == pytest.approx(-expected)
 
@@ -458,13 +444,8 @@ def test_weights_are_passed_on_request() -> None:
     found = cross_val_score(ranker, DATA.X, DATA.y, params=params, cv=folds, scoring=scorer)
     train, test = next(BY_QUERY.split(DATA.X, DATA.y, QUERIES))
     ranker.fit(DATA.X[train], DATA.y[train], qid=QUERIES[train], sample_weight=weights[train])
-    expected = crucial.evaluate(
-        DATA.y[test],
-        ranker.predict(DATA.X[test]),
-        QUERIES[test],
-        "r2",
-        sample_weight=weights[test],
-    )
+    given = (DATA.y[test], ranker.predict(DATA.X[test]), QUERIES[test], "r2")
+    expected = crucial.evaluate(*given, sample_weight=weights[test])
     assert found[0] == pytest.approx(-expected["r2"])
 
 
@@ -485,9 +466,8 @@ def test_lists_without_queries() -> None:
         make_scorer("ndcg@10")(ranker, DATA.X, DATA.y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert make_scorer("auc")(ranker, DATA.X, DATA.y) == ranker.score(
-            DATA.X, DATA.y, measure="auc"
-        )
+        found = make_scorer("auc")(ranker, DATA.X, DATA.y)
+        assert found == ranker.score(DATA.X, DATA.y, measure="auc")
 
 
 def test_a_scorer_is_pickled_and_refuses_what_it_does_not_know() -> None:

@@ -201,11 +201,8 @@ def test_letor_folds_have_the_same_columns(tmp_path):
     task = read_folds(letor(tmp_path / "MQ"))
     assert (task.name, [one.name for one in task.splits]) == ("MQ", ["Fold1", "Fold2"])
     parts = task.parts(TaskSplit("Fold2"))
-    assert [one.X.shape for one in (parts.train, parts.valid, parts.test)] == [
-        (6, 3),
-        (6, 3),
-        (5, 3),
-    ]
+    shapes = [one.X.shape for one in (parts.train, parts.valid, parts.test)]
+    assert shapes == [(6, 3), (6, 3), (5, 3)]
     assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
     missing = read_folds(tmp_path / "MQ", absent="missing").parts(TaskSplit("Fold2"))
@@ -421,10 +418,8 @@ def test_one_query_or_too_few_rows():
 def parts_of(folder, n=5, name="S{}.txt", zipped=False):
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, n + 1):
-        lines = [
-            f"{row % 3} qid:{10 * number + row // 4} 1:{row % 3 + 0.1 * row} 2:{number}\n"
-            for row in range(8)
-        ]
+        lines = [f"{row % 3} qid:{10 * number + row // 4} 1:{row % 3 + 0.1 * row} 2:{number}\n"
+                 for row in range(8)]  # fmt: skip
         text = "".join(lines).encode()
         path = folder / name.format(number)
         if zipped:

@@ -70,11 +70,8 @@ def test_folds_eliminate_for_themselves():
 def test_steps_kinds_and_forms_of_input():
     X, y, qid = problem()
     assert eliminate_features(RankBoost(5), X, y, step=2).sizes.tolist() == [5, 3, 1]
-    assert eliminate_features(RankBoost(5), X, y, step=0.5, n_features=2).sizes.tolist() == [
-        5,
-        3,
-        2,
-    ]
+    halves = eliminate_features(RankBoost(5), X, y, step=0.5, n_features=2)
+    assert halves.sizes.tolist() == [5, 3, 2]
     found = eliminate_features(ListMLE(), X, y, qid=qid, importance="weight", n_features=2)
     assert found.features(2) == ("feature 1", "feature 3")
     frame = pd.DataFrame(X, columns=list("abcde"))

@@ -81,10 +81,8 @@ def test_inputs_of_other_kinds() -> None:
 
     frame = pd.DataFrame({"y": Y, "s": SCORES, "q": QID})
     assert evaluate(frame.y, frame.s, frame.q)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
-    assert (
-        evaluate(np.array(Y) > 0, SCORES, QID, "map")["map"]
-        == evaluate(Y, SCORES, QID, "map")["map"]
-    )
+    flags, labels = (evaluate(y, SCORES, QID, "map")["map"] for y in (np.array(Y) > 0, Y))
+    assert flags == labels
     objects = np.array(Y, dtype=object)
     assert evaluate(objects, SCORES, QID)["ndcg@10"] == evaluate(Y, SCORES, QID)["ndcg@10"]
     column = np.array(SCORES)[:, None]
@@ -135,10 +133,8 @@ def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     y, scores, qid = many_queries()
     names = ["map", "r2(pool)", "top@2(count)"]
-    a, b, c = (
-        evaluate(y, scores, qid, names, intervals=0.9, resamples=1000, random_state=s)
-        for s in (1, 1, 2)
-    )
+    how = {"intervals": 0.9, "resamples": 1000}
+    a, b, c = (evaluate(y, scores, qid, names, **how, random_state=s) for s in (1, 1, 2))
     for name in names:
         low, high = a.results[name].interval
         assert low < a[name] < high
@@ -147,9 +143,8 @@ def test_intervals_hold_the_value_and_follow_the_seed() -> None:
     assert a.level == 0.9
     assert {"low", "high"} <= set(a.to_rows()[0])
     assert "[" in str(a)
-    generator = evaluate(
-        y, scores, qid, names, intervals=True, resamples=50, random_state=np.random.default_rng(1)
-    )
+    how = {"intervals": True, "resamples": 50, "random_state": np.random.default_rng(1)}
+    generator = evaluate(y, scores, qid, names, **how)
     assert generator.level == 0.95
 
 
@@ -253,11 +248,8 @@ def test_queries_on_one_side_only() -> None:
     assert (found.n_missing, found.n_unjudged_queries) == (2, 2)
     assert found.per_query["qid"].tolist() == ["1", "2", "3"]
     assert found.per_query["mrr"].tolist()[:2] == [1.0, 0.0]
-    assert (found["mrr"], found.results["mrr"].n_queries, found.results["mrr"].n_empty) == (
-        0.5,
-        2,
-        1,
-    )
+    one = found.results["mrr"]
+    assert (one.value, one.n_queries, one.n_empty) == (0.5, 2, 1)
     skipped = evaluate_run(JUDGED, system, "mrr", missing="skip")
     assert (skipped["mrr"], skipped.results["mrr"].n_queries) == (1.0, 1)
     assert skipped.per_query["qid"].tolist() == ["1"]

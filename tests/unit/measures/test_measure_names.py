@@ -140,11 +140,8 @@ def test_one_measure_or_several_each_once():
     for one in ("map", get_measure("map"), ["map"], iter(["map", "MAP"])):
         assert [measure.name for measure in get_measures(one)] == ["map"]
     assert [measure.name for measure in get_measures(mine)] == ["mine"]
-    assert [measure.name for measure in get_measures(["map", mine, "auc"])] == [
-        "map",
-        "mine",
-        "auc",
-    ]
+    several = get_measures(["map", mine, "auc"])
+    assert [measure.name for measure in several] == ["map", "mine", "auc"]
     assert get_measures([]) == []
     assert len(get_measures("map", required=True)) == 1
     refused(ParameterError, "measures is empty: name at least one", get_measures, [], required=True)

@@ -32,11 +32,8 @@ def test_one_sort_serves_all_measures(names, monkeypatch: pytest.MonkeyPatch) ->
     sorts = []
     sort = judged_module.sort_into_blocks
     # NDCG sorts the labels too, once.
-    monkeypatch.setattr(
-        judged_module,
-        "sort_into_blocks",
-        lambda tables, keys, **how: sorts.append(keys) or sort(tables, keys, **how),
-    )
+    counted = lambda tables, keys, **how: sorts.append(keys) or sort(tables, keys, **how)  # noqa: E731
+    monkeypatch.setattr(judged_module, "sort_into_blocks", counted)
     scores = np.random.default_rng(0).normal(size=200)
     evaluate(np.arange(200) % 3, scores, None, names)
     assert sum(np.array_equal(keys, -scores) for keys in sorts) == 1

@@ -14,10 +14,8 @@ from crucial.rankers.registry import RANKERS, ranker_class
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "review.md"
 ROW = re.compile(r"^\| (hard|localised|weak) \| (\S+) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 #: Measures, rankers and refusing rankers, in backticks, by goal and labels.
-TABLE = {
-    (goal, labels): [re.findall("`([^`]+)`", cell) for cell in cells]
-    for goal, labels, *cells in ROW.findall(PAGE.read_text(encoding="utf-8"))
-}
+TABLE = {(goal, labels): [re.findall("`([^`]+)`", cell) for cell in cells]
+         for goal, labels, *cells in ROW.findall(PAGE.read_text(encoding="utf-8"))}  # fmt: skip
 CLASSES = {ranker_class(name).__name__ for name in RANKERS}
 
 

@@ -54,9 +54,8 @@ def test_shares_of_pairs_agree_with_all_pairs(rows, name):
     value, moves = naive_moves(y, scores, weight, tied)
     assert found.value == pytest.approx(value, abs=1e-12)
     np.testing.assert_allclose(found.moves, moves, atol=1e-12)
-    assert variance(found.moves, found.strata)[0] == pytest.approx(
-        naive_variance(y, moves), abs=1e-12
-    )
+    spread = variance(found.moves, found.strata)[0]
+    assert spread == pytest.approx(naive_variance(y, moves), abs=1e-12)
     own = measure.prepare(y, sample_weight=weight)(scores)
     as_measured = {"auc": value, "kendall(tau)": 2 * value - 1}.get(name, 1 - value)
     assert own == pytest.approx(as_measured, abs=1e-12)
@@ -105,22 +104,13 @@ def test_order_of_rows_scale_and_copies_of_weights_do_not_matter():
     some = RowSampling(resamples=500)
     for name in names:
         measure = get_measure(name)
-        given_weight = weight if measure.takes_weights else None
-        one = row_interval(
-            measure, JudgedLists.from_labels(y, sample_weight=given_weight), scores, some
-        )
-        other = row_interval(
-            measure,
-            JudgedLists.from_labels(
-                y[turned], sample_weight=None if given_weight is None else weight[turned]
-            ),
-            np.exp(scores[turned]),
-            some,
-        )
+        u, v = (weight, weight[turned]) if measure.takes_weights else (None, None)
+        one = row_interval(measure, JudgedLists.from_labels(y, sample_weight=u), scores, some)
+        judged = JudgedLists.from_labels(y[turned], sample_weight=v)
+        other = row_interval(measure, judged, np.exp(scores[turned]), some)
         assert one.ends == pytest.approx(other.ends, abs=1e-12), name
-    whole = row_interval(
-        get_measure("auc"), JudgedLists.from_labels(y, sample_weight=7 * weight), scores
-    )
+    judged = JudgedLists.from_labels(y, sample_weight=7 * weight)
+    whole = row_interval(get_measure("auc"), judged, scores)
     kept = weight > 0
     left = JudgedLists.from_labels(y[kept], sample_weight=weight[kept])
     assert whole.ends == pytest.approx(row_interval(get_measure("auc"), left, scores[kept]).ends)
@@ -194,9 +184,8 @@ def test_the_paired_test_is_delongs():
     again = row_difference(get_measure("r2"), judged, first, second)
     assert (again[0], again[2]) == (pytest.approx(-change), pytest.approx(p))
     assert row_difference(auc, judged, first, first)[0::2][:2] == (0.0, 1.0)
-    perfect = row_difference(
-        auc, JudgedLists.from_labels([1, 1, 0, 0]), np.zeros(4), y[[0, 0, -1, -1]]
-    )
+    few = JudgedLists.from_labels([1, 1, 0, 0])
+    perfect = row_difference(auc, few, np.zeros(4), y[[0, 0, -1, -1]])
     assert perfect[2] == pytest.approx(2 / 6)
 
 
@@ -225,13 +214,12 @@ def test_the_difference_of_orders_without_variance_has_an_interval(name, other):
 def test_other_measures_are_compared_by_drawing_rows():
     y, first, second = two_labels(60, 80)
     some = RowSampling(resamples=400)
-    change, interval, p, test = row_difference(
-        get_measure("map"), JudgedLists.from_labels(y), second, first, some
-    )
+    measure, judged = get_measure("map"), JudgedLists.from_labels(y)
+    change, interval, p, test = row_difference(measure, judged, second, first, some)
     assert test == "bootstrap"
     assert interval.low < change < interval.high
     assert (interval.draws, p < 0.05) == (400, interval.low > 0)
-    same = row_difference(get_measure("map"), JudgedLists.from_labels(y), first, first, some)
+    same = row_difference(measure, judged, first, first, some)
     assert (same[0], same[2]) == (0.0, 1.0)
 
 

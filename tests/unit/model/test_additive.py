@@ -113,11 +113,8 @@ def test_a_users_ranker_takes_part():
     column = np.array([[1.0], [-1.0]])
     assert model.predict(column).tolist() == [4.0, 2.0]
     assert model.predict(sp.csr_array(column)).tolist() == [4.0, 2.0]
-    assert [s.tolist() for s in model.staged_predict(column)] == [
-        [0.5, 0.5],
-        [2.5, 0.5],
-        [4.0, 2.0],
-    ]
+    stages = [stage.tolist() for stage in model.staged_predict(column)]
+    assert stages == [[0.5, 0.5], [2.5, 0.5], [4.0, 2.0]]
 
 
 def test_sparse_input_is_scored_in_blocks(monkeypatch):

@@ -182,10 +182,8 @@ def test_a_model_of_stumps_and_trees() -> None:
 def test_what_a_model_of_trees_says_of_itself() -> None:
     alone = Tree((1,), (3.0,), (0,), (~0,), (~1,), (1.0,), (-0.5, 0.5))
     model = AdditiveRanker(2, [TREE, alone], [1.0, 1.0], ["age", "size"])
-    assert model.explain() == [
-        "1 pair of features together:",
-        "  age with size  75.0% of the gains",
-    ]
+    said = ["1 pair of features together:", "  age with size  75.0% of the gains"]
+    assert model.explain() == said
     assert model.importance_of == "share of the gains of the splits"
     age, size = describe(model).features
     assert (age.label, age.direction, age.share) == ("age", "", 0.5)

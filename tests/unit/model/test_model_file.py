@@ -30,10 +30,9 @@ def small_model():
 
 STUMP = '{"kind":"stump","feature":0,"threshold":0.5,"default":0}'
 FINE = (
-    '{"kind":"additive","n_features":2,"feature_names":["a","b"],"rounds":'
-    '[{"weight":1.5,"ranker":' + STUMP + "}],"
-    '"training":{}}'
+    '{"kind":"additive","n_features":2,"feature_names":["a","b"],"rounds":[{"weight":1.5,"ranker":'
 )
+FINE += STUMP + '}],"training":{}}'
 
 
 @pytest.fixture

@@ -17,11 +17,8 @@ from refusals import refused
 
 
 def small_model() -> RankAdditionRanker:
-    rankers = [
-        QuasiKNN(0, (0.25, None, 0.5, 0.125)),
-        QuasiKNN(2, (1.0, -1.0)),
-        QuasiKNN(0, (0.25, None, 0.5, 0.125)),
-    ]
+    first, second = QuasiKNN(0, (0.25, None, 0.5, 0.125)), QuasiKNN(2, (1.0, -1.0))
+    rankers = [first, second, first]
     keeps, weights = [1.0, 1.25, 1.0], [0.5, -0.375, 0.1]
     return RankAdditionRanker(3, rankers, keeps, weights, ["bm25", "age", "é"], {"rounds": 3})
 

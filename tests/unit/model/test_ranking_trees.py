@@ -109,11 +109,8 @@ def test_the_text_of_a_tree() -> None:
         "the first tree:", "node 0 (gain 0.4)", "  age > 1, or missing", "    yes: score 1",
         "    no: size is present", "      yes: score 1", "      no: score 0.5",
     ]  # fmt: skip
-    assert RankingTrees(2, [stump()]).explain() == [
-        "feature 1 > 0.5 (gain 0.2)",
-        "  yes: score 1",
-        "  no: score 0.5",
-    ]
+    said = ["feature 1 > 0.5 (gain 0.2)", "  yes: score 1", "  no: score 0.5"]
+    assert RankingTrees(2, [stump()]).explain() == said
     assert RankingTrees(2, [stump()]).explain(0) == ["not shown"]
     deep = forest_model()[0]
     assert deep.explain(1)[-1].endswith("nodes are not shown")

@@ -117,13 +117,11 @@ def test_a_model_that_ranks_inside_queries_takes_rows_only():
 def test_text_and_dates():
     random = np.random.default_rng(0)
     n = 60
-    frame = pd.DataFrame(
-        {
-            "colour": random.choice(["red", "blue", "green"], n),
-            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**6, n), "s"),
-            "x": random.normal(size=n),
-        }
-    )
+    frame = pd.DataFrame({
+        "colour": random.choice(["red", "blue", "green"], n),
+        "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**6, n), "s"),
+        "x": random.normal(size=n),
+    })  # fmt: skip
     y = (frame["colour"] == "red") * 2 + (frame["when"] > frame["when"].median()) + 0
     ranker = crucial.RankBoost(20).fit(frame, y)
     test = frame.iloc[:8].copy()
