@@ -136,10 +136,7 @@ QUESTIONS = [
         [{"balance": "pairs"}, {"balance": "queries"}],
         where=_has_queries,
     ),
-    Question(
-        "positive_weights",
-        [{"positive_weights": None}, {"positive_weights": "cumulative"}],
-    ),
+    Question("positive_weights", [{"positive_weights": None}, {"positive_weights": "cumulative"}]),
     Question(
         "gain, where there are more than two labels and none is large",
         [{"gain": None}, {"gain": "linear"}, {"gain": "exp"}],

@@ -63,9 +63,7 @@ def main() -> dict[str, float]:
         X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
         X[rng.random(X.shape) < 0.05] = np.nan
         ours, theirs = _interleaved(
-            partial(model.predict, X, n_jobs=THREADS),
-            partial(peer, X),
-            repeats,
+            partial(model.predict, X, n_jobs=THREADS), partial(peer, X), repeats
         )
         print(
             f"{n_rows:>8} {ours * 1e6:>9.1f} us {theirs * 1e6:>9.1f} us {theirs / ours:>6.1f}x"
@@ -100,9 +98,7 @@ def trees() -> dict[str, float]:
             N_ROUNDS, loss="lambda", max_leaves=31, interactions=interactions, n_jobs=THREADS
         ).fit(X, y, qid=qid)
         ours, theirs = _interleaved(
-            partial(ranker.predict, rows),
-            lambda: booster.predict(rows, num_threads=THREADS),
-            5,
+            partial(ranker.predict, rows), lambda: booster.predict(rows, num_threads=THREADS), 5
         )
         print(f"{name:>16} {ours * 1e3:>9.1f} ms {theirs * 1e3:>9.1f} ms {theirs / ours:>6.1f}x")
         found[f"predict trees, {name} ratio"] = theirs / ours

@@ -208,13 +208,7 @@ def _count(value: float) -> str:
 @click.option("--relevant", type=float, default=1, help="least relevance of a correct document")
 @click.option("--seed", type=int, default=0, help="deals queries into folds")
 def meta_search_command(
-    runs: Sequence[str],
-    qrels: str,
-    depth: int,
-    rounds: int,
-    folds: int,
-    relevant: float,
-    seed: int,
+    runs: Sequence[str], qrels: str, depth: int, rounds: int, folds: int, relevant: float, seed: int
 ) -> None:
     """Count the queries whose correct document is high: table 1.
 

@@ -423,11 +423,7 @@ def write_table(title: str, points: Sequence[Point], rankers: Sequence[str]) -> 
 
 
 def draw(
-    title: str,
-    varied: str,
-    points: Sequence[Point],
-    rankers: Sequence[str],
-    folder: str,
+    title: str, varied: str, points: Sequence[Point], rankers: Sequence[str], folder: str
 ) -> Path:
     """Draw four panels with one line per ranker as a PNG in the folder; return its path."""
     figure, panels = new_figure(2, 2, (10, 7))

@@ -320,10 +320,7 @@ def compose(cls: type, parameters: Iterable[str]) -> str:
     prose = sections.pop("")
     entries = re.split(r"\n(?=\S)", sections.get("Attributes", ""))
     cls._documented = {one.split(" :")[0]: one for one in entries if one}  # type: ignore[attr-defined]
-    written = {
-        "Parameters": "\n".join(parameters),
-        "Attributes": "\n".join(_attributes(cls)),
-    }
+    written = {"Parameters": "\n".join(parameters), "Attributes": "\n".join(_attributes(cls))}
     parts = [
         f"{title}\n{'-' * len(title)}\n{text}"
         for title, text in (written | sections | written).items()

@@ -106,9 +106,7 @@ def _new_figure(
 
 
 def new_axes(
-    ax: Axes | None = None,
-    size: tuple[float, float] | None = None,
-    projection: str | None = None,
+    ax: Axes | None = None, size: tuple[float, float] | None = None, projection: str | None = None
 ) -> Axes:
     """Return ``ax``, or the axes of a new figure if it is None."""
     return _new_figure(1, 1, size, projection)[0] if ax is None else ax

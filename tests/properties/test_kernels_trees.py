@@ -140,10 +140,7 @@ def test_many_thresholds(n_trees: int) -> None:
     X = np.round(random.normal(size=(700, 1)), 2)
     X[random.random(X.shape) < 0.1] = np.nan
     expected = sum(tree.scores(X) for tree in trees)
-    for kernel, tables in (
-        ("add_trees", sums._nodes._tables),
-        ("add_masked", sums._masks._tables),
-    ):
+    for kernel, tables in (("add_trees", sums._nodes._tables), ("add_masked", sums._masks._tables)):
         found = np.zeros(len(X))
         getattr(compiled_scores, kernel)(X.ravel(), 1, 1, 0, *where, *tables, found)
         assert found.tobytes() == expected.tobytes()

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crucial import (
-    CRank,
-    TreeRank,
-    TreeRankAggregation,
-    TreeRankTournament,
-)
+from crucial import CRank, TreeRank, TreeRankAggregation, TreeRankTournament
 from crucial.errors import DataError
 from crucial.rankers.ranking_trees.forests import held_out_values
 from crucial.rankers.ranking_trees.growth import Node

@@ -96,8 +96,7 @@ class PushTerms:
         square = np.stack((right * inner[1], wrong * inner[0]))
         parts = (term, right, wrong, square, term * (inner[0] * inner[1]))
         return LineTotals(
-            tuple(ExactSum.of(one) for one in parts),
-            float(logs.max(initial=-np.inf)),
+            tuple(ExactSum.of(one) for one in parts), float(logs.max(initial=-np.inf))
         )
 
     def best(self) -> float | None:

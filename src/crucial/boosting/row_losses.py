@@ -398,14 +398,7 @@ class XENDCGState(RowLossState):
     def _write(self, pi: Floats) -> None:
         noise = self._noise.uniforms(self.rounds)
         self._kernels.xendcg(
-            self.scores,
-            self._worth,
-            self._unit,
-            noise,
-            self._drawn,
-            pi,
-            self.curvature,
-            self._loss,
+            self.scores, self._worth, self._unit, noise, self._drawn, pi, self.curvature, self._loss
         )
         self._loss -= self._entropy
 

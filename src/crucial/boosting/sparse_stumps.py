@@ -239,10 +239,7 @@ class StoredStumps:
         self.search = StoredSearch(grid, signed, sign, threads, drops=drops)
 
     def propose(
-        self,
-        potentials: Potentials,
-        in_use: Iterable[int],
-        may_step: Callable[[FoundStump], bool],
+        self, potentials: Potentials, in_use: Iterable[int], may_step: Callable[[FoundStump], bool]
     ) -> FoundStump | None:
         """Return the best stump, or None if none orders anything better than chance.
 

@@ -256,11 +256,7 @@ class SlopeSearch:
         return self.scan_while_promising(self.peak, self.peak + self.drift, self.scan)
 
     def scan_while_promising(
-        self,
-        peak: Floats,
-        reach: Floats,
-        scan: Callable[[Ints], None],
-        floor: float = 0.0,
+        self, peak: Floats, reach: Floats, scan: Callable[[Ints], None], floor: float = 0.0
     ) -> float:
         """Scan features by falling reach while one can still have the best peak or tie with it.
 

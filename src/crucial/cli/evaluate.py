@@ -221,12 +221,7 @@ def _evaluate_run(
     qrels = read_qrels(qrels_path)
     run = _run(options, qrels)
     with in_file(options.model):
-        found = evaluate_run(
-            qrels,
-            run,
-            metrics or ["ndcg@10"],
-            **_how(options),
-        )
+        found = evaluate_run(qrels, run, metrics or ["ndcg@10"], **_how(options))
     return found, len(run.doc)
 
 

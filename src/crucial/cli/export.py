@@ -153,12 +153,7 @@ def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: s
 
         qrels = read_qrels(options.qrels)
     done = export_fusion(
-        loaded,
-        output,
-        target,
-        runs=list(options.runs),
-        qrels=qrels,
-        measure=options.metric,
+        loaded, output, target, runs=list(options.runs), qrels=qrels, measure=options.metric
     )
     click.echo(str(done))
 

@@ -358,11 +358,7 @@ def print_categories(
 ) -> None:
     """Print the first items of every category: rank with interval, and strength."""
     screen.print("\nby category", style="bold")
-    shown = table(
-        label_column("category", 28),
-        number_column("comparisons"),
-        label_column("first"),
-    )
+    shown = table(label_column("category", 28), number_column("comparisons"), label_column("first"))
     for name, one in boards.items():
         count = sum(item.wins + item.ties / 2 for item in one.standings)
         best = [item for item in one.standings if item.part == 1][:3]

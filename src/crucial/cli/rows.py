@@ -487,13 +487,7 @@ def reader_for_model(
 
 
 def check_for_model(
-    path: str,
-    data: Dataset,
-    model: Model,
-    how: RowFormat,
-    *,
-    labels: bool,
-    ordered: bool = False,
+    path: str, data: Dataset, model: Model, how: RowFormat, *, labels: bool, ordered: bool = False
 ) -> None:
     """Refuse rows that the model cannot rank or that cannot be measured; see `read_for_model`."""
     compared = labels or ordered or model.needs_query

@@ -225,8 +225,7 @@ class EstimatorOptions(JobsOptions):
         metavar="NAME|SECONDS",
     )
     store: str | None = option(
-        "--auto: folder of finished fits; a search that was killed continues there.",
-        metavar="DIR",
+        "--auto: folder of finished fits; a search that was killed continues there.", metavar="DIR"
     )
     rounds: int | None = option("Number of boosting rounds. [default: 300]", low=1)
     learning_rate: float | None = option(

@@ -416,10 +416,7 @@ def _time_column(series: Any) -> NumberColumn:
         unit, values = SECONDS, _ticks(series.dt.total_microseconds(), 1e6)
     else:
         unit = SECONDS
-        values = np.array(
-            [time_number(one, SECONDS) for one in series.to_list()],
-            np.float64,
-        )
+        values = np.array([time_number(one, SECONDS) for one in series.to_list()], np.float64)
     return NumberColumn(np.where(missing, np.nan, values), unit=unit)
 
 

@@ -703,11 +703,7 @@ class Bins:
         return codes
 
     def _fill(
-        self,
-        instances: Instances,
-        rows: NDArray[np.integer],
-        codes: Codes,
-        threads: int,
+        self, instances: Instances, rows: NDArray[np.integer], codes: Codes, threads: int
     ) -> None:
 
         def code(place: int, cutter: Cutter) -> None:

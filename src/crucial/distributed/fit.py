@@ -104,10 +104,7 @@ def check_reach(ranker: object) -> int:
             not isinstance(ranker.weak, str) or ranker.weak in ("feature", "column"),
             "weak='stump' or 'tree'",
         ),
-        "thresholds": (
-            getattr(ranker, "thresholds", None) == "random",
-            "thresholds='quantiles'",
-        ),
+        "thresholds": (getattr(ranker, "thresholds", None) == "random", "thresholds='quantiles'"),
         "max_bins": (bins > 255, "max_bins=255 or less"),
         "warm_start": (ranker.warm_start, "a checkpoint and resume"),
     }
@@ -360,10 +357,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write_rounds(
-    path: PathLike,
-    estimator: str,
-    parameters: dict[str, str],
-    rounds: Sequence[Round] | Trace,
+    path: PathLike, estimator: str, parameters: dict[str, str], rounds: Sequence[Round] | Trace
 ) -> None:
     """Write rounds, whole or not at all.
 
@@ -490,11 +484,7 @@ def _entry(number: int, one: Round) -> _Entry:
 def _round(entry: _Entry) -> Round:
     number = float.fromhex
     return Round(
-        entry.ranker,
-        number(entry.weight),
-        number(entry.r),
-        number(entry.z),
-        number(entry.log_loss),
+        entry.ranker, number(entry.weight), number(entry.r), number(entry.z), number(entry.log_loss)
     )
 
 

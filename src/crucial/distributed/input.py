@@ -911,12 +911,7 @@ def _hashed(numbers: Ints) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 
 def code_rows(
-    source: Source,
-    value: Any,
-    first: TablePart,
-    bins: Bins,
-    numbers: Ints,
-    sizes: Ints,
+    source: Source, value: Any, first: TablePart, bins: Bins, numbers: Ints, sizes: Ints
 ) -> PartRows:
     """Read a part again and code its cells; the rows are put in the order of their queries.
 

@@ -86,11 +86,7 @@ class PartedWatch(Watch):
     """
 
     def __init__(
-        self,
-        parts: Parts,
-        measures: Sequence[Measure],
-        patience: int | None,
-        tolerance: float,
+        self, parts: Parts, measures: Sequence[Measure], patience: int | None, tolerance: float
     ) -> None:
         nothing = Instances(np.zeros((0, 1)))
         named = [(one.name, _unused, one.higher_is_better) for one in measures]

@@ -82,10 +82,7 @@ def _check_columns(target: Target, form: ScoreForm, settings: ExportSettings) ->
     if settings.encoded:
         return
     used = set(form.used)
-    for part, columns in (
-        ("text", form.encodings.categories),
-        ("dates", form.encodings.times),
-    ):
+    for part, columns in (("text", form.encodings.categories), ("dates", form.encodings.times)):
         names = [repr(form.names[feature]) for feature in sorted(used & {*columns})]
         if names and part not in target.holds:
             raise NotRankedError(
@@ -267,10 +264,7 @@ def row_dicts(X: Floats, form: ScoreForm, settings: ExportSettings) -> Iterator[
 
 
 def as_written(
-    X: Floats,
-    form: ScoreForm,
-    settings: ExportSettings,
-    written: Mapping[int, Mapping[str, float]],
+    X: Floats, form: ScoreForm, settings: ExportSettings, written: Mapping[int, Mapping[str, float]]
 ) -> Floats:
     """Return rows with the numbers that an export has for the text of each category.
 
@@ -326,11 +320,7 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, 1e30, -1e30)
 
 
 def trial_rows(
-    form: ScoreForm,
-    moved: Mapping[int, Floats],
-    n_rows: int,
-    target: Target,
-    seed: int = 0,
+    form: ScoreForm, moved: Mapping[int, Floats], n_rows: int, target: Target, seed: int = 0
 ) -> Floats:
     """Return made-up rows for every path through the model, as numbers that the engine has.
 

@@ -143,13 +143,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "sqlite": Dialect("REAL", _exponent, "", "`", times=_TIMES["sqlite"]),
     "duckdb": Dialect("DOUBLE", _exponent, "isnan({x})", times=_TIMES["duckdb"], walks=True),
     "bigquery": Dialect(
-        "FLOAT64",
-        _exponent,
-        "IS_NAN({x})",
-        "`",
-        300,
-        True,
-        '!"$()*,./;?@[\\]^`{}~\n',
+        "FLOAT64", _exponent, "IS_NAN({x})", "`", 300, True, '!"$()*,./;?@[\\]^`{}~\n'
     ),
     "snowflake": Dialect("DOUBLE", _exponent, "{x} = 'NaN'::float", escapes=True),
 }

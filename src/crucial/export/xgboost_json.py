@@ -109,10 +109,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
             "gradient_booster": {
                 "model": {
                     "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
-                    "gbtree_model_param": {
-                        "num_parallel_tree": "1",
-                        "num_trees": str(len(trees)),
-                    },
+                    "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
                     "iteration_indptr": list(range(len(trees) + 1)),
                     "tree_info": [0] * len(trees),
                     "trees": [

@@ -26,14 +26,7 @@ from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature
-from crucial.parameters import (
-    at_least,
-    between,
-    check,
-    lookup,
-    one_of,
-    refuse,
-)
+from crucial.parameters import at_least, between, check, lookup, one_of, refuse
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import Bools, Floats, Ints, Singles
 

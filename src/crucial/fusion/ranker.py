@@ -25,15 +25,7 @@ from crucial.model.file import (
     register_kind,
     save_model,
 )
-from crucial.parameters import (
-    at_least,
-    check,
-    instance_of,
-    lookup,
-    mapping,
-    none_or,
-    refuse,
-)
+from crucial.parameters import at_least, check, instance_of, lookup, mapping, none_or, refuse
 from crucial.types import Floats, Objects, PathLike, Singles, TableLike, VectorLike
 from crucial.wording import counted, printable
 

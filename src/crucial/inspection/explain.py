@@ -236,10 +236,7 @@ def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: st
     ax = new_axes(ax)
     names, values = labels[:top], added[:top].tolist()
     if len(added) > top:
-        names, values = (
-            [*names, counted(len(added) - top, "other")],
-            [*values, added[top:].sum()],
-        )
+        names, values = ([*names, counted(len(added) - top, "other")], [*values, added[top:].sum()])
     places = range(len(values))
     ax.barh(places, values, color=["tab:blue" if v >= 0 else "tab:orange" for v in values])
     ax.set_yticks(places, names, parse_math=False)

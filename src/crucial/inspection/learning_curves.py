@@ -298,11 +298,7 @@ def _staged(
 
 
 def _margins_by_round(
-    model: RoundsModel,
-    X: TableLike,
-    y: VectorLike,
-    qid: VectorLike | None,
-    count: int,
+    model: RoundsModel, X: TableLike, y: VectorLike, qid: VectorLike | None, count: int
 ) -> tuple[Ints, dict[str, Floats]]:
     """Return quantiles of the margins after some of the rounds; none if there is no pair."""
     labels = check_labels(y)

@@ -1282,9 +1282,7 @@ def _features_said(subject: Subject) -> list[str]:
 
 
 def headline(
-    subject: Subject,
-    rows: Sequence[MeasureRow],
-    single: SingleFeature | None,
+    subject: Subject, rows: Sequence[MeasureRow], single: SingleFeature | None
 ) -> list[dict[str, str]]:
     """Return the few numbers at the top: value, what it is, what to compare it with."""
     lead = rows[0]

@@ -262,11 +262,7 @@ def model_of(ranker: object) -> object:
 
 
 def additive_model(
-    ranker: object,
-    what: str,
-    *,
-    features: int | None = 1,
-    names: tuple[str, ...] | None = None,
+    ranker: object, what: str, *, features: int | None = 1, names: tuple[str, ...] | None = None
 ) -> AdditiveRanker:
     """Return a ranker as a sum of functions of one feature each.
 

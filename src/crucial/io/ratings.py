@@ -245,10 +245,7 @@ class _Numbers(dict[str, float]):
 
 
 def read_ratings(
-    path: PathLike,
-    *,
-    columns: Sequence[str] | None = None,
-    duplicates: str = "refuse",
+    path: PathLike, *, columns: Sequence[str] | None = None, duplicates: str = "refuse"
 ) -> Ratings:
     """Read user, item and rating from a CSV, TSV or file of MovieLens, plain or gzip.
 

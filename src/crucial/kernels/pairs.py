@@ -455,12 +455,7 @@ class HingeSums:
     """
 
     def __init__(
-        self,
-        levels: Levels,
-        weight: Floats | None,
-        values: Floats,
-        margin: str,
-        threads: int,
+        self, levels: Levels, weight: Floats | None, values: Floats, margin: str, threads: int
     ) -> None:
         self._levels, self._values, self._margin = levels, values, margin
         self._weight = np.ones(levels.n_rows) if weight is None else weight
@@ -622,9 +617,7 @@ def sum_higher(
     values = np.ascontiguousarray(values)
     bounds = cut_lists(block_starts[list_blocks], threads)
     over_ranges(
-        bounds,
-        threads,
-        lambda a, b: compiled(level, values, block_starts, list_blocks, a, b, out),
+        bounds, threads, lambda a, b: compiled(level, values, block_starts, list_blocks, a, b, out)
     )
     return out
 

@@ -214,11 +214,7 @@ def run_starts(*keys: NDArray[np.generic]) -> Ints:
 
 
 def rank_rows(
-    values: Floats,
-    weight: Floats,
-    regions: tuple[Floats, Ints, Floats],
-    starts: Ints,
-    threads: int,
+    values: Floats, weight: Floats, regions: tuple[Floats, Ints, Floats], starts: Ints, threads: int
 ) -> Floats:
     """Return the middle of the positions that every row takes in its query, bottom first.
 

@@ -162,13 +162,7 @@ class StumpSums:
             self._kernels.histogram8(self._words, one, two, fixed, first, hist)
 
     def _scan(
-        self,
-        features: Ints,
-        fixed: Ints,
-        hist: Ints,
-        factor: float,
-        slope: Floats,
-        peak: Floats,
+        self, features: Ints, fixed: Ints, hist: Ints, factor: float, slope: Floats, peak: Floats
     ) -> None:
         self._add_up(features, fixed, hist)
         self.slopes(features, hist, factor, slope, peak)

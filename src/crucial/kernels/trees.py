@@ -162,12 +162,7 @@ class TreeRows:
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        n_rows: int,
-        n_bins: Ints,
-        weight: Floats,
-        threads: int,
+        self, codes: Codes, n_rows: int, n_bins: Ints, weight: Floats, threads: int
     ) -> None:
         from crucial.kernels.compiled import trees
 

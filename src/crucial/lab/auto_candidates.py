@@ -391,10 +391,7 @@ _MILLION = 1_000_000
 _PLANS = {
     "quick": Plan(
         4,
-        (
-            Stage(8, 1, 2, _MILLION // 2, 2 * _MILLION),
-            Stage(3, 1, 4, _MILLION, 8 * _MILLION, 2),
-        ),
+        (Stage(8, 1, 2, _MILLION // 2, 2 * _MILLION), Stage(3, 1, 4, _MILLION, 8 * _MILLION, 2)),
         5,
     ),
     "normal": Plan(

@@ -548,11 +548,7 @@ class Fold:
 
 
 def make_folds(
-    cv: object,
-    y: Floats,
-    groups: Groups,
-    has_qid: bool,
-    random: np.random.Generator,
+    cv: object, y: Floats, groups: Groups, has_qid: bool, random: np.random.Generator
 ) -> list[Fold]:
     """Make the folds that ``cv`` asks for, and check that none divides a query.
 

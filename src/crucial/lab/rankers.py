@@ -670,10 +670,7 @@ class Adapter:
         return take_rows(X, groups.order), y[groups.order], offered
 
     def scores(
-        self,
-        X: TableLike,
-        qid: NDArray[np.generic] | None,
-        sample_weight: Floats | None = None,
+        self, X: TableLike, qid: NDArray[np.generic] | None, sample_weight: Floats | None = None
     ) -> Floats:
         """Return one score per row: predictions, or a classifier's confidence in a high label."""
         offered = {"qid": qid, "sample_weight": sample_weight}

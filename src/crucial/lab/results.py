@@ -1323,10 +1323,7 @@ div.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; } p.dim { op
 
 
 def write_report(
-    path: PathLike,
-    result: ExperimentResult,
-    title: str = "Experiment",
-    baseline: str | None = None,
+    path: PathLike, result: ExperimentResult, title: str = "Experiment", baseline: str | None = None
 ) -> None:
     """Write the page, atomically; arguments as in `report_html`."""
     page = report_html(result, title, baseline)

@@ -44,12 +44,7 @@ from crucial.results import Axes, Frame, as_frame, feature_name, listed, new_axe
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
-__all__ = [
-    "FeatureElimination",
-    "StabilitySelection",
-    "eliminate_features",
-    "stability_selection",
-]
+__all__ = ["FeatureElimination", "StabilitySelection", "eliminate_features", "stability_selection"]
 
 #: Importances that a single fit yields; permutation would need rows of its own.
 KINDS = ("drop", "r_squared", "weight")

@@ -497,10 +497,7 @@ def _draws(n_rows: int) -> tuple[int, int]:
 
 
 def _drawer(
-    measure: Measure,
-    judged: JudgedLists,
-    rankings: Sequence[Floats],
-    sampling: RowSampling,
+    measure: Measure, judged: JudgedLists, rankings: Sequence[Floats], sampling: RowSampling
 ) -> Callable[[int], Floats]:
     """Return a function that returns the values of each ranking on so many draws of rows.
 

@@ -207,12 +207,7 @@ def _attained(lists: _Lists, judged: JudgedLists, ordered: bool) -> Floats:
 
 
 def _discordant(
-    blocks: TieBlocks,
-    level: Ints,
-    weight: Floats | None,
-    k: int,
-    n_queries: int,
-    threads: int,
+    blocks: TieBlocks, level: Ints, weight: Floats | None, k: int, n_queries: int, threads: int
 ) -> Floats:
     """Return the expected weight of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
@@ -231,12 +226,7 @@ def _discordant(
 
 
 def _counts(
-    blocks: TieBlocks,
-    level: Ints,
-    weight: Floats | None,
-    kept: Bools,
-    n_queries: int,
-    threads: int,
+    blocks: TieBlocks, level: Ints, weight: Floats | None, kept: Bools, n_queries: int, threads: int
 ) -> Floats:
     """Count concordant, discordant and tied pairs of the items in the blocks that are kept."""
     found = np.zeros((n_queries, 3))

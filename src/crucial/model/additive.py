@@ -456,11 +456,7 @@ class AdditiveRanker(RoundsModel):
         return np.concatenate([compact._dense_scores(block, None, n_jobs) for block in blocks])
 
     def _dense_scores(
-        self,
-        X: Reals,
-        groups: Groups | None,
-        n_jobs: int | None,
-        compiled: bool = False,
+        self, X: Reals, groups: Groups | None, n_jobs: int | None, compiled: bool = False
     ) -> Floats:
         """Return the score of every row; ``compiled`` adds up few stumps by the kernel as well."""
         by_kernel = compiled and len(self._steps.features)
@@ -642,10 +638,7 @@ def _unfolded(ranker: WeakRankerLike, weight: float) -> tuple[WeakRankerLike, fl
     return ranker, weight
 
 
-def _moved(
-    ranker: WeakRanker,
-    slot: Mapping[int, int],
-) -> WeakRankerLike:
+def _moved(ranker: WeakRanker, slot: Mapping[int, int]) -> WeakRankerLike:
     from msgspec.structs import replace as replaced
 
     if isinstance(ranker, Constant):

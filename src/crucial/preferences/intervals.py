@@ -190,11 +190,7 @@ def _reach(
 
 
 def sure_differences(
-    model: Likelihood,
-    p: Floats,
-    known: Uncertainty,
-    tallies: Floats,
-    level: float,
+    model: Likelihood, p: Floats, known: Uncertainty, tallies: Floats, level: float
 ) -> Bools:
     """Return which item is surely above which, all differences of an item at once.
 

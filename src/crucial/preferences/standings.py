@@ -364,11 +364,7 @@ def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
 
 
 def covariate_effects(
-    model: PairedLikelihood,
-    p: Floats,
-    covariates: Sequence[str],
-    level: float,
-    groups: Ints | None,
+    model: PairedLikelihood, p: Floats, covariates: Sequence[str], level: float, groups: Ints | None
 ) -> tuple[Effect, ...]:
     """Return slopes of covariates with intervals and tests: Wald's, or those of the sandwich.
 

@@ -442,10 +442,7 @@ class Trees(Seeded):
     """Estimators whose weak rankers may be trees grown on gradient and curvature."""
 
     max_leaves: int = parameter(
-        at_least(2),
-        "Leaves of a tree, grown where they gain most.",
-        default=8,
-        grid=(2, 4, 8, 31),
+        at_least(2), "Leaves of a tree, grown where they gain most.", default=8, grid=(2, 4, 8, 31)
     )
     max_depth: int | None = parameter(
         none_or(at_least(1)), "Depth of a tree; None for any.", default=None

@@ -559,11 +559,7 @@ class Mixture:
 
 
 def balanced_share(
-    agreement: Agreement,
-    before: Floats,
-    past: Floats,
-    ranking: Floats,
-    sizes: Ints,
+    agreement: Agreement, before: Floats, past: Floats, ranking: Floats, sizes: Ints
 ) -> Mixture:
     """Return the best of h, h'' and H in every query (Wang et al., equation 13).
 

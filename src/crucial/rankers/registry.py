@@ -61,12 +61,7 @@ def ranker_class(name: str) -> type[Any]:
 
 _PAPER = {"learning_rate": 1.0, "early_stopping_rounds": None, "stopping_tolerance": 0.0}
 
-_EXPERIMENTS = {
-    "choice": "steepest",
-    "default_rank": 0,
-    "max_bins": 256,
-    "thresholds": "random",
-}
+_EXPERIMENTS = {"choice": "steepest", "default_rank": 0, "max_bins": 256, "thresholds": "random"}
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Freund, Iyer, Schapire & Singer 2003, section 3.2: three methods for alpha.

@@ -651,10 +651,7 @@ class Resampled(
         return runs * self.n_estimators
 
     def _fit_runs(
-        self,
-        runs: TableRuns,
-        seed: int,
-        shown: AbstractContextManager[Progress | None],
+        self, runs: TableRuns, seed: int, shown: AbstractContextManager[Progress | None]
     ) -> Self:
         """Run the loop on bags or folds, and keep what it made."""
         fingerprint = self._fingerprint(runs.instances, runs.feedback)
@@ -693,11 +690,7 @@ class Resampled(
         return ensemble
 
     def _fit_bags(
-        self,
-        runs: TableRuns,
-        seed: int,
-        progress: Progress | None,
-        bags: list[list[Round]],
+        self, runs: TableRuns, seed: int, progress: Progress | None, bags: list[list[Round]]
     ) -> tuple[Ensemble, Watch | None]:
         """Run the loop on bags, and learn the mean of all runs.
 

@@ -15,13 +15,7 @@ from crucial.errors import NotRankedError, ParameterError
 from crucial.export import trees as forest
 from crucial.export.export import RESERVED, Verification, check_export, engine_names, verified
 from crucial.export.targets import target_named
-from crucial.export.trees import (
-    EngineForest,
-    ExportSettings,
-    NestedNode,
-    flattened,
-    spliced,
-)
+from crucial.export.trees import EngineForest, ExportSettings, NestedNode, flattened, spliced
 from crucial.model.additive import AdditiveRanker
 from crucial.model.form import FormTree, ScoreForm, StepFunction, StraightPiece, score_form
 from crucial.model.weak import ScaledFeature, Stump, Tree

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from crucial.errors import ParameterError
-from crucial.model.base import (
-    plain_summary,
-    plain_weights,
-)
+from crucial.model.base import plain_summary, plain_weights
 from refusals import refused
 
 HEAVIEST = sys.float_info.max / 4

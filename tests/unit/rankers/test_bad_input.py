@@ -20,13 +20,7 @@ from crucial import (
     RankBoost,
 )
 from crucial.boosting.stumps import StumpLearner
-from crucial.errors import (
-    DataError,
-    DataTypeError,
-    DataWarning,
-    NoProgressWarning,
-    ParameterError,
-)
+from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
 
 X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])
 Y = np.array([0, 1, 1, 2])

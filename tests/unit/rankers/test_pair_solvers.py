@@ -10,12 +10,7 @@ from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.runtime import TallTable
 from crucial.rankers.linear.closed_form import DifferenceLoss
-from crucial.rankers.linear.columns import (
-    Design,
-    DifferenceFeedback,
-    FeatureSpace,
-    dense_design,
-)
+from crucial.rankers.linear.columns import Design, DifferenceFeedback, FeatureSpace, dense_design
 from crucial.rankers.linear.losses import SmoothHinge, SquaredHinge, hinges_of
 from crucial.rankers.linear.newton import truncated_newton
 from crucial.rankers.linear.planes import best_mixture

@@ -23,12 +23,7 @@ class FeatureSums:
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        features: Ints,
-        first: Ints,
-        has_missing: Bools,
-        fixed_default: int,
+        self, codes: Codes, features: Ints, first: Ints, has_missing: Bools, fixed_default: int
     ) -> None:
         self._features = features
         self._plan_histogram(codes, features, first)
@@ -153,12 +148,7 @@ def drop_bounds(
 
 
 def drops(
-    slope: Floats,
-    offered: Bools,
-    snap: float,
-    wrong: Floats,
-    right: Floats,
-    z: Floats,
+    slope: Floats, offered: Bools, snap: float, wrong: Floats, right: Floats, z: Floats
 ) -> float:
     """Write Z of the stumps of a feature from their slopes and W-; return the lowest.
 

@@ -657,15 +657,10 @@ class SparseRankingSVM(SparseLinearRanker):
     """
 
     penalty: str = parameter(
-        one_of(*PENALTIES),
-        "What keeps the weights few and small.",
-        default="l1",
-        kw_only=False,
+        one_of(*PENALTIES), "What keeps the weights few and small.", default="l1", kw_only=False
     )
     radius: float = parameter(
-        above(0),
-        'With "l1_ball": how large the sum of the absolute weights may be.',
-        default=1.0,
+        above(0), 'With "l1_ball": how large the sum of the absolute weights may be.', default=1.0
     )
     epsilon: float = parameter(
         above(0),
@@ -845,9 +840,7 @@ class InfinitePush(RidgeRanker):
         kw_only=False,
     )
     penalty: str = parameter(
-        one_of("l2", "l1"),
-        "A ridge, or the l1 norm and hinges, for few features.",
-        default="l2",
+        one_of("l2", "l1"), "A ridge, or the l1 norm and hinges, for few features.", default="l2"
     )
     l1: float = parameter(
         above(0), 'With ``penalty="l1"``: weight of ``|w|_1``; above 0.', default=0.01

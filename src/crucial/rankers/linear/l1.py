@@ -387,12 +387,7 @@ class MinimaxConcave:
 
 
 def minimise_concave(
-    loss: BoundedLoss,
-    matrix: Matrix,
-    weight: float,
-    penalty: Penalty,
-    tol: float,
-    max_iter: int,
+    loss: BoundedLoss, matrix: Matrix, weight: float, penalty: Penalty, tol: float, max_iter: int
 ) -> SparseMinimum:
     """Lower a loss and a concave penalty until a step gains at most ``tol``.
 

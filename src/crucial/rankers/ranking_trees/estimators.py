@@ -389,11 +389,7 @@ class ForestRanker(SplitTrees):
         return max(1, int(np.ceil(self.max_features * n_features)))
 
     def _forest(
-        self,
-        rows: NodeRows,
-        classes: Bytes,
-        grower: Callable[[MakeSplitter], GrowTree],
-        seed: int,
+        self, rows: NodeRows, classes: Bytes, grower: Callable[[MakeSplitter], GrowTree], seed: int
     ) -> RankingTrees:
         """Grow the trees on bootstraps drawn inside each class, and return their consensus.
 
@@ -841,10 +837,7 @@ class TournamentForest(ForestRanker, Tournament):
     ) -> tuple[RankingTrees, Mapping[str, object]]:
         rows, seed = self._rows(data, feedback, self.n_estimators), self._seed()
         model = self._forest(
-            rows,
-            good,
-            lambda make_splitter: self._algorithm(rows, good, make_splitter).grow,
-            seed,
+            rows, good, lambda make_splitter: self._algorithm(rows, good, make_splitter).grow, seed
         )
         return model, {"classes": int(good[-1]) + 1}
 
