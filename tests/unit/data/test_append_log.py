@@ -92,19 +92,19 @@ def test_what_another_program_does_is_noticed_before_the_next_entry(tmp_path, ki
     toy.add()
     data = path.read_bytes()
 
-    def refused(match):
+    def refused_twice(match):
         for _ in range(2):
             refused(FileError, match, toy.add)
         assert len(toy.seen) == 1
 
     path.rename(tmp_path / "b")
-    refused("was moved, deleted or replaced")
+    refused_twice("was moved, deleted or replaced")
     path.write_bytes(data)  # (the same content, but another file)
-    refused("was moved, deleted or replaced")
+    refused_twice("was moved, deleted or replaced")
     (tmp_path / "b").rename(path)
     for other in (data + b'{"n": 2}\n', data[:-3], b""):
         path.write_bytes(other)
-        refused("was changed by another program")
+        refused_twice("was changed by another program")
         assert path.read_bytes() == other
     path.write_bytes(data)
     toy.add()

@@ -269,11 +269,11 @@ class TestAtomicWrite:
         assert _temporaries(tmp_path) == []
 
     def test_a_device_is_written_not_replaced(self, monkeypatch):
-        def refused(target):
+        def fail(target):
             raise AssertionError(f"{target} would be replaced")
 
         # (whatever is wrong with the code, no device of this machine becomes a file)
-        monkeypatch.setattr("crucial.data.files._create_beside", refused)
+        monkeypatch.setattr("crucial.data.files._create_beside", fail)
         refused(FileError, "/dev/full: cannot be written: no space left", written, "/dev/full")
         written("/dev/null")
         assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
