@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from crucial.data.groups import Groups
 from crucial.errors import DataError
 from crucial.kernels.elementary import exp, log
-from crucial.kernels.pairs import count_margins, count_pairs
-from crucial.kernels.plain.pairs import sums_below
+from crucial.kernels.pairs import count_margins, count_pairs, sums_below
 from crucial.kernels.predict import order_rows
 from crucial.kernels.runtime import Levels
 from crucial.kernels.sums import exact_dot, exact_sum, round_unit, to_fixed
