@@ -112,7 +112,7 @@ def _default(loaded: LoadedParts) -> str:
     """Return the measure that suits the labels."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
+    from crucial.measures.names import default_measure
 
     return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
 
@@ -567,7 +567,7 @@ def _train(options: TrainOptions, client: Any) -> Training:
     """Read the files and fit the ranker."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
+    from crucial.measures.names import default_measure
 
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics)

@@ -24,8 +24,7 @@ from crucial.inspection.shape_functions import inner_ranker, model_of
 from crucial.kernels.elementary import exp
 from crucial.kernels.pairs import PlusSums
 from crucial.kernels.runtime import count_threads
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.additive import AdditiveRanker, sparkline
 from crucial.model.base import RoundsModel, checked_rows
 from crucial.model.weak import MAX_INTERVALS, Presence, ScaledFeature, Stump, WeakRankerLike

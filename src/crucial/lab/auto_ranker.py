@@ -16,8 +16,7 @@ from crucial.lab.auto_candidates import (
     summarise_trials,
 )
 from crucial.lab.auto_search import Rows, Search, refitted
-from crucial.measures.base import default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.model.base import FrozenModel
 from crucial.parameters import (
     Rule,

@@ -34,7 +34,8 @@ from crucial.lab.results import (
     ResultFolder,
     key_of,
 )
-from crucial.measures.base import CustomMeasure, Measure
+from crucial.measures.base import Measure
+from crucial.measures.names import CustomMeasure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Tree
 from crucial.parameters import anything, parameter, with_parameters

@@ -19,7 +19,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.io.runs import as_qrels, as_run
 from crucial.io.text import sheet_cell
-from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, default_measure, summarise
+from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, summarise
 from crucial.measures.evaluation import Evaluation, evaluate, evaluate_run, interval_notes
 from crucial.measures.intervals import (
     SAME,
@@ -32,7 +32,7 @@ from crucial.measures.intervals import (
     win_tie_loss,
 )
 from crucial.measures.lists import TIES, JudgedLists, as_numbers
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.measures.row_intervals import (
     ROW_TESTS,
     RowSampling,

@@ -25,7 +25,7 @@ from crucial.inspection.shape_functions import inner_ranker
 from crucial.lab.comparison import Row, columns_of
 from crucial.lab.protocols import Fold, TaskRows, make_folds
 from crucial.lab.rankers import Adapter, Estimator, is_scorer
-from crucial.measures.base import CustomMeasure, Measure, Prepared, summarise
+from crucial.measures.base import Measure, Prepared, summarise
 from crucial.measures.evaluation import (
     MeasureResult,
     agreement_score,
@@ -34,7 +34,7 @@ from crucial.measures.evaluation import (
 )
 from crucial.measures.intervals import Interval, bootstrap_interval, generator
 from crucial.measures.lists import JudgedLists, as_numbers
-from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
+from crucial.measures.names import CustomMeasure, MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, flag, lookup, none_or, nonzero, one_of

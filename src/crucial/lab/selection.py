@@ -25,8 +25,8 @@ from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
 from crucial.lab.protocols import make_folds
 from crucial.lab.rankers import Adapter, Estimator
-from crucial.measures.base import Measure, default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.base import Measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import (
     at_least,
