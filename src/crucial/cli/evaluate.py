@@ -303,7 +303,7 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
         shown.add_row(*cells)
     screen.print(shown)
     print_meanings(screen, found.results, found.unit)
-    for text in found.notes():
+    for text in found.notes:
         screen.print(text, style="dim")
     if found.n_missing:
         text = counted(found.n_missing, "judged query")

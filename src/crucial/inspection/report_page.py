@@ -130,7 +130,7 @@ def report(
             "sentences": report_data.sentences(subject, found, rows, single, tied),
         },
         "measures": rows,
-        "intervals": {"unit": found.unit, "notes": found.notes()},
+        "intervals": {"unit": found.unit, "notes": found.notes},
         "cutoffs": report_data.by_cutoff(subject),
         "curves": report_data.row_curves(subject),
         "spread": report_data.by_query(found, subject.lead.name),
