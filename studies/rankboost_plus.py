@@ -30,10 +30,10 @@ from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.inspection.learning_curves import e2_trace
 from crucial.io.ratings import read_ratings
+from crucial.lab.comparison import average_ranks, critical_difference
 from crucial.lab.cross_validation import curves, stages
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import GivenFolds, Task, ThreeWayFolds, read_folds
-from crucial.lab.comparison import average_ranks, critical_difference
 from crucial.measures.names import get_measure
 from crucial.rankers.rankboost import RankBoost
 from crucial.rankers.rankboost_plus import RankBoostPlus

@@ -75,7 +75,6 @@ RESULTS: dict[str, Make] = {
     "FeatureElimination": lambda r, p: crucial.eliminate_features(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID
     ),
-    "FriedmanTest": lambda r, p: results.friedman_test(RNG.random((6, 3))),
     "Leaderboard": lambda r, p: preferences.leaderboard(p),
     "Consensus": lambda r, p: preferences.consensus(p),
     "Circles": lambda r, p: preferences.leaderboard(p).circles,

@@ -684,10 +684,10 @@ def print_choice(screen: Console, choice: TriedRankers | str) -> None:
     """Print every ranker that was tried, and why one was kept."""
     if not isinstance(choice, str):
         # (a name says the kind; the outcome is a mark, as the numbers need the room)
-        ranker, _, *numbers, _ = choice.heads
+        (ranker, _, *numbers, _), *rows = choice.cells()
         columns = [number_column(one) for one in numbers]
         shown = table(label_column(ranker, 34), *columns)
-        for trial, (name, _, *cells, _) in zip(choice.trials, choice.cells(), strict=True):
+        for trial, (name, _, *cells, _) in zip(choice.trials, rows, strict=True):
             mark = "> " if trial is choice.kept else "  "
             shown.add_row(mark + one_line(name), *(one_line(cell) for cell in cells))
         screen.print(shown)
