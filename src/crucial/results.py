@@ -150,7 +150,56 @@ def _html_text(text: str) -> str:
     return html.escape(plain if len(plain) <= 300 else plain[:299] + "…")
 
 
-# --- Names, values and frames
+# --- Names, values, frames and tables of text
+
+
+def text_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: Sequence[int] = (0,),
+    width: int = 100,
+) -> list[str]:
+    """Return the lines of a table: words at the left, numbers at the right, a line below the heads.
+
+    A table that is wider than ``width`` becomes a block of lines per row.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    rows : iterable of sequences of str
+        Without control characters.
+    words : sequence of int
+        Columns that stand at the left; the first one has the names of the rows.
+    width : int
+
+    Examples
+    --------
+    >>> print(*text_table(["run", "map"], [["bm25", "0.31"], ["dense", "0.4"]]), sep="\\n")
+    run      map
+    ────────────
+    bm25    0.31
+    dense    0.4
+    """
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    total = sum(widths) + 3 * (len(widths) - 1)
+    if total > width:
+        longest = max(map(len, heads))
+        blocks = []
+        for line in lines[1:]:
+            blocks.append(line[words[0]])
+            for place, (head, cell) in enumerate(zip(heads, line)):
+                if cell.strip() and place != words[0]:
+                    blocks.append(f"  {head:<{longest}}  {cell}")
+        return blocks
+    texts = [
+        "   ".join(
+            cell.ljust(wide) if place in words else cell.rjust(wide)
+            for place, (cell, wide) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in lines
+    ]
+    return [texts[0], "─" * total, *texts[1:]]
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:
