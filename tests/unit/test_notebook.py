@@ -42,6 +42,8 @@ def pairs() -> Any:
 
 
 Make = Callable[[RankBoost, Any], Any]
+
+
 def _many() -> tuple[np.ndarray, np.ndarray]:
     """Return rows enough to choose a ranker by."""
     X = np.random.default_rng(0).random((200, 2))

@@ -379,7 +379,7 @@ class Experiment:
         if not self.protocol.has_valid and any(one.grid for one in self.contenders):
             raise ParameterError(
                 f"grids need a validation part to choose by, and {type(self.protocol).__name__} "
-                "has none; set its valid, for example to 0.25."
+                "has none; use protocol='five-folds'."
             )
         self.tasks = as_tasks(tasks)
         for task in self.tasks:

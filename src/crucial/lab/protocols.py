@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.io.tables import read_alike
 from crucial.measures.names import get_measure
-from crucial.parameters import at_least, between, check, lookup, refuse
+from crucial.parameters import at_least, check, lookup, refuse
 from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
 
@@ -257,18 +257,17 @@ class ExperimentProtocol:
         By which measure's value on the validation part the round, and the parameters of a grid,
         are chosen: for every measure by itself; for all by one; or for each by the one it is
         mapped to, and for the others by themselves.
+    has_valid : bool
+        Whether there is a validation part to choose by.
     """
+
+    has_valid: ClassVar[bool] = True
 
     choose_by: str | Mapping[str, str] = "each"
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Divide a task; the splits depend on its name and the seed, not on other tasks."""
         raise NotImplementedError
-
-    @property
-    def has_valid(self) -> bool:
-        """Whether there is a validation part to choose by."""
-        return True
 
     def chooser(self, measure: str) -> str:
         """Return the measure by which this one's round is chosen.
@@ -354,106 +353,62 @@ class ThreeWayFolds(ExperimentProtocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ValidShare(ExperimentProtocol):
-    """A protocol that can set a share of the training part aside to validate."""
-
-    valid: float = 0.0
-
-    def __post_init__(self) -> None:
-        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
-
-    @property
-    def has_valid(self) -> bool:
-        """Whether any share is set aside."""
-        return self.valid > 0
-
-    @property
-    def _aside(self) -> str:
-        return f" ({self.valid:.0%} of it to validate)" if self.valid else ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainFolds(_ValidShare):
-    """Folds of which one is to test and all others are to train.
+class PlainFolds(ExperimentProtocol):
+    """Folds of which one is to test and all others are to train; nothing is chosen.
 
     With four, by query, this is the meta-search protocol of Freund et al. (2003), section 6.1.
 
     Attributes
     ----------
     n_folds : int
-    valid : float
-        Share of the training queries (or rows) to choose round and parameters by; 0 chooses
-        nothing, as in the paper.
     """
+
+    has_valid: ClassVar[bool] = False
 
     n_folds: int = 4
 
     def __post_init__(self) -> None:
         check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
-        super().__post_init__()
 
     @property
     def _division(self) -> str:
-        return f"{self.n_folds} folds, {self.n_folds - 1} to train{self._aside}, 1 to test"
+        return f"{self.n_folds} folds, {self.n_folds - 1} to train, 1 to test"
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
-        held = self._in_memory(task)
-        fold = _dealt(held, self.n_folds, seed)
-        random = _random(held, seed, 1)
-        found = []
-        for k in range(self.n_folds):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            train, valid = _set_aside(held, train, self.valid, random)
-            found.append(Fold(f"fold {k + 1}", train, test, valid))
-        return found
+        fold = _dealt(self._in_memory(task), self.n_folds, seed)
+        return [
+            Fold(f"fold {k + 1}", np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+            for k in range(self.n_folds)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HalfOfItems(_ValidShare):
-    """Half of the items of every list to train, the other half to test.
+class HalfOfItems(ExperimentProtocol):
+    """Half of the items of every list to train, the other half to test; nothing is chosen.
 
     This is the film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
-
-    Attributes
-    ----------
-    repeats : int
-        How many times every list is halved.
-    valid : float
-        Share of the training half to choose by; 0 chooses nothing, as in the paper.
     """
 
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        check(type(self).__name__, "repeats", self.repeats, at_least(1))
-        super().__post_init__()
+    has_valid: ClassVar[bool] = False
 
     @property
     def _division(self) -> str:
-        times = f", {self.repeats} times" if self.repeats > 1 else ""
-        return f"half of every list's items to train{self._aside}, the other half to test{times}"
+        return "half of every list's items to train, the other half to test"
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
-        """Return one split per repeat."""
-        held = self._in_memory(task)
-        small = held.groups.sizes < (4 if self.valid else 2)
+        """Return one split."""
+        rows = self._in_memory(task)
+        groups = rows.groups
+        small = groups.sizes < 2
         if small.any():
-            which = held.groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
-            raise DataError(
-                f"task {held.name!r}: list {which!r} has too few items to be halved"
-                + (" and validated by." if self.valid else ".")
-            )
-        random = _random(held, seed, 0)
-        found = []
-        for number in range(self.repeats):
-            train, test = _cut_lists(np.arange(len(held.y)), held.groups, 0.5, random)
-            valid = None
-            if self.valid:
-                inside = Groups.from_qid(held.groups.codes[train], len(train))
-                train, valid = _cut_lists(train, inside, self.valid, random)
-            found.append(Fold(f"half {number + 1}", train, test, valid))
-        return found
+            which = groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
+            raise DataError(f"task {task.name!r}: list {which!r} has too few items to be halved.")
+        order = np.lexsort((_random(rows, seed).random(len(rows.y)), groups.codes))
+        place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
+        test = np.zeros(len(order), bool)
+        test[order] = place < np.repeat(groups.sizes // 2, groups.sizes)
+        return [Fold("half 1", np.flatnonzero(~test), np.flatnonzero(test))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -493,46 +448,16 @@ def as_protocol(protocol: str | ExperimentProtocol) -> ExperimentProtocol:
     raise refuse("Experiment", "protocol", "a name or a Protocol", protocol)
 
 
-def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), stream])
+def _random(task: Task, seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), 0])
 
 
 def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
     """Return the fold of each row of a task."""
-    random = _random(task, seed, 0)
     with about(f"task {task.name!r}"):
-        return deal(n_folds, task.y, task.groups, task.qid is not None, random, "n_folds")
-
-
-def _set_aside(
-    task: Task, train: Ints, share: float, random: np.random.Generator
-) -> tuple[Ints, Ints | None]:
-    """Divide the training rows: whole queries, or without any single rows."""
-    if not share:
-        return train, None
-    unit = train if task.qid is None else task.groups.codes[train]
-    there = np.unique(unit)
-    count = round(share * len(there))
-    if not 0 < count < len(there):
-        raise DataError(
-            f"task {task.name!r}: a share of {share:g} of {len(there)} "
-            f"{'rows' if task.qid is None else 'queries'} leaves none to learn from or none to "
-            "choose by."
+        return deal(
+            n_folds, task.y, task.groups, task.qid is not None, _random(task, seed), "n_folds"
         )
-    aside = np.isin(unit, random.permutation(there)[:count])
-    return train[~aside], train[aside]
-
-
-def _cut_lists(
-    rows: Ints, groups: Groups, share: float, random: np.random.Generator
-) -> tuple[Ints, Ints]:
-    """Divide the rows of every list; the second part has the share, rounded down, at least 1."""
-    order = np.lexsort((random.random(len(rows)), groups.codes))
-    place = np.arange(len(rows)) - np.repeat(groups.starts[:-1], groups.sizes)
-    bar = np.repeat(np.maximum(1, np.floor(groups.sizes * share)), groups.sizes)
-    second = np.zeros(len(rows), bool)
-    second[order] = place < bar
-    return rows[~second], rows[second]
 
 
 # --- Folds: which rows to train on and which to test on, whole queries together

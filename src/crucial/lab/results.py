@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -38,6 +36,7 @@ from crucial.measures.intervals import Interval
 from crucial.measures.lists import JudgedLists
 from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling
+from crucial.pages import page_html
 from crucial.parameters import check, lookup, one_of
 from crucial.results import Frame, Result, as_frame, columns_of
 from crucial.types import Floats, PathLike
@@ -763,23 +762,10 @@ def load_experiment(folder: PathLike) -> ExperimentResult:
 
 
 # --- The page of an experiment: one file of tables and diagrams, without network and scripts
-#
-# The content policy allows nothing but the page's own style, known by its hash. All text comes
-# from data and is escaped.
 
 
 #: Rows of a long table that are shown; the results folder has all of them.
 _ROWS = 200
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8882; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; margin: .7rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-td.text, th.text { text-align: left; } tr.best td { background: var(--soft); }
-div.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; } p.dim { opacity: .75; }
-"""
 
 
 def report_html(
@@ -794,8 +780,6 @@ def report_html(
     baseline : str, optional
         The ranker that others are compared with; the first one by default.
     """
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     summary = result.summary()
     body = "".join(
         (
@@ -808,12 +792,7 @@ def report_html(
             _made_with(result),
         )
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_text(policy)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
-    )
+    return page_html("experiment", title, body=body)
 
 
 def _text(value: object) -> str:

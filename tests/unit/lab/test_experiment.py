@@ -13,7 +13,7 @@ import crucial
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.cross_validation import curve
 from crucial.lab.experiment import Experiment, run_job
-from crucial.lab.protocols import HalfOfItems, PlainFolds, Rows, Task, ThreeWayFolds
+from crucial.lab.protocols import PlainFolds, Rows, Task, ThreeWayFolds
 from crucial.lab.rankers import as_contenders
 from crucial.lab.results import load_experiment
 from crucial.measures.names import get_measure
@@ -114,17 +114,6 @@ def test_without_validation_the_last_round_counts():
     assert found.cells[0]["measures"]["ndcg@3"]["round"] is None
     by_query = dict(zip(found.blocks("ndcg@3").names, values))
     assert by_query == pytest.approx(dict(zip(map(str, range(20)), expected)))
-
-
-def test_half_of_items_averages_repeats():
-    X, y, qid = problem()
-    found = Experiment({"t": (X, y, qid)}, {"c": Columns()}, "ndcg", HalfOfItems(repeats=3)).run()
-    by_split = [dict(zip(map(str, c["per_query"]["qid"]), c["per_query"]["ndcg"]))
-                for c in found.cells]  # fmt: skip
-    blocks = found.blocks("ndcg")
-    for name, value in zip(blocks.names, blocks.values[:, 0]):
-        there = [one[name] for one in by_split if one[name] is not None]
-        assert value == pytest.approx(np.mean(there))
 
 
 def test_same_as_cross_validate_where_nothing_is_chosen():

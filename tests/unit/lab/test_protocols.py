@@ -62,34 +62,25 @@ def test_rows_are_dealt_by_label_without_queries():
         assert np.abs(counts[0] - whole).max() <= 1
 
 
-def test_plain_folds_have_no_validation_unless_asked_for():
+def test_plain_folds_have_no_validation():
     task = make_task(n_queries=8)
     splits = PlainFolds().splits(task, 0)
     assert len(splits) == 4
     assert all(one.valid is None for one in splits)
     assert all(len(queries_of(task, one.train)) == 6 for one in splits)
     assert not PlainFolds().has_valid
-    for one in PlainFolds(valid=0.34).splits(task, 0):
-        parts = [queries_of(task, rows) for rows in (one.train, one.valid, one.test)]
-        assert ([len(part) for part in parts], len(set.union(*parts))) == ([4, 2, 2], 8)
 
 
 def test_half_of_the_items_of_every_list():
     task = make_task(n_queries=3, rows=7)
-    splits = HalfOfItems(repeats=2).splits(task, 0)
-    for one in splits:
-        assert not set(one.train) & set(one.test)
-        for query in range(3):
-            train, test = (int((task.qid[rows] == query).sum()) for rows in (one.train, one.test))
-            assert (train, test) == (4, 3)
-    assert splits[0].test.tolist() != splits[1].test.tolist()
-    one = HalfOfItems(valid=0.25).splits(task, 0)[0]
-    assert [int((task.qid[rows] == 0).sum()) for rows in (one.train, one.valid, one.test)] == [
-        3, 1, 3,
-    ]  # fmt: skip
+    (one,) = HalfOfItems().splits(task, 0)
+    assert not set(one.train) & set(one.test)
+    for query in range(3):
+        train, test = (int((task.qid[rows] == query).sum()) for rows in (one.train, one.test))
+        assert (train, test) == (4, 3)
 
 
-@pytest.mark.parametrize("protocol", [ThreeWayFolds(), PlainFolds(valid=0.3), HalfOfItems()])
+@pytest.mark.parametrize("protocol", [ThreeWayFolds(), PlainFolds(), HalfOfItems()])
 def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     def rows(task: Task, seed: int) -> list[list[int]]:
         return [one.test.tolist() for one in protocol.splits(task, seed)]
@@ -112,14 +103,12 @@ def test_texts_say_what_is_done():
         "measure by itself"
     )
     assert PlainFolds().text.endswith("3 to train, 1 to test; the last round of every ranker")
-    assert "2 times" in HalfOfItems(repeats=2).text
 
 
 @pytest.mark.parametrize(
     ("call", "kind", "said"),
     [
         (lambda: ThreeWayFolds(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
-        (lambda: PlainFolds(valid=1.0), ParameterError, "'valid' parameter of PlainFolds"),
         (lambda: as_protocol("five-fold"), ParameterError, "did you mean 'five-folds'"),
         (lambda: as_protocol(5), ParameterError, "a name or a Protocol. Got 5"),
         (
@@ -132,11 +121,6 @@ def test_texts_say_what_is_done():
             lambda: HalfOfItems().splits(Task("x", np.zeros((3, 1)), [0, 1, 1], [7, 7, 8]), 0),
             DataError,
             "list 8 has too few items",
-        ),
-        (
-            lambda: PlainFolds(n_folds=2, valid=0.01).splits(make_task(), 0),
-            DataError,
-            "leaves none to learn from or none to choose by",
         ),
         (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
     ],
