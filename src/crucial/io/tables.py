@@ -751,7 +751,8 @@ def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> 
         The file; gzip is recognised by its content.
     **options
     n_jobs : int, optional
-        Threads for text files above 1 MiB; all cores by default.
+        1 reads text in one thread, where pyarrow is installed and the file is above 1 MiB; by
+        default it uses all cores.
 
     Returns
     -------

@@ -99,7 +99,7 @@ def _cell(value: object, sep: str) -> str:
 _LATIN = "cp1252"
 _LATIN_NOTE = "the text is not UTF-8 and was read as Latin-1 (Windows-1252)"
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BLOCK = 4 << 20  # bytes of text that are cut into cells at a time
+_BLOCK = 1 << 17  # bytes of text that are cut into cells at a time: as many as caches hold
 
 
 def as_utf8(path: PathLike, raw: bytes, encoding: str | None = None) -> tuple[bytes, str]:
