@@ -128,7 +128,7 @@ def _result(
     survey = loaded.survey
     first = survey.first.data
     if how.form == "svmlight":
-        how = replace(how, index_base=first.index_base or 0, complete=first.complete)
+        how = replace(how, index_base=1 if first.index_base else 0, complete=first.complete)
     stored = how.to_store()
     if options.preset is not None:
         stored["preset"] = options.preset
