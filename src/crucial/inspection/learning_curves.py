@@ -440,12 +440,12 @@ def training_paths(rankers: Mapping[str, object]) -> TrainingPaths:
 
     Examples
     --------
-    >>> from crucial import BLFeatureRank, FeatureRank
+    >>> from crucial import FeatureRank
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
-    >>> fitted = {one.__name__: one(2, 2).fit(X, [5, 4, 3, 2, 1])
-    ...           for one in (FeatureRank, BLFeatureRank)}
+    >>> fitted = {name: FeatureRank(2, 2, balance_control=balance).fit(X, [5, 4, 3, 2, 1])
+    ...           for name, balance in (("plain", None), ("balanced", "mean"))}
     >>> {name: path.rises for name, path in training_paths(fitted).paths.items()}
-    {'FeatureRank': 1, 'BLFeatureRank': 0}
+    {'plain': 1, 'balanced': 0}
     """
     return TrainingPaths({name: _path(name, ranker) for name, ranker in rankers.items()})
 

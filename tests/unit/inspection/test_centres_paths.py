@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from crucial import (
     AdditiveRanker,
-    BLFeatureRank,
     DiffRank,
     FeatureRank,
     LabelRanker,
@@ -68,7 +67,7 @@ def test_paths_report_how_steadily_rankers_learned():
     X, y, qid = rows()
     fitted = {
         "plain": FeatureRank(4, 3).fit(X, y, qid=qid),
-        "balanced": BLFeatureRank(4, 3).fit(X, y, qid=qid),
+        "balanced": FeatureRank(4, 3, balance_control="mean").fit(X, y, qid=qid),
         "diff": DiffRank(4, cycles=3, record_risks=True).fit(X, y, qid=qid),
     }
     found = inspection.training_paths(fitted)
