@@ -335,13 +335,13 @@ def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[s
         How many of the first positions are relevant for SVM-map.
     """
     from crucial.lab.rankers import LightGBMPeer
-    from crucial.rankers.feature_rank import BLFeatureRank, DiffRank, FeatureRank
+    from crucial.rankers.feature_rank import DiffRank, FeatureRank
     from crucial.rankers.linear.estimators import ListMLE, RankCosine, SVMMap
     from crucial.rankers.rankboost import RankBoost
 
     found: dict[str, Estimator] = {
         "DiffRank": DiffRank(intervals),
-        "BL-FeatureRank": BLFeatureRank(intervals),
+        "BL-FeatureRank": FeatureRank(intervals, balance_control="mean"),
         "FeatureRank": FeatureRank(intervals),
         "ListMLE": ListMLE(),
         "SVM-map": SVMMap(top=relevant),

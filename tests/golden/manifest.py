@@ -28,18 +28,13 @@ from scipy.sparse import csr_array
 from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
 from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 FILE = Path(__file__).parent / "manifest.json"
 #: Of the range of the scores. Equations of standard columns with a ridge l2 / 2 have a condition
 #: number of at most 2 p / l2 + 1: 14,000 for 700 columns and l2 = 0.1, the default. Times the unit
 #: of rounding, 1.1e-16, and a factor for its growth with p of at most p, that is 1e-9.
 CLOSE = 1e-9
-#: Rankers that compare all rows with all, and refuse queries.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 #: Entries of more than 256 equations, which LAPACK solves.
 BY_LAPACK = {"rankrls / wide", "rankrls rbf / graded", "rankrls rbf / sparse"}
 #: Rankers that are also compared on as many columns as make BLAS use several threads.
@@ -68,6 +63,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rankboost exp gain": {"gain": "exp"},
     "rankboost early stopping": {"early_stopping_rounds": 2},
     "rankboost pairs": {"interactions": 2, "weak": "tree", "max_leaves": 3},
+    "featurerank balanced": {"balance_control": "mean"},
+    "treerank tournament": {"task": "tournament"},
+    "treerank continuous": {"task": "continuous"},
+    "ranking-forest tournament": {"task": "tournament"},
+    "ranking-forest continuous": {"task": "continuous"},
+    "ranking-forest aggregation": {
+        "task": "aggregation",
+        "n_estimators": 1,
+        "bootstrap": False,
+        "max_features": None,
+        "consensus": "rank",
+    },
     "ranking-svm rbf": {"kernel": "rbf"},
     "ranking-svm landmarks": {"kernel": "rbf", "n_landmarks": 20, "loss": "squared_hinge"},
     "ranking-svm poly": {"kernel": "poly"},
@@ -85,7 +92,7 @@ SMALL_ONLY = {
     "ranking-svm poly",
 }  # fmt: skip
 TAKE_BOTH = ("rankboost", "rankboost-plus", "smooth-margin")
-TWO_LABELS = WITHOUT_QUERIES | {"infinite-push", "svm-map"}
+TWO_LABELS = {"adaboost", "infinite-push", "logitboost", "rankover", "svm-map"}
 MEASURE_NAMES = [
     *sorted(name for name, one in MEASURES.items() if one.cutoff != "must"),
     *sorted(f"{name}@5" for name, one in MEASURES.items() if one.cutoff != "no"),
@@ -93,9 +100,7 @@ MEASURE_NAMES = [
 FEW = {
     "gradient": {"min_rows": 3},
     "ranknet": {"max_iter": 5},
-    "tournament-forest": {"n_estimators": 3},
     "ranking-forest": {"n_estimators": 3},
-    "crank-forest": {"n_estimators": 3},
 }
 
 

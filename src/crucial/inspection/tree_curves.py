@@ -83,9 +83,9 @@ def tree_roc(
 
     Parameters
     ----------
-    ranker : fitted TreeRank or RankOver, or RankingTrees of one tree
+    ranker : fitted TreeRank or RankOver of two classes, or RankingTrees of one tree
     X, y : rows and labels of two values, optional
-        Without both, a fitted `TreeRank` shows the curve of its training rows.
+        Without both, a fitted `TreeRank` of two classes shows the curve of its training rows.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows X.
 

@@ -11,16 +11,11 @@ import pytest
 import crucial as package
 from crucial.cli.train import PARAMETER_OF_OPTION, EstimatorOptions, parse_setting
 from crucial.parameters import parameters_of
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 from .conftest import bare, make_problem, write_rows
 
-# They compare all rows with all, so their file has no query ids.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
-INSIDE_QUERIES = ["featurerank", "bl-featurerank", "diffrank"]
+INSIDE_QUERIES = ["featurerank", "diffrank"]
 TRAIN = "train train.txt -o m.json"
 
 
