@@ -21,12 +21,14 @@ from crucial.cli.options import (
 )
 from crucial.cli.rows import is_model_file, note_learned_run, read_for_model
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     console,
     label_column,
     number_column,
     one_line,
-    table,
+    print_heading,
+    print_meanings,
     write_text,
 )
 from crucial.errors import in_file
@@ -34,7 +36,6 @@ from crucial.wording import p_text
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from crucial.data.dataset import Dataset
     from crucial.lab.comparison import Comparison
@@ -98,7 +99,6 @@ def compare_command(options: CompareOptions) -> None:
       trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
       trec changes that).
     """
-    from crucial.cli.tables import print_heading, print_meanings
     from crucial.wording import counted
 
     if options.output is not None:
@@ -242,7 +242,7 @@ def print_comparison(screen: Console, found: Comparison, *, values: bool = True)
     movers = [one for one in found.movers if one.measure == first]
     if movers:
         screen.print(f"biggest movers, {first}", style="bold")
-        shown = table(
+        shown = TextTable(
             *(label_column(head, 36) for head in ("system", found.unit)),
             *(number_column(head) for head in ("baseline", "system's", "change")),
         )
@@ -254,7 +254,7 @@ def print_comparison(screen: Console, found: Comparison, *, values: bool = True)
         screen.print(one_line(text), style="dim")
 
 
-def _table_of(found: Comparison, measure: str, values: bool) -> Table:
+def _table_of(found: Comparison, measure: str, values: bool) -> TextTable:
     """Return the table of one measure."""
     from crucial.cli.evaluate import number
 
@@ -262,7 +262,7 @@ def _table_of(found: Comparison, measure: str, values: bool) -> Table:
     heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
     counts = found.unit != "row"  # (a row alone is neither won nor lost)
     heads += ["won/tied/lost"] if counts else []
-    shown = table(label_column(measure, 30), *(number_column(head) for head in heads))
+    shown = TextTable(label_column(measure, 30), *(number_column(head) for head in heads))
     for one in found.differences:
         if one.measure != measure:
             continue

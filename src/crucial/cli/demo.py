@@ -14,12 +14,14 @@ import numpy as np
 
 from crucial.cli.options import File, option, verb
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     console,
     label_column,
     number_column,
     picture_column,
-    table,
+    print_heading,
+    print_meanings,
 )
 from crucial.data.dataset import Run
 from crucial.measures.evaluation import Evaluation
@@ -281,6 +283,37 @@ def write_page(
     page.save(path)
 
 
+# --- Draw shares and pictures with the block characters of a terminal
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+
+
+def bar(share: float, width: int = 20) -> str:
+    """Draw a share of 1 as a bar.
+
+    Examples
+    --------
+    >>> bar(0.55, width=10)
+    '█████▌'
+    """
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def half_blocks(rows: Sequence[Sequence[bool]]) -> list[str]:
+    """Draw a black and white picture, two rows per line of text.
+
+    Examples
+    --------
+    >>> half_blocks([[True, False, True], [False, False, True]])
+    ['▀ █']
+    """
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return ["".join(_HALVES[bool(a), bool(b)] for a, b in zip(*pair)) for pair in pairs]
+
+
 # --- What the demo prints: measures, what was learned, and two lists as pictures
 
 
@@ -291,16 +324,14 @@ _PLACES = (50, 10, 1)
 
 def print_systems(screen: Console, systems: dict[str, System]) -> None:
     """Print one line per system, and the difference that learning makes."""
-    from crucial.cli.tables import print_heading, print_meanings
 
     better, base = systems["RankBoost"], systems["rank fusion"]
     n_queries = len(better.found.per_query["qid"])
     print_heading(screen, f"{n_queries:,} held-out queries", MEASURES)
-    shown = table(label_column("system"), *(number_column(name) for name in MEASURES))
+    shown = TextTable(label_column("system"), *(number_column(name) for name in MEASURES))
     for name, one in systems.items():
-        learned = one is better
         cells = [f"{one.found[measure]:.4f}" for measure in MEASURES]
-        shown.add_row(name, *cells, style="bold" if learned else None, end_section=learned)
+        shown.add_row(name, *cells, style="bold" if one is better else "")
     heads = ("RankBoost - rank fusion", "  95% from", "  to")
     for head, numbers in zip(heads, zip(*differences(better, base))):
         shown.add_row(head, *numbers)
@@ -315,12 +346,11 @@ def print_systems(screen: Console, systems: dict[str, System]) -> None:
 
 def print_learned(screen: Console, model: AdditiveRanker) -> None:
     """Print the weight of every engine, and what a place and an abstention add."""
-    from crucial.cli.tables import bar
     from crucial.model.describe import describe
 
     features = describe(model, top=model.n_features).features
     screen.print("\nWhat it learned: what an engine adds to the score of an image", style="bold")
-    shown = table(
+    shown = TextTable(
         label_column("engine"),
         number_column("share"),
         picture_column("of weight"),
@@ -356,8 +386,6 @@ def print_learned(screen: Console, model: AdditiveRanker) -> None:
 
 def print_lists(screen: Console, test: SearchProblem, systems: dict[str, System]) -> None:
     """Print wins and losses, and draw the two lists of the query that gained most."""
-    from crucial.cli.tables import half_blocks
-
     measure = MEASURES[0]
     better, base = systems["RankBoost"], systems["rank fusion"]
     before, after = base.found.per_query[measure], better.found.per_query[measure]
@@ -387,8 +415,6 @@ def print_lists(screen: Console, test: SearchProblem, systems: dict[str, System]
 def _print_images(screen: Console, test: SearchProblem, documents: list[int], digit: int) -> None:
     """Print images side by side, as many as fit, with the digit they show below."""
     from rich.text import Text
-
-    from crucial.cli.tables import half_blocks
 
     documents = documents[: max(1, screen.width // 8)]
     right = [int(test.digit[document]) == digit for document in documents]

@@ -25,6 +25,7 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import (
+    evaluate_rows,
     named,
     note_learned_queries,
     note_learned_run,
@@ -34,24 +35,24 @@ from crucial.cli.rows import (
     score_files,
 )
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     console,
     label_column,
     number_column,
     one_line,
-    table,
+    print_heading,
+    print_meanings,
     write_text,
 )
-from crucial.errors import DataError, in_file
-from crucial.types import VectorLike
+from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.data.dataset import Dataset, Qrels, Run
+    from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
-    from crucial.measures.names import Measures
     from crucial.model.file import Model
 
 
@@ -152,8 +153,8 @@ def _evaluate_model(
 
     data = read_for_model(path, model, options, labels=True, weights=True)
     with in_file(path):
-        found = evaluate_model(
-            model, data, metrics, sample_weight=data.weight, n_jobs=options.jobs, **_how(options)
+        found = evaluate_rows(
+            model, data, metrics, options.jobs, sample_weight=data.weight, **_how(options)
         )
     return found, data.n_rows
 
@@ -279,21 +280,20 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
     worst : int
         Number of queries to list that pull the first measure down.
     """
-    from crucial.cli.tables import print_heading, print_meanings
-
     by_rows = found.unit == "row"
     queries = "" if by_rows else f", {counted(len(found.per_query['qid']), 'query')}"
     print_heading(screen, f"{subject}{queries}; {_TIES[found.ties]}", found.results)
     filled = found.empty != "skip"
     has_unjudged = any(one.unjudged is not None for one in found.results.values())
-    shown = table(label_column("measure"), number_column("value"))
+    columns = [label_column("measure"), number_column("value")]
     if found.level is not None:
-        shown.add_column(f"{found.level:.0%} interval", justify="right")
+        columns.append(number_column(f"{found.level:.0%} interval"))
     if not by_rows:
-        shown.add_column("queries", justify="right")
-        shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
+        columns.append(number_column("queries"))
+        columns.append(number_column(f"counted {found.empty}" if filled else "left out"))
     if has_unjudged:
-        shown.add_column("unjudged", justify="right")
+        columns.append(number_column("unjudged"))
+    shown = TextTable(*columns)
     for name, one in found.results.items():
         cells = [name, number(one.value)]
         if found.level is not None:
@@ -330,7 +330,7 @@ def _print_worst(screen: Console, found: Evaluation, count: int) -> None:
     sign = 1.0 if first.measure.higher_is_better else -1.0
     order = [q for q in np.argsort(sign * values, kind="stable").tolist() if values[q] == values[q]]
     screen.print(f"\nqueries with the worst {name}", style="bold")
-    shown = table(label_column("qid"), *(number_column(other) for other in found.results))
+    shown = TextTable(label_column("qid"), *(number_column(other) for other in found.results))
     for q in order[:count]:
         cells = [number(float(found.per_query[other][q])) for other in found.results]
         shown.add_row(one_line(str(found.per_query["qid"][q])), *cells)
@@ -365,60 +365,3 @@ def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool)
     if by_query:
         result["by_query"] = found.per_query
     return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"
-
-
-# --- Measure a model on labelled rows
-
-
-def evaluate_model(
-    model: Model,
-    data: Dataset,
-    measures: Measures | None = None,
-    *,
-    sample_weight: VectorLike | None = None,
-    ties: str = "expected",
-    empty: str | int = "skip",
-    intervals: bool | float = False,
-    resamples: int | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> Evaluation:
-    """Measure how well a model ranks the rows of a dataset.
-
-    Parameters
-    ----------
-    model : Model
-    data : Dataset
-        Rows with labels; without query ids all of them are one query.
-    measures : str, Measure, or several of them, optional
-        Default: ndcg@10, or auc without queries or with labels below 0.
-    sample_weight, ties, empty, intervals, resamples, random_state
-        As in `crucial.evaluate`.
-    n_jobs : int, optional
-        Number of threads.
-
-    Raises
-    ------
-    DataError
-        The rows have no labels.
-    """
-    from crucial.data.groups import Groups
-    from crucial.measures.base import default_measure
-    from crucial.measures.evaluation import evaluate
-
-    if data.y is None:
-        raise DataError("the rows have no labels to measure by.")
-    groups = Groups.from_qid(data.qid, data.n_rows)
-    return evaluate(
-        data.y,
-        model.predict(data.instances(), groups, n_jobs=n_jobs),
-        groups,
-        measures or default_measure(data.y, data.qid is not None),
-        ids=data.item,
-        sample_weight=sample_weight,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
-    )

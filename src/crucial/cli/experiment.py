@@ -20,13 +20,14 @@ from crucial.cli.options import (
 )
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
+    TextTable,
     check_targets,
     console,
     label_column,
     note,
     number_column,
     one_line,
-    table,
+    print_heading,
 )
 from crucial.wording import counted, interval_text
 
@@ -197,7 +198,6 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     """Print the rankers by each measure, their differences, and what failed."""
     from crucial.cli.compare import print_comparison
     from crucial.cli.evaluate import number
-    from crucial.cli.tables import print_heading
 
     screen = console()
     head = f"{counted(len(result.tasks), 'task')}: {result.settings['protocol']['text']}"
@@ -208,7 +208,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
             [one for one in rows if one["measure"] == measure], about["higher_is_better"]
         )
         columns = (number_column(head) for head in _COLUMNS)
-        shown = table(label_column(measure, 26), *columns)
+        shown = TextTable(label_column(measure, 26), *columns)
         for one in mine:
             shown.add_row(
                 one_line(one["ranker"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from crucial.cli.options import File, RowOptions, argument, option, verb
-from crucial.cli.terminal import check_target, console, label_column, table
+from crucial.cli.terminal import TextTable, check_target, console, label_column
 from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -203,13 +203,13 @@ def read_names(path: PathLike | None) -> dict[str, str]:
 def _print_targets() -> None:
     from crucial.export.targets import TARGETS, target_named
 
-    shown = table(label_column("target"), "what it is", "numbers")
+    shown = TextTable(label_column("target"), "what it is", "numbers")
     targets = {name: target_named(name) for name in TARGETS}
     for name, target in targets.items():
         shown.add_row(name, target.title, target.numbers)
     console().print(shown)
     console().print()
-    kinds = table(label_column("models"), "go to")
+    kinds = TextTable(label_column("models"), "go to")
     for kind, part, otherwise in _KINDS:
         able = [name for name, target in targets.items() if part in target.holds | target.takes]
         names = "all targets" if len(able) == len(targets) else ", ".join(able) or "no target"

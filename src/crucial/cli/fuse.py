@@ -18,6 +18,7 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.terminal import (
+    TextTable,
     check_tag,
     check_target,
     console,
@@ -26,7 +27,8 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     picture_column,
-    table,
+    print_heading,
+    print_meanings,
     write_run_to,
 )
 from crucial.errors import in_file
@@ -241,13 +243,12 @@ def _note_unused_queries(judging: Judging) -> None:
 
 def print_comparison(screen: Console, found: FusionComparison) -> None:
     """Print every system on the held-out queries, and the documents that one run returned."""
-    from crucial.cli.tables import print_heading, print_meanings
     from crucial.fusion.rules import MEASURED
 
     first = found.measures[0]
     test = counted(len(found.test_queries), "held-out query")
     print_heading(screen, f"{test}, {len(found.train_queries)} to learn from", found.measures)
-    shown = table(
+    shown = TextTable(
         label_column("system", 24),
         *(number_column(name) for name in found.measures),
         number_column(f"{first} against best run"),
@@ -258,7 +259,7 @@ def print_comparison(screen: Console, found: FusionComparison) -> None:
         if one.name != found.baseline:
             span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
         cells = [f"{one.values[name]:.4f}" for name in found.measures]
-        style = "bold" if one.kind == "learned" else None
+        style = "bold" if one.kind == "learned" else ""
         shown.add_row(one_line(one.name), *cells, span, f"{one.unjudged:.1%}", style=style)
     screen.print(shown)
     span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*found.against_rrf[first])
@@ -282,7 +283,7 @@ def _print_loners(screen: Console, found: FusionComparison) -> None:
         f"{alone.relevant_others:.1%}. They make up {alone.first_ten:.1%} of the first ten of the "
         f"learned fusion, {alone.first_ten_rrf:.1%} of {found.rrf}."
     )
-    shown = table(
+    shown = TextTable(
         label_column("run"),
         number_column("alone"),
         number_column("relevant"),
@@ -336,7 +337,7 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     assert fusion.choice is not None
     screen.print(f"\nlearned: {_described(fusion.choice.setting)}", style="bold")
     _print_support(screen, fusion.choice)
-    shown = table(
+    shown = TextTable(
         label_column("run", 30),
         number_column("share of weight"),
         picture_column("last → first place"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import click
 
 from crucial.cli.options import argument, verb
-from crucial.cli.terminal import console, label_column, table
+from crucial.cli.terminal import TextTable, console, label_column
 from crucial.parameters import parameters_of
 from crucial.rankers.registry import RANKERS, ranker_class
 
@@ -22,9 +22,7 @@ class ListOptions:
         type=click.Choice(["measures", "rankers", "presets"]),
         metavar="[measures|rankers|presets]",
     )
-    ranker: str | None = argument(
-        required=False, type=click.Choice(sorted(RANKERS)), metavar="[RANKER]"
-    )
+    ranker: str | None = argument(required=False, type=str, metavar="[RANKER]")
 
 
 @verb("list", ListOptions)
@@ -61,7 +59,7 @@ def list_command(options: ListOptions) -> None:
 
 def _print_lists() -> None:
     """Print what can be listed, and a command that takes a name of each list."""
-    shown = table(label_column("crucial list"), "what it lists", "where the names go")
+    shown = TextTable(label_column("crucial list"), "what it lists", "where the names go")
     shown.add_row("measures", "measures and their options", "crucial evaluate ... -m ndcg@10")
     shown.add_row(
         "rankers", "rankers; with a name, its parameters", "crucial train ... --ranker gradient"
@@ -75,7 +73,7 @@ def _print_lists() -> None:
 def _print_measures() -> None:
     from crucial.measures.names import MEASURES
 
-    shown = table(label_column("name"), "what it is", "options")
+    shown = TextTable(label_column("name"), "what it is", "options")
     for name, family in MEASURES.items():
         cutoff = {"no": "", "may": "[@k]", "must": "@k"}[family.cutoff]
         settings = [setting.form(key) for key, setting in family.options.items()]
@@ -91,7 +89,7 @@ def _print_rankers() -> None:
         for key in parameters["rankboost"]
         if sum(key in some for some in parameters.values()) > len(classes) / 2
     }
-    shown = table(label_column("ranker"), "what it is", "own parameters")
+    shown = TextTable(label_column("ranker"), "what it is", "own parameters")
     for name, one in classes.items():
         first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
         own = [f"{key}={p.default}" for key, p in parameters[name].items() if key not in common]
@@ -101,7 +99,7 @@ def _print_rankers() -> None:
 
 def _print_parameters(ranker: str) -> None:
     """Print every parameter of a ranker: its default, its values and what it does."""
-    shown = table(label_column("parameter"), "default", "values", "what it does")
+    shown = TextTable(label_column("parameter"), "default", "values", "what it does")
     for name, one in parameters_of(ranker_class(ranker)).items():
         values = one.rule.wording.removeprefix("one of ")
         shown.add_row(name, repr(one.default), values, one.text.replace("`", ""))
@@ -111,7 +109,7 @@ def _print_parameters(ranker: str) -> None:
 def _print_presets() -> None:
     from crucial.rankers.registry import PRESETS
 
-    shown = table(label_column("preset"), "parameters")
+    shown = TextTable(label_column("preset"), "parameters")
     for name, values in PRESETS.items():
         settings = (f"{key}={value}" for key, value in values.items() if value is not None)
         shown.add_row(name, ", ".join(settings))

@@ -14,6 +14,7 @@ import click
 from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
+    TextTable,
     check_targets,
     console,
     label_column,
@@ -21,7 +22,6 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     picture_column,
-    table,
     write_text,
 )
 from crucial.errors import FileError, in_file
@@ -29,7 +29,6 @@ from crucial.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from crucial.data.comparisons import Comparisons, Rankings
     from crucial.preferences.learning import PreferenceRanker
@@ -287,7 +286,7 @@ def print_leaderboard(
 
 def _standings_table(
     screen: Console, board: Leaderboard, inside: list[Standing], data: Comparisons | Rankings
-) -> Table:
+) -> TextTable:
     """Return the table of some items; numbers keep their width, names are cut."""
     from crucial.data.comparisons import Comparisons
 
@@ -314,7 +313,7 @@ def _standings_table(
     room = screen.width - taken
     drawn = known and room - _INTERVAL_WIDTH - 3 >= min(widths[1], 24)
     names = max(12, room - (_INTERVAL_WIDTH + 3) * drawn)
-    shown = table(
+    shown = TextTable(
         *(
             label_column(head, min(names, 40)) if k == 1
             else number_column(head)
@@ -358,7 +357,9 @@ def print_categories(
 ) -> None:
     """Print the first items of every category: rank with interval, and strength."""
     screen.print("\nby category", style="bold")
-    shown = table(label_column("category", 28), number_column("comparisons"), label_column("first"))
+    shown = TextTable(
+        label_column("category", 28), number_column("comparisons"), label_column("first")
+    )
     for name, one in boards.items():
         count = sum(item.wins + item.ties / 2 for item in one.standings)
         best = [item for item in one.standings if item.part == 1][:3]
@@ -400,7 +401,7 @@ def _print_judges(screen: Console, board: Leaderboard) -> None:
             f"{counted(found.n_same_pair, 'couple')} of decisions (chance: 50%)"
         )
     bias = board.position if board.position and len(board.position.judges) > 1 else None
-    shown = table(
+    shown = TextTable(
         label_column("judge", 24),
         number_column("comparisons"),
         number_column("as the others"),

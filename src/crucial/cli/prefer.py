@@ -12,6 +12,7 @@ import click
 
 from crucial.cli.options import File, argument, option, verb
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     console,
     label_column,
@@ -19,7 +20,6 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     refuse_overwriting,
-    table,
     write_text,
 )
 from crucial.errors import FileError, in_file
@@ -207,7 +207,7 @@ def print_session(session: PreferenceSession) -> None:
     places = session.ranking()
     if not places:
         return
-    shown = table(number_column("rank"), label_column("item", 40), number_column("strength"))
+    shown = TextTable(number_column("rank"), label_column("item", 40), number_column("strength"))
     for one in places[:_MOST_ITEMS]:
         known = one.settled or one.rank_low == one.rank_high
         still = "" if known else f" ({one.rank_low}-{one.rank_high})"

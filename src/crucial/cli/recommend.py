@@ -11,12 +11,12 @@ import click
 
 from crucial.cli.options import File, JobsOptions, argument, option, verb
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     check_targets,
     console,
     note,
     number_column,
-    table,
     write_text,
 )
 from crucial.progress import progress_bar
@@ -220,11 +220,8 @@ def _cell(value: object) -> str:
 
 def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:
     """Print the recommended items, each with up to so many reasons."""
-    shown = table(number_column(""))
-    shown.add_column("recommended", overflow="fold")
-    shown.add_column("rated by", justify="right")
-    if reasons:
-        shown.add_column("because", overflow="fold")
+    because = ["because"] if reasons else []
+    shown = TextTable(number_column(""), "recommended", number_column("rated by"), *because)
     for one in found.picks:
         cells = [str(one.position), printable(one.title), str(one.raters)]
         if reasons:

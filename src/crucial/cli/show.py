@@ -11,7 +11,7 @@ import click
 
 from crucial.cli.options import File, RowOptions, argument, option, verb
 from crucial.cli.rows import read_for_model
-from crucial.cli.terminal import console, grid, label_column, number_column, one_line, table
+from crucial.cli.terminal import TextTable, console, grid, label_column, number_column, one_line
 from crucial.errors import DataError, in_file
 from crucial.wording import counted
 
@@ -286,7 +286,9 @@ def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int)
     (a, b), scores = titles, (found.score_a, found.score_b)
     head = f"{a} (score {scores[0]:.6g}) ranks {side} {b} (score {scores[1]:.6g}){by}"
     screen.print(head, style="bold")
-    shown = table(label_column("feature", 40), *(number_column(name) for name in ("adds", a, b)))
+    shown = TextTable(
+        label_column("feature", 40), *(number_column(name) for name in ("adds", a, b))
+    )
     parts = zip(found.names, found.added, found.texts_a, found.texts_b, strict=True)
     differ = [one for one in parts if one[1]]
     for name, added, x, y in differ[:top]:

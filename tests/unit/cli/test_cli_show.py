@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import crucial as package
-from crucial.cli.tables import bar, half_blocks
+from crucial.cli.demo import bar, half_blocks
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
 
