@@ -89,7 +89,7 @@ class EvaluateOptions(MeasuringOptions, ClusterOptions, RowOptions):
     )
 
 
-@verb("evaluate", EvaluateOptions)
+@verb("evaluate", EvaluateOptions, without=("categories",))
 def evaluate_command(options: EvaluateOptions) -> None:
     """Measure how well MODEL ranks labelled rows, or measure a run.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
@@ -43,19 +43,16 @@ _ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
-class ExperimentOptions(RowOptions):
-    """The options of ``crucial experiment``."""
+class ProtocolOptions:
+    """How the rows are divided, and rounds and parameters chosen."""
 
-    data: tuple[File, ...] = argument(required=True, metavar="DATA...")
-    rankers: str = option(
-        "Rankers by name; the others are compared with the first.", required=True, metavar="A,B,..."
-    )
-    metrics: tuple[str, ...] = measures_option("ndcg@10")
-    folds: int | None = option("Number of folds. [default: 5]", low=2)
+    heading: ClassVar[str] = "Protocol"
+
     protocol: Literal["three-way", "plain", "half"] | None = option(
         "three-way: train, validate and test in turn; plain: no validation, use the last round; "
         "half: train on half of every query's rows, test on the rest. [default: three-way]"
     )
+    folds: int | None = option("Number of folds. [default: 5]", low=2)
     choose_by: str | None = option(
         "Measure by which rounds are chosen. [default: each measure for itself]"
     )
@@ -63,19 +60,30 @@ class ExperimentOptions(RowOptions):
     rounds: int | None = option(
         "Number of rounds, for rankers that have rounds. [default: the ranker's]", low=1
     )
+    seed: int = option("Seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ExperimentOptions(ProtocolOptions, RowOptions):
+    """The options of ``crucial experiment``."""
+
+    data: tuple[File, ...] = argument(required=True, metavar="DATA...")
+    rankers: str = option(
+        "Rankers by name ('crucial list rankers' lists them).", required=True, metavar="A,B,..."
+    )
+    metrics: tuple[str, ...] = measures_option("ndcg@10")
     baseline: str | None = option("Ranker to compare the others with. [default: the first]")
     output: File | None = option("Folder where every result is kept once computed.", metavar="DIR")
+    retry_failed: bool = option("With --output: retry what failed.")
     save: File | None = option("File for a table of all results: .csv, .tsv, .json or .parquet.")
     report: File | None = option("File for a page with all results (.html).")
-    retry_failed: bool = option("With --output: retry what failed.")
-    seed: int = option("Seed for the folds.", low=0, default=0)
     jobs: int | None = option(
         "Number of parallel fits, each on one thread. [default: one after the other, on all cores]",
         low=1,
     )
 
 
-@verb("experiment", ExperimentOptions)
+@verb("experiment", ExperimentOptions, without=("weight", "missing_features"))
 def experiment_command(options: ExperimentOptions) -> None:
     """Compare rankers on DATA, by cross-validation.
 
@@ -97,9 +105,8 @@ def experiment_command(options: ExperimentOptions) -> None:
       Of five folds, three train, one validates and one tests, in turn. The round of every ranker,
       and with --tune its parameters, are chosen by validation, for each measure separately
       (--choose-by map: by map for all measures).
-      Rankers: those of 'crucial train --ranker', the names of 'crucial list presets', and peers:
-      lightgbm, xgboost, catboost, ridge, logistic-regression, random-forest,
-      hist-gradient-boosting, best-feature (by training pairs), random.
+      Rankers are those of 'crucial list rankers', which also lists peers such as lightgbm and
+      random, and of 'crucial list presets'.
       With --output, an experiment that was killed continues where it stopped. A ranker that
       fails on a fold is shown with its failures; the others continue.
     """
@@ -139,8 +146,6 @@ def _tasks(options: ExperimentOptions) -> list[Task | FoldTask]:
     """Return one task per file or folder."""
     from crucial.lab.protocols import Task, read_folds
 
-    if options.weight:
-        raise click.UsageError("--weight is not used in experiments; leave it out.")
     names = [os.path.basename(os.path.normpath(path)) for path in options.data]
     if len(set(names)) < len(names):
         names = list(options.data)

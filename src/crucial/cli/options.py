@@ -42,6 +42,7 @@ import click
 from click.core import ParameterSource
 
 from crucial.parameters import lookup
+from crucial.rankers.registry import RANKERS, ranker_class
 
 Options = TypeVar("Options")
 
@@ -396,7 +397,20 @@ class RowOptions(JobsOptions):
         return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
-# --- Measures by name
+# --- Rankers and measures by name
+
+
+#: The rankers that ``train`` takes.
+RANKER_NAMES = ["auto", *RANKERS]
+
+
+def estimator_named(name: str) -> type[Any]:
+    """Return the estimator of a name; "auto" chooses among the others."""
+    if name != "auto":
+        return ranker_class(name)
+    from crucial.lab.auto_ranker import AutoRanker
+
+    return AutoRanker
 
 
 #: The measure that applies where none is named, for help texts.

@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
@@ -38,39 +38,18 @@ if TYPE_CHECKING:
 # --- ``crucial pairs``: a leaderboard from comparisons, or from many rankings
 
 
-_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
+_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context", "left", "right")
 _PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd")  # (the last two are refused)
 
 
 @dataclass(frozen=True)
-class PairsOptions(JobsOptions):
-    """The options of ``crucial pairs``."""
+class LeaderboardOptions:
+    """How strengths are estimated and shown."""
 
-    comparisons: File = argument()
-    output: File | None = option(
-        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
-    )
-    features: File | None = option(
-        "Table of items and their features, to learn which features make items win."
-    )
-    item: str = option("--features: the column of item names.", default="item")
-    ignore: tuple[str, ...] = option("--features: a column that is not a feature; may be repeated.")
-    model: File | None = option(
-        "--features: file to write a ranker to, for items that nobody has compared."
-    )
-    rounds: int = option("--features: maximum number of rounds.", low=1, default=300)
-    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
-    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
-        "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
-    )
+    heading: ClassVar[str] = "Leaderboard"
+
     top: int = option("Number of items to print.", low=1, default=50)
-    report: File | None = option("Also write the leaderboard as a page, usually .html.")
-    title: str | None = option("--report: heading of the page.", metavar="TEXT")
     by: str | None = option("Column of categories: also print a leaderboard for each.")
-    covariate: tuple[str, ...] = option(
-        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
-        "out; 'position' is being shown first. May be repeated."
-    )
     scale: Literal["logit", "elo"] = option(
         "Strengths in log-odds, or Elo-like: 400 points are odds of 10 to 1.", default="logit"
     )
@@ -78,13 +57,40 @@ class PairsOptions(JobsOptions):
         "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
     )
     prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
+    covariate: tuple[str, ...] = option(
+        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
+        "out; 'position' is being shown first. May be repeated."
+    )
     no_intervals: bool = option("Compute no intervals, which take minutes for 10,000 items.")
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
     independent: Literal["observation", "judge", "context"] = option(
         "What is independent: single comparisons, or only different judges or contexts.",
         default="observation",
     )
-    seed: int = option("--features: seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ItemFeatureOptions:
+    """How a ranker learns which features make items win."""
+
+    heading: ClassVar[str] = "Features of items"
+
+    features: File | None = option(
+        "Table of items and their features, to learn which features make items win."
+    )
+    item: str = option("Column of item names in it.", default="item")
+    ignore: tuple[str, ...] = option("Column in it that is not a feature; may be repeated.")
+    model: File | None = option("File to write a ranker to, for items that nobody has compared.")
+    rounds: int = option("Maximum number of rounds.", low=1, default=300)
+    seed: int = option("Seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ComparisonColumnOptions:
+    """The columns of a table of comparisons."""
+
+    heading: ClassVar[str] = "Columns of COMPARISONS"
+
     winner: str = option("Column of winners.", default="winner")
     loser: str = option("Column of losers.", default="loser")
     tie: str = option("Column of ties.", default="tie")
@@ -93,6 +99,22 @@ class PairsOptions(JobsOptions):
     context: str = option("Column of contexts.", default="context")
     left: str | None = option("Column of the items of the first side, with --right.")
     right: str | None = option("Column of the items of the second side, with --left.")
+
+
+@dataclass(frozen=True)
+class PairsOptions(LeaderboardOptions, ItemFeatureOptions, ComparisonColumnOptions, JobsOptions):
+    """The options of ``crucial pairs``."""
+
+    comparisons: File = argument()
+    output: File | None = option(
+        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
+    )
+    report: File | None = option("Also write the leaderboard as a page, usually .html.")
+    title: str | None = option("Heading of the page.", metavar="TEXT")
+    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
+    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
+        "How to find it; the greedy orders are quick for many items. [default: kemeny]"
+    )
 
 
 @verb("pairs", PairsOptions)
@@ -127,18 +149,16 @@ def pairs_command(options: PairsOptions) -> None:
     from crucial.data.comparisons import Comparisons
     from crucial.preferences.standings import leaderboard, leaderboards
 
-    if options.model is not None and options.features is None:
-        raise click.UsageError("--model needs --features.")
     if options.features is None:
-        refuse_given(["item", "rounds", "seed"], "needs --features.")
-    if options.consensus_method is not None and not options.consensus:
-        raise click.UsageError("--consensus-method needs --consensus.")
+        refuse_given(ItemFeatureOptions.__annotations__, "needs --features.")
+    if not options.consensus:
+        refuse_given(["consensus_method"], "needs --consensus.")
+    if options.report is None:
+        refuse_given(["title"], "needs --report.")
     if (options.left is None) != (options.right is None):
         raise click.UsageError("--left and --right go together.")
     if options.model == "-":
         raise click.UsageError("a model is written to a file; name it with --model.")
-    if options.title is not None and options.report is None:
-        raise click.UsageError("--title needs --report.")
     if options.report == "-":
         raise click.UsageError("a page is written to a file; name it with --report.")
     targets = [one for one in (options.output, options.model, options.report) if one is not None]
@@ -199,12 +219,7 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
         columns = {name: getattr(options, name) for name in _COLUMNS}
         numbers = [name for name in options.covariate if name.lower() != "position"]
         return read_comparisons(
-            options.comparisons,
-            **columns,
-            left=options.left,
-            right=options.right,
-            category=options.by,
-            covariates=numbers,
+            options.comparisons, **columns, category=options.by, covariates=numbers
         )
     for name in ("features", "by", "covariate"):
         if getattr(options, name):

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -44,7 +44,39 @@ def answers_path(items: str) -> str:
 
 
 @dataclass(frozen=True)
-class PreferOptions:
+class ItemColumnOptions:
+    """The columns of a table of items."""
+
+    heading: ClassVar[str] = "Columns of ITEMS"
+
+    name: str | None = option("Column of names.")
+    text: str | None = option("Column of texts to show.")
+    image: str | None = option("Column of pictures to show.")
+    features: tuple[str, ...] = option("Column of numbers to learn from; may be repeated.")
+
+
+@dataclass(frozen=True)
+class SessionPageOptions:
+    """How the page looks, and where it is."""
+
+    heading: ClassVar[str] = "Page"
+
+    blind: bool = option(
+        "Hide the names of the items, and the ranking until it is asked for.", default=False
+    )
+    markdown: bool = option(
+        "Whether texts are Markdown. [default: markdown]", "--markdown/--no-markdown", default=True
+    )
+    title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
+    port: int = option(
+        "Port of the page. [default: any free port]",
+        low=0, high=65535, default=0, show_default=False,
+    )  # fmt: skip
+    open: bool = option("Open a browser. [default: open]", "--open/--no-open", default=True)
+
+
+@dataclass(frozen=True)
+class PreferOptions(ItemColumnOptions, SessionPageOptions):
     """The options of ``crucial prefer``."""
 
     items: File = argument()
@@ -54,28 +86,12 @@ class PreferOptions:
     export: File | None = option(
         "Write the answers so far as a CSV for 'crucial pairs', and exit; - is standard output."
     )
-    name: str | None = option("Column of names.")
-    text: str | None = option("Column of texts to show.")
-    image: str | None = option("Column of pictures to show.")
-    features: tuple[str, ...] = option("Column of numbers to learn from; may be repeated.")
     top: int | None = option(
         "Number of first places to settle: questions concentrate on them. [default: questions "
         "about the whole ranking; done when 3 places are settled]",
         low=1,
     )
-    blind: bool = option(
-        "Hide the names of the items, and the ranking until it is asked for.", default=False
-    )
-    markdown: bool = option(
-        "Whether texts are Markdown. [default: markdown]", "--markdown/--no-markdown", default=True
-    )
     judge: str | None = option("Name of the person who compares, for the exported comparisons.")
-    title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
-    port: int = option(
-        "Port of the page. [default: any free port]",
-        low=0, high=65535, default=0, show_default=False,
-    )  # fmt: skip
-    open: bool = option("Open a browser. [default: open]", "--open/--no-open", default=True)
     seed: int = option(
         "Seed for the sides and for choices between equally good questions.", low=0, default=0
     )

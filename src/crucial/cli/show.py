@@ -239,7 +239,7 @@ class WhyOptions(RowOptions):
     json: bool = option("Print everything as JSON.")
 
 
-@verb("why", WhyOptions)
+@verb("why", WhyOptions, without=("weight", "categories"))
 def why_command(options: WhyOptions) -> None:
     """Explain why MODEL ranks item A of DATA above item B, or below.
 

@@ -19,11 +19,13 @@ import click
 
 from crucial.cli.options import (
     DEFAULT_MEASURE,
+    RANKER_NAMES,
     ClusterOptions,
     File,
     JobsOptions,
     RowOptions,
     argument,
+    estimator_named,
     measure_names,
     measures_option,
     name_option,
@@ -159,7 +161,7 @@ class RankerOptions(JobsOptions):
         "The ranker to train. The defaults below are RankBoost's; 'crucial list rankers' lists all "
         "rankers, and 'crucial list rankers NAME' the parameters of one. auto tries many by "
         "cross-validation on DATA and keeps the best by the first measure.",
-        ["auto", *RANKERS],
+        RANKER_NAMES,
         "ranker",
         default="rankboost",
     )
@@ -263,7 +265,7 @@ def train_command(options: TrainOptions) -> None:
       crucial train train.txt -o model.json
       crucial train train.txt --valid valid.txt -m ndcg@10 -m map -o model.json
       crucial train clicks.csv --label grade --qid query --item url -o model.json
-      crucial train train.txt --ranker gradient --loss lambda -o model.json      (LambdaMART)
+      crucial train train.txt --ranker gradient --loss lambda -o model.json   (LambdaMART)
       crucial train train.txt --weak tree --max-leaves 8 --set interactions=2 -o model.json
       crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
       crucial train train.txt --ranker pnorm-push --set p=8 -o model.json
@@ -335,7 +337,7 @@ def make_ranker(options: RankerOptions, metrics: list[str]) -> Any:
             f"--preset {options.preset} is a variant of rankboost, and --ranker is "
             f"{options.ranker}: leave one of them out."
         )
-    estimator = _estimator(options.ranker)
+    estimator = estimator_named(options.ranker)
     known = parameters_of(estimator)
     settings: dict[str, Any] = {}
     for flag, name, text in _given(options):
@@ -356,14 +358,6 @@ def make_ranker(options: RankerOptions, metrics: list[str]) -> Any:
     settings = {key: value for key, value in fixed.items() if key in known} | settings
     make = estimator if options.preset is None else partial(estimator.preset, options.preset)
     return make(**settings)
-
-
-def _estimator(name: str) -> type[Any]:
-    if name != "auto":
-        return ranker_class(name)
-    from crucial.lab.auto_ranker import AutoRanker
-
-    return AutoRanker
 
 
 def _given(options: RankerOptions) -> list[tuple[str, str, str]]:
@@ -387,7 +381,7 @@ def _given(options: RankerOptions) -> list[tuple[str, str, str]]:
 
 def _unknown(ranker: str, name: str) -> str:
     """Say that a ranker has no such parameter, what is close to it, and which rankers have it."""
-    close = difflib.get_close_matches(name, parameters_of(_estimator(ranker)), n=2)
+    close = difflib.get_close_matches(name, parameters_of(estimator_named(ranker)), n=2)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     others = [one for one in RANKERS if name in parameters_of(ranker_class(one))]
     where = f" ({', '.join(others)} {'has' if len(others) == 1 else 'have'} it)" if others else ""
