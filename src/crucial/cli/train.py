@@ -127,7 +127,7 @@ def _result(
     """Return the finished training."""
     first = loaded.survey.first.data
     if how.form == "svmlight":
-        how = replace(how, index_base=first.index_base or 0, complete=first.complete)
+        how = replace(how, index_base=1 if first.index_base else 0, complete=first.complete)
     return Training.of(ranker, how, loaded.survey.n_rows, first.qid is not None, metrics, options)
 
 

@@ -47,6 +47,7 @@ from crucial.io.columns import (
     read_records,
     to_dataset,
 )
+from crucial.io.options import TableOptions, with_options
 from crucial.io.svmlight import read_svmlight
 from crucial.io.text import (
     LATIN,
@@ -234,26 +235,8 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
-def read_table(
-    path: PathLike,
-    *,
-    label: str | None = "label",
-    qid: str | None = "qid",
-    item: str | None = None,
-    weight: str | None = None,
-    features: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    header: bool = True,
-    sep: str | None = None,
-    decimal: str | None = None,
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    sheet: str | None = None,
-    needs_label: bool = False,
-    missing_features: str = "refuse",
-    categories: Sequence[str] = (),
-    n_jobs: int | None = None,
-) -> Dataset:
+@with_options(TableOptions)
+def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> Dataset:
     """Read a table whose columns have names.
 
     ===============  ======================================================================
@@ -277,38 +260,7 @@ def read_table(
     ----------
     path : str or path
         The file; gzip is recognised by its content.
-    label, qid, item, weight : str or None
-        Names of the columns with the labels, query ids, item names and row weights.
-        A file without a column ``label`` or ``qid`` is read without labels or queries,
-        and the notes say so; any other name must be there.
-    features : sequence of str, optional
-        Names of the feature columns, in the order wanted; by default all that are left.
-    ignore : sequence of str
-        Columns to leave out.
-    header : bool
-        Whether the first line, or row of a sheet, names the columns. If not, columns are named
-        by their numbers, from 1: ``label="1"``.
-    sep : str, optional
-        Of CSV: one character between cells. By default a tab if the name ends in ``.tsv`` or
-        ``.tab`` (before ``.gz``); else whichever of comma, tab, semicolon and bar is most
-        frequent in the first line.
-    decimal : {".", ","}, optional
-        The decimal sign. By default a comma if numbers of the first 1,000 rows have one and
-        none has a point; the notes say so.
-    missing : sequence of str
-        Further cells that are missing values, such as ``-`` or ``-999``.
-    encoding : str, optional
-        Of CSV: any that contains ASCII, or UTF-16. By default UTF-8, or UTF-16 by the mark at its
-        start, and Latin-1 (Windows-1252) where the file is neither; the notes say so.
-    sheet : str, optional
-        Of Excel: the sheet to read; the first by default.
-    needs_label : bool
-        Whether to refuse a table without a column ``label``, before its rows are read.
-    missing_features : {"refuse", "allow"}
-        Whether a table that lacks some of ``features`` is refused, or read with missing values
-        in their place.
-    categories : sequence of str
-        Features to read as categories, whatever their cells are.
+    **options
     n_jobs : int, optional
         Threads for text files above 1 MiB; all cores by default.
 
@@ -337,22 +289,18 @@ def read_table(
     >>> data.y.tolist(), data.qid.tolist(), data.feature_names
     ([2.0, 0.0], ['q1', 'q1'], ['bm25', 'clicks'])
     """
+    chosen = TableOptions.checked("read_table", options)
+    encoding = chosen.encoding
     wide = encoding if encoding is not None and is_utf16(encoding) else None
     own = "utf-8" if encoding is None or wide is not None else encoding
-    form = CellFormat(header, sep, decimal, frozenset(missing), own)
-    form.check("read_table")
-    for name, value in (
-        ("features", features), ("ignore", ignore), ("missing", missing), ("categories", categories)
-    ):  # fmt: skip
-        if isinstance(value, str):
-            what = "cells" if name == "missing" else "column names"
-            raise refuse("read_table", name, f"a list of {what}", value)
-    check("read_table", "missing_features", missing_features, one_of("refuse", "allow"))
+    form = CellFormat(chosen.header, chosen.sep, chosen.decimal, frozenset(chosen.missing), own)
     roles = RoleNames(
-        label, qid, item, weight, features, ignore, needs_label, missing_features, categories
-    )
-    data = _read(path, _kind(path), sheet, form, roles, n_jobs, wide, fall_back=encoding is None)
-    return data if features is None else _with_features(data, list(features))
+        chosen.label, chosen.qid, chosen.item, chosen.weight, chosen.features, chosen.ignore,
+        chosen.needs_label, chosen.missing_features, chosen.categories,
+    )  # fmt: skip
+    fall_back = encoding is None
+    data = _read(path, _kind(path), chosen.sheet, form, roles, n_jobs, wide, fall_back=fall_back)
+    return data if chosen.features is None else _with_features(data, list(chosen.features))
 
 
 def _with_features(data: Dataset, features: list[str]) -> Dataset:
