@@ -22,7 +22,6 @@ from crucial.feedback.labels import LabelFeedback as LabelFeedback
 from crucial.feedback.pairs import PairFeedback as PairFeedback
 from crucial.feedback.sums import SumFeedback as SumFeedback
 from crucial.inspection import bounds as bounds
-from crucial.inspection.learning_curves import e2_trace as e2_trace
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
 from crucial.io.comparisons import read_pairs as read_pairs

@@ -26,7 +26,7 @@ from crucial.data.dataset import Dataset, Qrels, Run
 
 if TYPE_CHECKING:
     from crucial.data.problems import SearchProblem
-    from crucial.inspection.report_page import Report
+    from crucial.pages import Page
     from crucial.rankers.rankboost import RankBoost
 
 # Chosen on the training queries only (three folds of them; ndcg@10 of 0.9655 there against
@@ -169,7 +169,7 @@ def _judgements(test: SearchProblem) -> Qrels:
     return Qrels(queries[others], documents[others], np.ones(int(others.sum()), np.int64))
 
 
-def _report(ranker: RankBoost, test: SearchProblem) -> Report:
+def _report(ranker: RankBoost, test: SearchProblem) -> Page:
     """Return a report on the held-out queries; every image is shown as a thumbnail."""
     from crucial.data.instances import Instances
     from crucial.inspection.report_page import report

@@ -27,8 +27,6 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     picture_column,
-    print_heading,
-    print_meanings,
     write_run_to,
 )
 from crucial.errors import in_file
@@ -38,7 +36,6 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.fusion.comparison import FusionComparison
     from crucial.fusion.ranker import FusionChoice, FusionRanker, Setting
     from crucial.fusion.rules import Judging
 
@@ -229,7 +226,7 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
             fusion = learn_judged(judging, how, progress)
     screen = console()
     if comparison is not None:
-        print_comparison(screen, comparison)
+        screen.print(comparison.text(screen.width))
     print_fusion(screen, fusion)
     fusion.save(options.output)
     assert fusion.choice is not None
@@ -249,59 +246,6 @@ def _note_unused_queries(judging: Judging) -> None:
 
 
 # --- The tables of ``crucial fuse``: systems on held-out queries, and the weight of every run
-
-
-def print_comparison(screen: Console, found: FusionComparison) -> None:
-    """Print every system on the held-out queries, and the documents that one run returned."""
-    from crucial.fusion.rules import MEASURED
-
-    first = found.measures[0]
-    test = counted(len(found.test_queries), "held-out query")
-    print_heading(screen, f"{test}, {len(found.train_queries)} to learn from", found.measures)
-    shown = TextTable(
-        label_column("system", 24),
-        *(number_column(name) for name in found.measures),
-        number_column(f"{first} against best run"),
-        number_column("unjudged@10"),
-    )
-    for one in found.systems:
-        span = "best run in training"
-        if one.name != found.baseline:
-            span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
-        cells = [f"{one.values[name]:.4f}" for name in found.measures]
-        style = "bold" if one.kind == "learned" else ""
-        shown.add_row(one_line(one.name), *cells, span, f"{one.unjudged:.1%}", style=style)
-    screen.print(shown)
-    span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*found.against_rrf[first])
-    screen.print(f"learned against {found.rrf}, its k tuned on training queries: {first} {span}")
-    screen.print(
-        "differences over the same queries, 95% bootstrap intervals; "
-        f"{one_line(found.baseline)} is the best run on training queries; unjudged documents count "
-        f"as not relevant; {MEASURED}",
-        style="dim",
-    )
-    print_meanings(screen, found.measures)
-    _print_loners(screen, found)
-
-
-def _print_loners(screen: Console, found: FusionComparison) -> None:
-    """Print what became of documents that only one run returned."""
-    alone = found.loners
-    screen.print("\ndocuments that only one run returned", style="bold")
-    screen.print(
-        f"{alone.share:.0%} of all; {alone.relevant:.1%} of them are relevant, of the others "
-        f"{alone.relevant_others:.1%}. They make up {alone.first_ten:.1%} of the first ten of the "
-        f"learned fusion, {alone.first_ten_rrf:.1%} of {found.rrf}."
-    )
-    shown = TextTable(
-        label_column("run"),
-        number_column("alone"),
-        number_column("relevant"),
-        number_column("in the first ten"),
-    )
-    for name, counts in alone.by_run.items():
-        shown.add_row(one_line(name), *(f"{count:,}" for count in counts))
-    screen.print(shown)
 
 
 def _described(setting: Setting) -> str:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -15,7 +11,7 @@ import click
 
 from crucial.cli.options import File, RowOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import read_for_model
-from crucial.cli.terminal import check_targets, note, write_text
+from crucial.cli.terminal import check_targets, frame_csv, note, write_text
 from crucial.errors import FileError, in_file
 
 if TYPE_CHECKING:
@@ -134,7 +130,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
         found = card.reasons(rows, options.reasons, options.against).columns()
         names = list(range(1, data.n_rows + 1)) if data.item is None else data.item.tolist()
         head = {"row" if data.item is None else "item": names}
-        write_text(options.scores, csv_text(head | found))
+        write_text(options.scores, frame_csv(head | found))
         click.echo(f"Wrote {options.scores}.")
 
 
@@ -156,26 +152,10 @@ def scorecard_file(card: Scorecard, ending: str) -> str:
     from crucial.inspection.scorecards import card_columns
 
     if ending == ".csv":
-        return csv_text(card_columns(card))
+        return frame_csv(card_columns(card))
     if ending == ".sql":
         return card.to_sql()
     return _json(card) + "\n" if ending == ".json" else card.to_html()
-
-
-def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
-    """Return columns as CSV; a missing or infinite number is an empty cell."""
-    from crucial.io.text import sheet_cell
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if _is_void(cell) else sheet_cell(cell) for cell in row])
-    return out.getvalue()
-
-
-def _is_void(cell: object) -> bool:
-    return isinstance(cell, float) and not math.isfinite(cell)
 
 
 def _json(card: Scorecard) -> str:

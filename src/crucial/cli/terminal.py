@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import io
+import math
 import os
 import re
 import shlex
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Literal, TextIO
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crucial.data.dataset import Run
+    from crucial.results import Frame
 
 
 # --- Print to a terminal, or to a file in place of one: notes, errors, tables
@@ -515,6 +519,20 @@ def write_text(path: str, text: str) -> None:
     Bytes that came from a file and were not UTF-8 are written as they were read.
     """
     _write(path, [text.encode("utf-8", "surrogateescape")])
+
+
+def frame_csv(frame: Frame) -> str:
+    """Return the frame of a result as CSV; a missing or infinite number is an empty cell."""
+    from crucial.io.text import sheet_cell
+
+    columns = frame if isinstance(frame, Mapping) else frame.to_dict("list")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        void = [isinstance(cell, float) and not math.isfinite(cell) for cell in row]
+        writer.writerow(["" if none else sheet_cell(cell) for cell, none in zip(row, void)])
+    return out.getvalue()
 
 
 def write_run_to(path: str, run: Run) -> None:

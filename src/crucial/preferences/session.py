@@ -7,11 +7,10 @@ import math
 import os
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +24,6 @@ from crucial.data.words import BOM, decode, shown
 from crucial.errors import DataError, FileError
 from crucial.io.tables import ColumnTable, read_column_table
 from crucial.io.text import NO_ROW, as_utf8
-from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, one_of
 from crucial.results import Frame, as_frame
 from crucial.types import Bools, Floats, Ints, PathLike
@@ -687,7 +685,7 @@ class Place:
     settled: bool
 
 
-class PreferenceSession(HtmlResult):
+class PreferenceSession:
     """Find a person's ranking of items with few questions.
 
     Strengths are Bradley and Terry's with a normal prior (similar for items with similar
@@ -719,8 +717,6 @@ class PreferenceSession(HtmlResult):
     >>> [one.name for one in session.ranking()]
     ['milk', 'tea', 'wine']
     """
-
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"strength": None}
 
     def __init__(
         self,
@@ -977,6 +973,3 @@ class PreferenceSession(HtmlResult):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _html_title(self) -> str:
-        return type(self).__name__

