@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from crucial.cli.options import (
     DEFAULT_MEASURE,
@@ -34,22 +33,11 @@ from crucial.cli.rows import (
     refuse_row_options,
     score_files,
 )
-from crucial.cli.terminal import (
-    TextTable,
-    check_target,
-    console,
-    label_column,
-    number_column,
-    one_line,
-    print_heading,
-    print_meanings,
-    write_text,
-)
+from crucial.cli.terminal import check_target, console, print_heading, write_text
 from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
 
     from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
@@ -143,7 +131,12 @@ def evaluate_command(options: EvaluateOptions) -> None:
         from crucial.fusion.rules import DEPTH
 
         size += f", up to {DEPTH:,} per query"
-    print_evaluation(screen, f"{model} on {data}: {size}", found, options.worst)
+    queries = "" if found.unit == "row" else f", {counted(len(found.per_query['qid']), 'query')}"
+    heading = f"{model} on {data}: {size}{queries}; {_TIES[found.ties]}"
+    print_heading(screen, heading, found.results)
+    screen.print(found.text(screen.width))
+    if options.worst and found.unit != "row":
+        screen.print(f"\n{found.worst(options.worst, screen.width)}")
 
 
 def _evaluate_model(
@@ -162,8 +155,8 @@ def _evaluate_model(
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
     from crucial.distributed.ranker import connected
-    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
 
     model = _load(options)
     with connected(options.dask or None) as client:
@@ -255,86 +248,6 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
 
 
 _TIES = {"expected": "equal scores by expectation", "trec": "equal scores as in trec_eval"}
-
-
-def number(value: float, sign: str = "", digits: int = 4) -> str:
-    """Return a number for a table; "none" for NaN.
-
-    Examples
-    --------
-    >>> number(0.5), number(0.5, "+"), number(float("nan"))
-    ('0.5000', '+0.5000', 'none')
-    """
-    return "none" if math.isnan(value) else f"{value:{sign}.{digits}f}"
-
-
-def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: int) -> None:
-    """Print one line per measure, and what the values rest on.
-
-    Parameters
-    ----------
-    screen : Console
-    subject : str
-        What was measured, for the heading.
-    found : Evaluation
-    worst : int
-        Number of queries to list that pull the first measure down.
-    """
-    by_rows = found.unit == "row"
-    queries = "" if by_rows else f", {counted(len(found.per_query['qid']), 'query')}"
-    print_heading(screen, f"{subject}{queries}; {_TIES[found.ties]}", found.results)
-    filled = found.empty != "skip"
-    has_unjudged = any(one.unjudged is not None for one in found.results.values())
-    columns = [label_column("measure"), number_column("value")]
-    if found.level is not None:
-        columns.append(number_column(f"{found.level:.0%} interval"))
-    if not by_rows:
-        columns.append(number_column("queries"))
-        columns.append(number_column(f"counted {found.empty}" if filled else "left out"))
-    if has_unjudged:
-        columns.append(number_column("unjudged"))
-    shown = TextTable(*columns)
-    for name, one in found.results.items():
-        cells = [name, number(one.value)]
-        if found.level is not None:
-            cells.append(one.interval_text)
-        cells += [] if by_rows else [f"{one.n_queries:,}", f"{one.n_empty:,}"]
-        cells += [] if one.unjudged is None else [f"{one.unjudged:.1%}"]
-        shown.add_row(*cells)
-    screen.print(shown)
-    print_meanings(screen, found.results, found.unit)
-    for text in found.notes():
-        screen.print(text, style="dim")
-    if found.n_missing:
-        text = counted(found.n_missing, "judged query")
-        screen.print(f"{text} without a document, counted as empty lists", style="dim")
-    if found.n_unjudged_queries:
-        text = counted(found.n_unjudged_queries, "query")
-        screen.print(f"{text} without a judgement, left out", style="dim")
-    nothing = any(one.n_empty for one in found.results.values())
-    if nothing and by_rows:
-        screen.print(
-            "a measure without a value: no row is relevant, or no two labels differ", style="dim"
-        )
-    elif nothing:
-        rule = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
-        screen.print(f"queries without a relevant row, or without a pair, {rule}", style="dim")
-    if worst and not by_rows:
-        _print_worst(screen, found, worst)
-
-
-def _print_worst(screen: Console, found: Evaluation, count: int) -> None:
-    """Print the queries that pull the first measure down."""
-    name, first = next(iter(found.results.items()))
-    values = found.per_query[name]
-    sign = 1.0 if first.measure.higher_is_better else -1.0
-    order = [q for q in np.argsort(sign * values, kind="stable").tolist() if values[q] == values[q]]
-    screen.print(f"\nqueries with the worst {name}", style="bold")
-    shown = TextTable(label_column("qid"), *(number_column(other) for other in found.results))
-    for q in order[:count]:
-        cells = [number(float(found.per_query[other][q])) for other in found.results]
-        shown.add_row(one_line(str(found.per_query["qid"][q])), *cells)
-    screen.print(shown)
 
 
 def by_query_tsv(found: Evaluation) -> str:

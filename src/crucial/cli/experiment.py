@@ -29,7 +29,7 @@ from crucial.cli.terminal import (
     one_line,
     print_heading,
 )
-from crucial.wording import counted, interval_text
+from crucial.wording import counted, interval_text, number_text
 
 if TYPE_CHECKING:
     from crucial.lab.protocols import ExperimentProtocol, FoldTask, Task
@@ -201,8 +201,6 @@ _COLUMNS = ("value", "95% interval", "average rank", "mean round", "fit s", "fai
 
 def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     """Print the rankers by each measure, their differences, and what failed."""
-    from crucial.cli.compare import print_comparison
-    from crucial.cli.evaluate import number
 
     screen = console()
     head = f"{counted(len(result.tasks), 'task')}: {result.settings['protocol']['text']}"
@@ -217,11 +215,11 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
         for one in mine:
             shown.add_row(
                 one_line(one["ranker"]),
-                number(one["value"]),
+                number_text(one["value"]),
                 interval_text((one["low"], one["high"]), one["error"]),
-                number(one["average_rank"], digits=3),
-                number(one["mean_round"], digits=1),
-                number(one["fit_seconds"], digits=2),
+                number_text(one["average_rank"], digits=3),
+                number_text(one["mean_round"], digits=1),
+                number_text(one["fit_seconds"], digits=2),
                 str(one["failures"] or ""),
             )
         screen.print(shown)
@@ -232,7 +230,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     if len(result.rankers) > 1:
         found = result.compare(baseline, movers=2)
         screen.print(f"differences, paired by {found.unit}", style="bold")
-        print_comparison(screen, found, values=False)
+        screen.print(found.text(screen.width, values=False))
     for measure in result.measures:
         screen.print(f"{measure}: {result.description(measure)}", style="dim")
     for failure in result.failures[:5]:

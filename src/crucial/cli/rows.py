@@ -449,8 +449,8 @@ def evaluate_rows(
         As in `crucial.evaluate`.
     """
     from crucial.data.groups import Groups
-    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
 
     assert data.y is not None
     groups = Groups.from_qid(data.qid, data.n_rows)

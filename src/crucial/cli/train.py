@@ -55,7 +55,6 @@ from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from crucial.data.dataset import Dataset
@@ -116,7 +115,7 @@ def _default(loaded: LoadedParts) -> str:
     """Return the measure that suits the labels."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
+    from crucial.measures.names import default_measure
 
     return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
 
@@ -464,8 +463,7 @@ def _train(
     """Read the files and fit the ranker; also return the rows to measure on."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
-    from crucial.measures.names import get_measure
+    from crucial.measures.names import default_measure, get_measure
 
     train, valid, how = read_training(
         options.data, options.valid, options, needs_label=options.pairs is None
@@ -525,27 +523,6 @@ def _fit(ranker: Any, train: Dataset, valid: Dataset | None, options: TrainOptio
     if train.y is not None and not options.pairs_only:
         labels = {"y": train.y, "sample_weight": train.weight, "qid": train.qid}
     ranker.fit_pairs(X, pair_rows, pair_weight=pairs.weight, **labels, **evals)
-
-
-# --- The table of ``crucial train --ranker auto``: what was tried and what was kept
-
-
-def print_choice(screen: Console, choice: TriedRankers | str) -> None:
-    """Print every ranker that was tried, and why one was kept."""
-    if not isinstance(choice, str):
-        # (a name says the kind; the outcome is a mark, as the numbers need the room)
-        ranker, _, *numbers, _ = choice.heads
-        columns = [number_column(one) for one in numbers]
-        shown = TextTable(label_column(ranker, 34), *columns)
-        for trial, (name, _, *cells, _) in zip(choice.trials, choice.cells(), strict=True):
-            mark = "> " if trial is choice.kept else "  "
-            shown.add_row(mark + one_line(name), *(one_line(cell) for cell in cells))
-        screen.print(shown)
-        for trial in choice.trials:
-            if trial.error is not None:
-                screen.print(f"{one_line(trial.name)} failed: {one_line(trial.error)}")
-        choice = choice.choice
-    screen.print(f"\n{one_line(choice)}\n")
 
 
 # --- The table of a model's heaviest features
@@ -661,7 +638,7 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     heading = f"{name} on {one_line(result.options.data)}, in {seconds:.1f} s"
     screen.print(f"\n{heading}", style="bold", soft_wrap=True)
     if result.choice is not None:
-        print_choice(screen, result.choice)
+        screen.print(f"{result.choice}\n")
     screen.print(_counts(result))
     screen.print()
     if evaluations:  # (rows of pairs may have no labels)

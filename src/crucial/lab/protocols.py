@@ -7,7 +7,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -27,56 +27,76 @@ from crucial.parameters import at_least, between, check, lookup, refuse
 from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
 
-# --- Tasks: what rankers are compared on, in memory here, as folds in files in `given_folds`
+# --- Rows with labels, and how they are divided
 
 
 @dataclass(frozen=True, eq=False)
-class TaskRows:
-    """Rows to train on, to validate on or to test on.
+class Rows:
+    """Rows with labels, to learn from or to measure by.
 
     Attributes
     ----------
     X : table of features
     y : float array
-    groups : Groups
     qid : array or None
         None where all rows make one list.
+    weight : float array or None
     """
 
-    X: Table
+    X: Any
     y: Floats
-    groups: Groups
-    qid: NDArray[np.generic] | None
+    qid: NDArray[np.generic] | None = None
+    weight: Floats | None = None
 
-    @classmethod
-    def of(cls, X: Table, y: Floats, qid: NDArray[np.generic] | None) -> TaskRows:
-        """Group the rows by query."""
-        return cls(X, y, Groups.from_qid(qid, len(y)), qid)
+    @cached_property
+    def groups(self) -> Groups:
+        """The queries."""
+        return Groups.from_qid(self.qid, len(self.y))
+
+    def take(self, rows: Ints) -> Rows:
+        """Return some of the rows."""
+        qid = None if self.qid is None else self.qid[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(take_rows(self.X, rows), self.y[rows], qid, weight)
+
+
+#: The number of a fold, or what the user calls it.
+FoldName: TypeAlias = int | str | float
+
+
+def _no_rows() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One way to divide the rows; a fold in files has a name alone.
+
+    Attributes
+    ----------
+    name : int or str
+    train, test : int arrays
+        Row numbers. No query has rows in both.
+    valid : int array or None
+        Rows to choose by; None where nothing is chosen.
+    """
+
+    name: FoldName
+    train: Ints = field(default_factory=_no_rows)
+    test: Ints = field(default_factory=_no_rows)
+    valid: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SplitRows:
-    """The parts of a split; ``valid`` is None where nothing is chosen."""
+    """The rows of a fold; ``valid`` is None where nothing is chosen."""
 
-    train: TaskRows
-    valid: TaskRows | None
-    test: TaskRows
+    train: Rows
+    valid: Rows | None
+    test: Rows
 
 
-@dataclass(frozen=True, eq=False)
-class TaskSplit:
-    """One way to divide a task.
-
-    Attributes
-    ----------
-    name : str
-    train, valid, test : arrays of row numbers, or None for a task whose files are divided
-    """
-
-    name: str
-    train: Ints | None = None
-    valid: Ints | None = None
-    test: Ints | None = None
+# --- Tasks: what rankers are compared on
 
 
 class TaskLike(Protocol):
@@ -86,7 +106,7 @@ class TaskLike(Protocol):
     def name(self) -> str:
         """Name of the task."""
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Return the rows of every part."""
 
     def digest(self) -> str:
@@ -138,20 +158,19 @@ class Task:
         return cls(name or os.path.basename(os.fspath(path)), data.X, data.y, data.qid)
 
     @cached_property
+    def rows(self) -> Rows:
+        """All rows."""
+        return Rows(self.X, self.y, self.qid)
+
+    @property
     def groups(self) -> Groups:
         """The queries."""
-        return Groups.from_qid(self.qid, len(self.y))
+        return self.rows.groups
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Return the rows of every part."""
-        assert split.train is not None
-        assert split.test is not None
-        valid = None if split.valid is None else self._take(split.valid)
-        return SplitRows(self._take(split.train), valid, self._take(split.test))
-
-    def _take(self, rows: Ints) -> TaskRows:
-        qid = None if self.qid is None else self.qid[rows]
-        return TaskRows.of(take_rows(self.X, rows), self.y[rows], qid)
+        valid = None if split.valid is None else self.rows.take(split.valid)
+        return SplitRows(self.rows.take(split.train), valid, self.rows.take(split.test))
 
     def digest(self) -> str:
         """Return a hash of the data; a run continues an experiment on the same data only."""
@@ -242,7 +261,7 @@ class ExperimentProtocol:
 
     choose_by: str | Mapping[str, str] = "each"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Divide a task; the splits depend on its name and the seed, not on other tasks."""
         raise NotImplementedError
 
@@ -322,7 +341,7 @@ class ThreeWayFolds(ExperimentProtocol):
     def _division(self) -> str:
         return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
         fold = _dealt(self._in_memory(task), self.n_folds, seed)
         found = []
@@ -330,7 +349,7 @@ class ThreeWayFolds(ExperimentProtocol):
             after = (k + 1) % self.n_folds
             rest = np.flatnonzero((fold != k) & (fold != after))
             valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
-            found.append(TaskSplit(f"fold {k + 1}", rest, valid, test))
+            found.append(Fold(f"fold {k + 1}", rest, test, valid))
         return found
 
 
@@ -377,7 +396,7 @@ class PlainFolds(_ValidShare):
     def _division(self) -> str:
         return f"{self.n_folds} folds, {self.n_folds - 1} to train{self._aside}, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
         held = self._in_memory(task)
         fold = _dealt(held, self.n_folds, seed)
@@ -386,7 +405,7 @@ class PlainFolds(_ValidShare):
         for k in range(self.n_folds):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             train, valid = _set_aside(held, train, self.valid, random)
-            found.append(TaskSplit(f"fold {k + 1}", train, valid, test))
+            found.append(Fold(f"fold {k + 1}", train, test, valid))
         return found
 
 
@@ -415,7 +434,7 @@ class HalfOfItems(_ValidShare):
         times = f", {self.repeats} times" if self.repeats > 1 else ""
         return f"half of every list's items to train{self._aside}, the other half to test{times}"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per repeat."""
         held = self._in_memory(task)
         small = held.groups.sizes < (4 if self.valid else 2)
@@ -433,7 +452,7 @@ class HalfOfItems(_ValidShare):
             if self.valid:
                 inside = Groups.from_qid(held.groups.codes[train], len(train))
                 train, valid = _cut_lists(train, inside, self.valid, random)
-            found.append(TaskSplit(f"half {number + 1}", train, valid, test))
+            found.append(Fold(f"half {number + 1}", train, test, valid))
         return found
 
 
@@ -445,9 +464,9 @@ class GivenFolds(ExperimentProtocol):
     def _division(self) -> str:
         return "the folds that came with the data"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return the folds of the task."""
-        folds: list[TaskSplit] | None = getattr(task, "splits", None)
+        folds: list[Fold] | None = getattr(task, "splits", None)
         if folds is None:
             raise ParameterError(
                 f"task {task.name!r} has no folds; read it with "
@@ -519,9 +538,6 @@ def _cut_lists(
 # --- Folds: which rows to train on and which to test on, whole queries together
 
 
-#: The number of a fold, or what the user calls it.
-FoldName: TypeAlias = int | str | float
-
 _RULE = (
     "an int of at least 2, a splitter of scikit-learn's, one fold number per row, or pairs of "
     "(train rows, test rows)"
@@ -529,22 +545,6 @@ _RULE = (
 
 #: In an array of fold numbers: rows that are in the training part of every fold.
 ALWAYS_TRAIN = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """One way to divide the rows.
-
-    Attributes
-    ----------
-    name : int or str
-    train, test : int arrays
-        Row numbers. No query has rows in both.
-    """
-
-    name: FoldName
-    train: Ints
-    test: Ints
 
 
 def make_folds(
@@ -723,15 +723,15 @@ class FoldTask:
     options: Mapping[str, Any]
 
     @property
-    def splits(self) -> list[TaskSplit]:
+    def splits(self) -> list[Fold]:
         """One split per fold."""
-        return [TaskSplit(one.name) for one in self.folds]
+        return [Fold(one.name) for one in self.folds]
 
-    def files_of(self, split: TaskSplit) -> FoldFiles:
+    def files_of(self, split: Fold) -> FoldFiles:
         """Return the files of a split."""
         return next(one for one in self.folds if one.name == split.name)
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold, with the same columns in all."""
         files = self.files_of(split)
         paths = files.paths
@@ -870,7 +870,7 @@ def _rotated(folder: str) -> list[FoldFiles]:
     return folds
 
 
-def _joined(parts: list[TaskRows]) -> TaskRows:
+def _joined(parts: list[Rows]) -> Rows:
     """Return the rows of several files as one part."""
     if len(parts) == 1:
         return parts[0]
@@ -886,16 +886,16 @@ def _joined(parts: list[TaskRows]) -> TaskRows:
         if len({one.dtype.kind for one in ids}) > 1:
             ids = [one.astype(str).astype(object) for one in ids]
         qid = np.concatenate(ids)
-    return TaskRows.of(X, np.concatenate([part.y for part in parts]), qid)
+    return Rows(X, np.concatenate([part.y for part in parts]), qid)
 
 
-def _part(path: str, data: Dataset) -> TaskRows:
+def _part(path: str, data: Dataset) -> Rows:
     if data.y is None:
         raise FileError(path, "its rows have no labels.")
-    return TaskRows.of(data.X, data.y, data.qid)
+    return Rows(data.X, data.y, data.qid)
 
 
-def _refuse_leak(files: FoldFiles, train: TaskRows, valid: TaskRows, test: TaskRows) -> None:
+def _refuse_leak(files: FoldFiles, train: Rows, valid: Rows, test: Rows) -> None:
     """Refuse a fold whose test or validation queries are also in its training file."""
     if train.qid is None:
         return

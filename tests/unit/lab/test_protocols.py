@@ -14,11 +14,11 @@ from crucial import Experiment
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import (
+    Fold,
     GivenFolds,
     HalfOfItems,
     PlainFolds,
     Task,
-    TaskSplit,
     ThreeWayFolds,
     as_protocol,
     as_tasks,
@@ -200,12 +200,12 @@ def letor(folder: Path, n_folds: int = 2, last: int = 3) -> Path:
 def test_letor_folds_have_the_same_columns(tmp_path):
     task = read_folds(letor(tmp_path / "MQ"))
     assert (task.name, [one.name for one in task.splits]) == ("MQ", ["Fold1", "Fold2"])
-    parts = task.parts(TaskSplit("Fold2"))
+    parts = task.parts(Fold("Fold2"))
     shapes = [one.X.shape for one in (parts.train, parts.valid, parts.test)]
     assert shapes == [(6, 3), (6, 3), (5, 3)]
     assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
-    missing = read_folds(tmp_path / "MQ", absent="missing").parts(TaskSplit("Fold2"))
+    missing = read_folds(tmp_path / "MQ", absent="missing").parts(Fold("Fold2"))
     assert np.isnan(missing.test.X[:, 2]).all()
 
 
@@ -213,7 +213,7 @@ def test_index_zero_in_one_file_counts_for_all(tmp_path):
     letor(tmp_path, 1)
     path = tmp_path / "Fold1" / "vali.txt"
     path.write_text(path.read_text().replace("1:0", "0:9 1:0", 1))
-    parts = read_folds(tmp_path).parts(TaskSplit("Fold1"))
+    parts = read_folds(tmp_path).parts(Fold("Fold1"))
     assert (parts.train.X.shape, parts.test.X.shape) == ((6, 4), (5, 4))
     assert (parts.train.X[:, 0].tolist(), parts.valid.X[0, 0]) == ([0.0] * 6, 9.0)
 
@@ -241,13 +241,13 @@ def test_unusable_folds_say_which(tmp_path):
     (tmp_path / "Fold2" / "vali.txt").rename(tmp_path / "Fold2" / "other.txt")
     refused(FileError, r"Fold2: this fold has no file vali", read_folds, tmp_path)
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:22 1:x\n")
-    refused(FileError, r"Fold2/vali\.txt, line 1", read_folds(tmp_path).parts, TaskSplit("Fold2"))
+    refused(FileError, r"Fold2/vali\.txt, line 1", read_folds(tmp_path).parts, Fold("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:20 1:1\n")
     with pytest.raises(FileError, match=r"vali\.txt: query 20 is also in train\.txt"):
-        read_folds(tmp_path).parts(TaskSplit("Fold2"))
+        read_folds(tmp_path).parts(Fold("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 1:1\n0 1:0\n")
     with pytest.raises(FileError, match=r"vali\.txt: its rows have no query ids; other files"):
-        read_folds(tmp_path).parts(TaskSplit("Fold2"))
+        read_folds(tmp_path).parts(Fold("Fold2"))
     (tmp_path / "Fold2" / "valid.txt").write_text("1 qid:9 1:1\n")
     with pytest.raises(FileError, match=r"Fold2: this fold has two files .*vali.txt and valid.txt"):
         read_folds(tmp_path)
@@ -258,9 +258,9 @@ def test_tables_with_other_columns_are_refused(tmp_path):
     inside.mkdir()
     for number, part in enumerate(("train", "vali", "test")):
         (inside / f"{part}.csv").write_text(f"qid,label,bm25\n{number},1,0.5\n{number},0,0.1\n")
-    assert read_folds(tmp_path).parts(TaskSplit("Fold1")).test.X.tolist() == [[0.5], [0.1]]
+    assert read_folds(tmp_path).parts(Fold("Fold1")).test.X.tolist() == [[0.5], [0.1]]
     (inside / "test.csv").write_text("qid,label,clicks\n2,1,0.5\n")
-    refused(FileError, r"test\.csv.*bm25", read_folds(tmp_path).parts, TaskSplit("Fold1"))
+    refused(FileError, r"test\.csv.*bm25", read_folds(tmp_path).parts, Fold("Fold1"))
 
 
 # -- folds: whole queries, dealt evenly, never on both sides --------------------------------------
@@ -451,7 +451,7 @@ def test_letors_rule_of_five_parts(tmp_path):
 
 def test_other_names_and_numbers_of_parts(tmp_path):
     task = read_folds(parts_of(tmp_path / "a", 3, "Fold{}.txt"))
-    parts = task.parts(TaskSplit("Fold2"))
+    parts = task.parts(Fold("Fold2"))
     assert (used(parts.train), used(parts.valid), used(parts.test)) == ([2], [3], [1])
     assert len(read_folds(parts_of(tmp_path / "b", 11, "part-{}.txt")).splits) == 11
 
@@ -460,11 +460,11 @@ def test_named_queries_beside_numbers(tmp_path):
     parts_of(tmp_path, 3)
     second = tmp_path / "S2.txt"
     second.write_text(second.read_text().replace("qid:2", "qid:x2"))
-    train = read_folds(tmp_path).parts(TaskSplit("Fold1")).train
+    train = read_folds(tmp_path).parts(Fold("Fold1")).train
     assert used(train) == [1]
     both = read_folds(parts_of(tmp_path / "more", 4))
     (tmp_path / "more" / "S2.txt").write_text(second.read_text())
-    mixed = both.parts(TaskSplit("Fold1")).train
+    mixed = both.parts(Fold("Fold1")).train
     assert mixed.qid.tolist() == ["10"] * 4 + ["11"] * 4 + ["x20"] * 4 + ["x21"] * 4
 
 
@@ -482,7 +482,7 @@ def test_unusable_parts_are_refused(tmp_path):
     (tmp_path / "S3.txt").write_text((tmp_path / "S1.txt").read_text())
     (tmp_path / "S4.txt").unlink()
     with pytest.raises(FileError, match=r"S3.txt: query 10 is also in S1.txt"):
-        read_folds(tmp_path).parts(TaskSplit("Fold1"))
+        read_folds(tmp_path).parts(Fold("Fold1"))
 
 
 def test_an_experiment_on_parts_and_two_processes(tmp_path):
