@@ -25,22 +25,16 @@ annotation              command line
 ======================  ================================================
 
 Options that several verbs share are base classes, such as `RowOptions`; they follow the verb's
-own options in the help text.
+own options in the help text, each class under its ``heading``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 import inspect
+import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
@@ -48,6 +42,8 @@ import click
 from click.core import ParameterSource
 
 from crucial.io.options import SvmlightOptions, TableOptions
+from crucial.parameters import lookup
+from crucial.rankers.registry import RANKERS, ranker_class
 
 Options = TypeVar("Options")
 
@@ -107,33 +103,83 @@ def option(
     return field(metadata={"option": (flags, bounds, {"help": help, **settings})})
 
 
+def name_option(help: str, registry: Iterable[str], what: str, **settings: Any) -> Any:
+    """Declare an option that takes a name of a register; the error names what is close to it."""
+
+    def known(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        if value is not None:
+            lookup(dict.fromkeys(registry), value, what)
+        return value
+
+    return option(help, callback=known, **settings)
+
+
 def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map") -> Any:
     """Declare ``-m``; the default is for the help text only."""
     about = f"{role}; may be repeated ('crucial list measures' lists them). [default: {default}]"
     return option(about, "-m", "--metric")
 
 
+class _Option(click.Option):
+    """An option that stands under a heading in the help text."""
+
+    heading = "Options"
+
+
+class _Verb(click.Command):
+    """A command whose help text has its options under headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; where a verb takes settings, an unknown option may be one of them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if all(one.name != "settings" for one in self.params):
+                raise
+            name = error.option_name.lstrip("-").replace("-", "_")
+            raise click.UsageError(
+                f"{error.format_message()} A parameter of the ranker is set by --set {name}=VALUE.",
+                ctx,
+            ) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, heading by heading."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option):
+                heading = getattr(parameter, "heading", _Option.heading)
+                record = parameter.get_help_record(ctx)
+                groups.setdefault(heading, []).extend([] if record is None else [record])
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
 def _parameters(options: type[Any]) -> list[click.Parameter]:
     """Return click's parameters for a dataclass of options, those of base classes last."""
     hints = typing.get_type_hints(options, include_extras=True)
-    declared = {one.name: one.metadata for one in fields(options)}
-    names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
-    found: list[click.Parameter] = []
-    for name in dict.fromkeys(names):
+    declared = {field.name: field.metadata for field in fields(options)}
+    headings: dict[str, str] = {}
+    for base in options.__mro__:
+        for name in inspect.get_annotations(base):
+            headings.setdefault(name, vars(base).get("heading", _Option.heading))
+    parameters: list[click.Parameter] = []
+    for name, heading in headings.items():
         if not {"option", "argument"} & declared.get(name, {}).keys():
             continue
         kind, several = _value_type(hints[name])
         if "argument" in declared[name]:
             fallback = {"nargs": -1 if several else 1, "type": _FileName()}
-            found.append(click.Argument([name], **(fallback | declared[name]["argument"])))
+            parameters.append(click.Argument([name], **(fallback | declared[name]["argument"])))
             continue
         flags, bounds, settings = declared[name]["option"]
-        if not any(one.startswith("--") for one in flags):
+        if not any(flag.startswith("--") for flag in flags):
             flags = (*flags, f"--{name.replace('_', '-')}")
         settings = {**_click_settings(kind, bounds), "multiple": several, **settings}
         settings.setdefault("show_default", settings.get("default") is not None)
-        found.append(click.Option([*flags, name], **settings))
-    return found
+        parameters.append(_Option([*flags, name], **settings))
+        parameters[-1].heading = heading  # type: ignore[attr-defined]
+    return parameters
 
 
 def _value_type(hint: Any) -> tuple[Any, bool]:
@@ -183,19 +229,35 @@ def refuse_given(names: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{flag} {why}")
 
 
-def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:
+def verb(
+    name: str, options: type[Options], *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[[Options], None]], click.Command]:
     """Make a command of a function that takes one object of options.
 
     The docstring of the function is the command's help text; its examples, and what follows
     them, are shown below the options.
+
+    Parameters
+    ----------
+    name : str
+    options : type
+        A dataclass of options.
+    without : tuple of str
+        Fields of shared options that the verb cannot use: it has no such option.
     """
+    parameters = _parameters(options)
+    unused: dict[str, Any] = {
+        str(one.name): () if getattr(one, "multiple", False) else None
+        for one in parameters
+        if one.name in without
+    }
 
     def wrap(action: Callable[[Options], None]) -> click.Command:
         about, examples = split_help(inspect.getdoc(action))
-        return click.Command(
+        return _Verb(
             name,
-            callback=lambda **values: action(options(**values)),
-            params=_parameters(options),
+            callback=lambda **values: action(options(**values, **unused)),
+            params=[one for one in parameters if one.name not in without],
             help=about,
             epilog=examples,
         )
@@ -230,6 +292,8 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 class ClusterOptions:
     """Whether to work on a Dask cluster."""
 
+    heading: ClassVar[str] = "Large data"
+
     dask: str | None = option(
         "Work on a Dask cluster: DATA is then a folder, a pattern in quotes such as "
         "'parts/*.parquet', or several files, which the workers read. Without ADDRESS, a cluster "
@@ -249,6 +313,8 @@ class ClusterOptions:
 @dataclass(frozen=True)
 class MeasuringOptions:
     """How measures are computed and written."""
+
+    heading: ClassVar[str] = "Measuring"
 
     ties: Literal["expected", "trec"] = option(
         "How equal scores count: by expectation over random order, or as in trec_eval.",
@@ -290,7 +356,20 @@ class RowOptions(SvmlightOptions, TableOptions, JobsOptions):
         return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
-# --- Measures by name
+# --- Rankers and measures by name
+
+
+#: The rankers that ``train`` takes.
+RANKER_NAMES = ["auto", *RANKERS]
+
+
+def estimator_named(name: str) -> type[Any]:
+    """Return the estimator of a name; "auto" chooses among the others."""
+    if name != "auto":
+        return ranker_class(name)
+    from crucial.lab.auto_ranker import AutoRanker
+
+    return AutoRanker
 
 
 #: The measure that applies where none is named, for help texts.

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
 from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
+    TextTable,
     check_targets,
     console,
+    frame_csv,
     label_column,
     note,
     number_column,
     one_line,
-    table,
     write_text,
 )
+from crucial.cli.train import feature_table
 from crucial.errors import FileError, in_file
-from crucial.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,39 +35,18 @@ if TYPE_CHECKING:
 # --- ``crucial pairs``: a leaderboard from comparisons, or from many rankings
 
 
-_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
+_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context", "left", "right")
 _PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd")  # (the last two are refused)
 
 
 @dataclass(frozen=True)
-class PairsOptions(JobsOptions):
-    """The options of ``crucial pairs``."""
+class LeaderboardOptions:
+    """How strengths are estimated and shown."""
 
-    comparisons: File = argument()
-    output: File | None = option(
-        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
-    )
-    features: File | None = option(
-        "Table of items and their features, to learn which features make items win."
-    )
-    item: str = option("--features: the column of item names.", default="item")
-    ignore: tuple[str, ...] = option("--features: a column that is not a feature; may be repeated.")
-    model: File | None = option(
-        "--features: file to write a ranker to, for items that nobody has compared."
-    )
-    rounds: int = option("--features: maximum number of rounds.", low=1, default=300)
-    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
-    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
-        "--consensus: how to find it; the greedy orders are quick for many items. [default: kemeny]"
-    )
+    heading: ClassVar[str] = "Leaderboard"
+
     top: int = option("Number of items to print.", low=1, default=50)
-    report: File | None = option("Also write the leaderboard as a page, usually .html.")
-    title: str | None = option("--report: heading of the page.", metavar="TEXT")
     by: str | None = option("Column of categories: also print a leaderboard for each.")
-    covariate: tuple[str, ...] = option(
-        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
-        "out; 'position' is being shown first. May be repeated."
-    )
     scale: Literal["logit", "elo"] = option(
         "Strengths in log-odds, or Elo-like: 400 points are odds of 10 to 1.", default="logit"
     )
@@ -76,13 +54,40 @@ class PairsOptions(JobsOptions):
         "Fit how often items tie, or count a tie as half a win each way.", default="davidson"
     )
     prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
+    covariate: tuple[str, ...] = option(
+        "Column of numbers (first side less second, or winner less loser) whose effect is taken "
+        "out; 'position' is being shown first. May be repeated."
+    )
     no_intervals: bool = option("Compute no intervals, which take minutes for 10,000 items.")
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
     independent: Literal["observation", "judge", "context"] = option(
         "What is independent: single comparisons, or only different judges or contexts.",
         default="observation",
     )
-    seed: int = option("--features: seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ItemFeatureOptions:
+    """How a ranker learns which features make items win."""
+
+    heading: ClassVar[str] = "Features of items"
+
+    features: File | None = option(
+        "Table of items and their features, to learn which features make items win."
+    )
+    item: str = option("Column of item names in it.", default="item")
+    ignore: tuple[str, ...] = option("Column in it that is not a feature; may be repeated.")
+    model: File | None = option("File to write a ranker to, for items that nobody has compared.")
+    rounds: int = option("Maximum number of rounds.", low=1, default=300)
+    seed: int = option("Seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ComparisonColumnOptions:
+    """The columns of a table of comparisons."""
+
+    heading: ClassVar[str] = "Columns of COMPARISONS"
+
     winner: str = option("Column of winners.", default="winner")
     loser: str = option("Column of losers.", default="loser")
     tie: str = option("Column of ties.", default="tie")
@@ -91,6 +96,22 @@ class PairsOptions(JobsOptions):
     context: str = option("Column of contexts.", default="context")
     left: str | None = option("Column of the items of the first side, with --right.")
     right: str | None = option("Column of the items of the second side, with --left.")
+
+
+@dataclass(frozen=True)
+class PairsOptions(LeaderboardOptions, ItemFeatureOptions, ComparisonColumnOptions, JobsOptions):
+    """The options of ``crucial pairs``."""
+
+    comparisons: File = argument()
+    output: File | None = option(
+        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
+    )
+    report: File | None = option("Also write the leaderboard as a page, usually .html.")
+    title: str | None = option("Heading of the page.", metavar="TEXT")
+    consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
+    consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
+        "How to find it; the greedy orders are quick for many items. [default: kemeny]"
+    )
 
 
 @verb("pairs", PairsOptions)
@@ -123,20 +144,19 @@ def pairs_command(options: PairsOptions) -> None:
     leave their order open.
     """
     from crucial.data.comparisons import Comparisons
+    from crucial.model.describe import describe
     from crucial.preferences.standings import leaderboard, leaderboards
 
-    if options.model is not None and options.features is None:
-        raise click.UsageError("--model needs --features.")
     if options.features is None:
-        refuse_given(["item", "rounds", "seed"], "needs --features.")
-    if options.consensus_method is not None and not options.consensus:
-        raise click.UsageError("--consensus-method needs --consensus.")
+        refuse_given(ItemFeatureOptions.__annotations__, "needs --features.")
+    if not options.consensus:
+        refuse_given(["consensus_method"], "needs --consensus.")
+    if options.report is None:
+        refuse_given(["title"], "needs --report.")
     if (options.left is None) != (options.right is None):
         raise click.UsageError("--left and --right go together.")
     if options.model == "-":
         raise click.UsageError("a model is written to a file; name it with --model.")
-    if options.title is not None and options.report is None:
-        raise click.UsageError("--title needs --report.")
     if options.report == "-":
         raise click.UsageError("a page is written to a file; name it with --report.")
     targets = [one for one in (options.output, options.model, options.report) if one is not None]
@@ -162,7 +182,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.features is not None and isinstance(data, Comparisons):
         learned = _learn(options.features, data, options)
     if options.output is not None:
-        write_text(options.output, leaderboard_csv(board))
+        write_text(options.output, frame_csv(board.to_frame()))
     if options.model is not None and learned is not None:
         learned.save(options.model)
     if options.report is not None:
@@ -184,7 +204,9 @@ def pairs_command(options: PairsOptions) -> None:
             found = consensus(data, options.consensus_method or "kemeny")
         screen.print(f"\nconsensus\n{found.text(options.top)}")
     if learned is not None:
-        print_learned(screen, learned)
+        screen.print("\nwhat drives wins", style="bold")
+        screen.print(feature_table(describe(learned.model)))
+        screen.print(str(learned).partition("\n")[0])
     for target in targets:
         note(f"wrote {target}")
 
@@ -197,12 +219,7 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
         columns = {name: getattr(options, name) for name in _COLUMNS}
         numbers = [name for name in options.covariate if name.lower() != "position"]
         return read_comparisons(
-            options.comparisons,
-            **columns,
-            left=options.left,
-            right=options.right,
-            category=options.by,
-            covariates=numbers,
+            options.comparisons, **columns, category=options.by, covariates=numbers
         )
     for name in ("features", "by", "covariate"):
         if getattr(options, name):
@@ -240,7 +257,9 @@ def print_categories(
 ) -> None:
     """Print the first items of every category: rank with interval, and strength."""
     screen.print("\nby category", style="bold")
-    shown = table(label_column("category", 28), number_column("comparisons"), label_column("first"))
+    shown = TextTable(
+        label_column("category", 28), number_column("comparisons"), label_column("first")
+    )
     for name, one in boards.items():
         count = sum(item.wins + item.ties / 2 for item in one.standings)
         best = [item for item in one.standings if item.part == 1][:3]
@@ -251,37 +270,3 @@ def print_categories(
         )
         shown.add_row(one_line(name) or "(empty)", f"{count:,.0f}", text)
     screen.print(shown)
-
-
-def print_learned(screen: Console, learned: PreferenceRanker) -> None:
-    """Print which features make items win, and how well unseen items are ranked."""
-    from crucial.cli.train import feature_table
-    from crucial.model.describe import describe
-
-    screen.print("\nwhat drives wins", style="bold")
-    screen.print(feature_table(describe(learned.model)))
-    if learned.n_held_out:
-        screen.print(
-            f"{counted(learned.rounds, 'round')}; {learned.accuracy:.1%} of "
-            f"{counted(learned.n_held_out, 'decision')} about items that were held out come out "
-            "right (chance: 50%)"
-        )
-    else:
-        screen.print(
-            f"{counted(learned.rounds, 'round')}; too few items to hold some out", style="dim"
-        )
-
-
-def leaderboard_csv(board: Leaderboard) -> str:
-    """Return the leaderboard as CSV; a cell is empty where there is no number."""
-    from crucial.io.text import sheet_cell
-
-    names = [one.name for one in fields(board.standings[0])]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for one in board.standings:
-        cells = (getattr(one, name) for name in names)
-        texts = ("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)
-        writer.writerow(["" if cell != cell else sheet_cell(cell) for cell in texts])
-    return text.getvalue()

@@ -47,7 +47,7 @@ class ReportOptions(RowOptions):
     seed: int = option("Seed for intervals and permutations.", low=0, default=0)
 
 
-@verb("report", ReportOptions)
+@verb("report", ReportOptions, without=("weight", "categories"))
 def report_command(options: ReportOptions) -> None:
     """Write a page on how well MODEL ranks DATA, and why.
 

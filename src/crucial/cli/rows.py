@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from crucial.data.dataset import Dataset, Qrels, Run
     from crucial.distributed.input import ColumnRoles, Source
     from crucial.fusion.ranker import FusionRanker
+    from crucial.measures.evaluation import Evaluation
     from crucial.model.file import Model
     from crucial.types import Floats
 
@@ -428,6 +429,34 @@ def check_for_model(
     if how.form == "svmlight":
         _check_numbered(path, data, model)
         _check_features(path, data, model, how)
+
+
+def evaluate_rows(
+    model: Model, data: Dataset, measures: Sequence[str] = (), n_jobs: int | None = None, **how: Any
+) -> Evaluation:
+    """Measure how well a model ranks labelled rows.
+
+    Parameters
+    ----------
+    model : Model
+    data : Dataset
+        Without query ids all rows are one query.
+    measures : sequence of str
+        Default: ndcg@10, or auc without queries or with labels below 0.
+    n_jobs : int, optional
+        Number of threads.
+    **how
+        As in `crucial.evaluate`.
+    """
+    from crucial.data.groups import Groups
+    from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
+
+    assert data.y is not None
+    groups = Groups.from_qid(data.qid, data.n_rows)
+    scores = model.predict(data.instances(), groups, n_jobs=n_jobs)
+    measures = measures or [default_measure(data.y, data.qid is not None)]
+    return evaluate(data.y, scores, groups, measures, ids=data.item, **how)
 
 
 # --- Files in parts that the workers of a Dask cluster read

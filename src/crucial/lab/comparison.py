@@ -44,9 +44,9 @@ from crucial.measures.row_intervals import (
 )
 from crucial.model.file import Model
 from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
-from crucial.results import Frame, Result, as_frame, columns_of, json_value
+from crucial.results import Frame, Result, as_frame, columns_of, json_value, text_table
 from crucial.types import Floats, Ints, PathLike, VectorLike
-from crucial.wording import counted, interval_text, p_text, printable
+from crucial.wording import counted, interval_text, number_text, p_text, printable
 
 # --- Tables of rows: to a data frame, or to a file that other programs read
 
@@ -281,29 +281,57 @@ class Comparison(Result):
         """Return the rows as a pandas frame, where pandas is installed."""
         return as_frame(columns_of(self.to_rows()))
 
-    def __str__(self) -> str:
+    def text(self, width: int = 100, *, values: bool = True) -> str:
+        """Return one table per measure, and the biggest movers of the first measure.
+
+        Parameters
+        ----------
+        width : int
+        values : bool
+            Also show the systems' own values, and not only the differences.
+        """
         lines: list[str] = []
-        wide = max(8, *(len(printable(one.system, 30)) for one in self.differences))
-        counts = "" if self.unit == "row" else "  win/tie/loss"
         for measure in dict.fromkeys(one.measure for one in self.differences):
-            mine = [one for one in self.differences if one.measure == measure]
-            lines += [
-                f"{measure}, against {printable(self.baseline, 30)}, paired by {self.unit}",
-                f"{'system':<{wide}} value   {self.level:.0%} interval     difference  "
-                f"{self.level:.0%} interval       p       p Holm{counts}",
+            lines += self._table(measure, width, values)
+        first = self.differences[0].measure
+        moved = [one for one in self.movers if one.measure == first]
+        if moved:
+            heads = ["system", self.unit, "baseline", "system's", "change"]
+            rows = [
+                [
+                    printable(one.system, 36),
+                    printable(one.block, 36),
+                    number_text(one.baseline_value),
+                    number_text(one.value),
+                    number_text(one.change, "+"),
+                ]
+                for one in moved
             ]
-            for one in mine:
-                head = f"{printable(one.system, 30):<{wide}} {one.value:.4f}  "
-                head += f"{one.interval_text:<16}"
-                if one.system == self.baseline:
-                    lines.append(f"{head}  (baseline)")
-                    continue
-                tests = f"{p_text(one.p):<6}  {p_text(one.p_holm):<6}"
-                won = "" if self.unit == "row" else f"  {one.wins}/{one.ties}/{one.losses}"
-                lines.append(
-                    f"{head}  {one.difference:+.4f}    {one.difference_text:<18}  {tests}{won}"
-                )
+            lines += [f"biggest movers, {first}", *text_table(heads, rows, (0, 1), width)]
         return "\n".join([*lines, *self.methods, *self.notes])
+
+    def _table(self, measure: str, width: int, values: bool) -> list[str]:
+        """Return the lines of the table of one measure."""
+        span, counts = f"{self.level:.0%} interval", self.unit != "row"
+        heads = [measure, *(["value", span] if values else []), "difference", span, "p", "p Holm"]
+        heads += ["won/tied/lost"] * counts  # (a row alone is neither won nor lost)
+        rows = []
+        for one in self.differences:
+            if one.measure != measure:
+                continue
+            cells = [printable(one.system, 30)]
+            cells += [number_text(one.value), one.interval_text] if values else []
+            if one.system == self.baseline:
+                cells += ["baseline", *[""] * (3 + counts)]
+            else:
+                cells += [number_text(one.difference, "+"), one.difference_text]
+                cells += [p_text(one.p), p_text(one.p_holm)]
+                cells += [f"{one.wins}/{one.ties}/{one.losses}"] * counts
+            rows.append(cells)
+        return [*text_table(heads, rows, width=width), ""]
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 # --- Compare systems with a baseline: differences with intervals, tests, wins and losses, movers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from crucial.cli.terminal import PLAIN_WIDTH, label_column, number_column, table
+from crucial.cli.terminal import PLAIN_WIDTH, TextTable, label_column, number_column
 from crucial.data.problems import make_film_club
 
 from .conftest import write_judged_runs
@@ -87,7 +87,7 @@ def test_no_verb_cuts_a_number(files, model: Path, ok, monkeypatch, words) -> No
 
 
 def test_a_table_turns_on_its_side_where_it_must() -> None:
-    shown = table(label_column("system", 30), *(number_column(f"ndcg@{k}") for k in (1, 5, 10)))
+    shown = TextTable(label_column("system", 30), *(number_column(f"ndcg@{k}") for k in (1, 5, 10)))
     shown.add_row(LONG, "0.123456", "0.234567", "")
     wide = text_of(shown, 80).splitlines()
     assert wide[0].split() == ["system", "ndcg@1", "ndcg@5", "ndcg@10"]
