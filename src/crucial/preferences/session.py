@@ -24,6 +24,7 @@ from crucial.data.files import open_bytes
 from crucial.data.words import shown
 from crucial.errors import DataError, FileError
 from crucial.io.text import NO_ROW, as_utf8, read_cells
+from crucial.kernels.minimise import damped_newton
 from crucial.parameters import at_least, check, one_of
 from crucial.results import Frame, as_frame
 from crucial.types import Bools, Floats, Ints, PathLike
@@ -135,8 +136,7 @@ def learn_posterior(high: Ints, low: Ints, weight: Floats, precision: Floats) ->
     def value(x: Floats) -> float:
         return float(-weight @ np.logaddexp(0.0, x[low] - x[high]) - 0.5 * x @ precision @ x)
 
-    now = value(s)
-    for _ in range(50):
+    def step_at(s: Floats) -> Floats:
         p = 1.0 / (1.0 + np.exp(s[high] - s[low]))  # (the chance of a loss, for each win)
         slope = (
             np.bincount(high, weight * p, minlength=n)
@@ -145,14 +145,10 @@ def learn_posterior(high: Ints, low: Ints, weight: Floats, precision: Floats) ->
         )
         curve = _curve(high, low, weight, p, precision)
         factor = cho_factor(curve, overwrite_a=True, check_finite=False)
-        step = cho_solve(factor, slope, check_finite=False)
-        scale = 1.0
-        while (moved := value(s + scale * step)) < now - 1e-12 * (1 + abs(now)) and scale > 1e-12:
-            scale /= 2
-        s, now = s + scale * step, moved
-        # (steps square near the mode: what is left is below 1e-8)
-        if np.abs(step).max() < 1e-4:
-            break
+        return np.asarray(cho_solve(factor, slope, check_finite=False))
+
+    # (steps square near the mode: what is left is below 1e-8)
+    s, _ = damped_newton(value, step_at, s, 2e-5)
     p = 1.0 / (1.0 + np.exp(s[high] - s[low]))
     lower = np.linalg.cholesky(_curve(high, low, weight, p, precision))
     root = solve_triangular(lower, np.eye(n), lower=True, check_finite=False).T

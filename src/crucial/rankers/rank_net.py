@@ -25,14 +25,13 @@ from crucial.kernels.elementary import (
     row_sums,
 )
 from crucial.kernels.losses import LogisticSums
-from crucial.kernels.quasi_newton import quasi_newton
+from crucial.kernels.minimise import quasi_newton
 from crucial.kernels.runtime import Levels, count_threads
 from crucial.measures.names import Measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.kernel import Column, scaled_columns
 from crucial.model.net import ACTIVATIONS, Layer, NetRanker, activated, slope_of
-from crucial.model.weak import ScaledFeature
 from crucial.parameters import (
     Rule,
     above,
@@ -45,7 +44,7 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import RandomState, Ranker, RankingInput, Seeded, warn_caller
-from crucial.rankers.linear.columns import Design
+from crucial.rankers.linear.columns import Design, Scaling, kernel_columns
 from crucial.rankers.staged import EarlyStopping, EvalSet
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
@@ -648,9 +647,8 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
             query_weight=query_weight,
         )
         rows = merged.rows[feedback.rows]
-        design = Design.of(
-            data.instances, rows, feedback.weight, abstentions="mean", standard=self.standardise
-        )
+        scaling: Scaling = "standard" if self.standardise else "unit"
+        design = Design.of(data.instances, rows, feedback.weight, scaling=scaling)
         self._train(data, given, feedback, design, watch, seed)
         return self
 
@@ -664,7 +662,7 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         seed: int,
     ) -> None:
         """Find the weights of the net, and set the fitted attributes."""
-        columns = _columns(design, self.standardise)
+        columns = kernel_columns(design, "standard" if self.standardise else "unit")
         if not columns:
             warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
         inputs = _inputs(design, columns, self.standardise)
@@ -751,15 +749,6 @@ class _Seen:
         if self._watch.best_round != before:
             self.best = theta.copy()
         return self._watch.done
-
-
-def _columns(design: Design, standard: bool) -> tuple[Column, ...]:
-    """Return the inputs of the net: features of mean 0 and spread 1, or in [0, 1]."""
-    out = []
-    for ranker, scale in zip(design.rankers, design.scale.tolist(), strict=True):
-        assert isinstance(ranker, ScaledFeature)
-        out.append(Column(ranker, scale, -ranker.default * scale if standard else 0.0))
-    return tuple(out)
 
 
 def _inputs(design: Design, columns: Sequence[Column], standard: bool) -> Inputs:

@@ -9,11 +9,10 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.runtime import TallTable
-from crucial.rankers.linear.closed_form import DifferenceLoss
-from crucial.rankers.linear.columns import Design, DifferenceFeedback, FeatureSpace, dense_design
-from crucial.rankers.linear.losses import SmoothHinge, SquaredHinge, hinges_of
-from crucial.rankers.linear.newton import truncated_newton
-from crucial.rankers.linear.planes import best_mixture
+from crucial.rankers.linear.closed_form import difference_loss
+from crucial.rankers.linear.columns import Design, DifferenceFeedback, Space, dense_design
+from crucial.rankers.linear.losses import Hinges, SmoothHinge
+from crucial.rankers.linear.solvers import best_mixture, truncated_newton
 
 RANDOM = np.random.default_rng(11)
 
@@ -56,22 +55,23 @@ def hinges(n: int = 40) -> tuple[LabelFeedback, np.ndarray]:
 
 def test_smooth_forms_are_below_the_hinge_and_their_planes_too() -> None:
     feedback, X = hinges()
-    loss = hinges_of(feedback, "sign", 1)
+    loss = Hinges(feedback, "sign", 1)
     for sharp in (1.0, 8.0, 300.0):
         smooth = SmoothHinge(loss, sharp)
         for _ in range(5):
             at, other = (X[feedback.rows] @ RANDOM.normal(size=3) for _ in range(2))
-            value = loss.hinge(at)[0]
-            assert value - 0.5 / sharp - 1e-12 <= smooth(at)[0] <= value + 1e-12
-            height, slope = smooth.plane(at)
-            assert height + slope @ other <= loss.hinge(other)[0] + 1e-10
+            value = loss(at, 1)[0]
+            low, slope = smooth(at)
+            assert value - 0.5 / sharp - 1e-12 <= low <= value + 1e-12
+            height, _ = smooth.plane(at, low, slope)
+            assert height + slope @ other <= loss(other, 1)[0] + 1e-10
 
 
 @pytest.mark.parametrize("sharp", [None, 3.0])
 def test_gradients_and_curvature_are_those_of_differences(sharp: float | None) -> None:
     feedback, X = hinges()
-    loss = hinges_of(feedback, "gap", 1)
-    smooth = SquaredHinge(loss) if sharp is None else SmoothHinge(loss, sharp)
+    loss = Hinges(feedback, "gap", 1)
+    smooth = loss if sharp is None else SmoothHinge(loss, sharp)
     at, move = X[feedback.rows] @ [1.0, 0.3, -0.2], RANDOM.normal(size=len(feedback.rows))
     step = 1e-6
     low, high = smooth(at - step * move), smooth(at + step * move)
@@ -85,7 +85,7 @@ def test_newton_solves_least_squares() -> None:
     n = 30
     X, y = RANDOM.normal(size=(n, 4)), RANDOM.normal(size=n)
     feedback = DifferenceFeedback(y, Groups.single(n))
-    found = truncated_newton(DifferenceLoss(feedback), FeatureSpace(X), 0.2, 1e-12, 50)
+    found = truncated_newton(difference_loss(feedback), Space(X), 0.2, 1e-12, 50)
     centred = X - X.mean(axis=0)
     system = 2.0 / (n - 1) * centred.T @ centred + 0.1 * np.eye(4)
     expected = np.linalg.solve(system, 2.0 / (n - 1) * centred.T @ y)
@@ -117,7 +117,7 @@ def test_columns_by_blocks_are_those_of_the_design(
     instances, rows = Instances.from_input(table), RANDOM.permutation(500)[:400]
     weight = RANDOM.integers(1, 4, 400).astype(float) if weighted else None
     found = dense_design(instances, rows, weight, standard, 2)
-    expected = Design.of(instances, rows, weight, raw=not standard)
+    expected = Design.of(instances, rows, weight, scaling="standard" if standard else "raw")
     assert [one.feature for one in found.rankers] == [one.feature for one in expected.rankers]
     np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.scale, expected.scale, rtol=1e-9)

@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from crucial import RankRLS
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError, ParameterError
-from crucial.rankers.linear.closed_form import Centring, NormalEquations
+from crucial.rankers.linear.closed_form import NormalEquations
 from crucial.rankers.linear.columns import DifferenceFeedback
 
 RANDOM = np.random.default_rng(4)
@@ -59,7 +59,7 @@ def test_equations_of_rows_and_of_columns_have_one_minimum(queries: bool, l2: fl
     groups = Groups.from_qid(QID if queries else None, N)
     feedback = DifferenceFeedback(Y, groups)
     matrix = (wide - wide.mean(axis=0))[feedback.rows] / wide.std(axis=0)
-    of_columns = NormalEquations.of_columns(matrix, Centring(feedback), feedback)
+    of_columns = NormalEquations.of_columns(matrix, feedback)
     expected = of_columns.solve(l2)
     found = RankRLS(l2).fit(wide, Y, qid=QID if queries else None)
     # Either solution is off by the condition number of its equations times a few roundings.
