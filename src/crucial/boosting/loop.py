@@ -422,6 +422,7 @@ def boost(
         call would have done.
     """
     check_parts(objective, learner, step)
+    objective, learner = feedback.pieces(objective, learner, step, watch)
     ensemble = Ensemble(bins=learner.prepare(training, constraints, step))
     potentials = Potentials(objective.begin(feedback, training.threads), training.threads)
     check_needs(objective, learner, step, potentials.pairs)
