@@ -38,6 +38,9 @@ class ExponentialLoss(Objective):
     al. 2003, theorem 1).
     """
 
+    name, about = "exponential", "all pairs, as in `RankBoost`; also from explicit pairs"
+    parted = "pairs"
+
     def begin(self, feedback: Feedback, threads: int) -> PairState:
         """Return the state of the loss at scores of 0."""
         return feedback.state(threads=threads)
@@ -154,8 +157,8 @@ class OwnLossState:
 class OwnLoss(Objective):
     """A loss with one form over labels and one over explicit pairs."""
 
-    #: The estimator named where a feedback is of neither kind.
-    estimator: str
+    #: What messages call it.
+    noun: str
 
     @abstractmethod
     def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> OwnLossState:
@@ -173,7 +176,7 @@ class OwnLoss(Objective):
         if pairs is not None:
             return self.over_pairs(pairs, feedback.state())
         raise DataError(
-            f"{self.estimator} learns from labels or from pairs, not from "
+            f"{self.noun} learns from labels or from pairs, not from "
             f"{type(feedback).__name__}: use fit(X, y, qid=...), or fit_pairs(X, pairs) without y. "
             "RankBoost takes both together."
         )
@@ -212,7 +215,10 @@ class LogisticLoss(OwnLoss):
     Like the exponential loss it is never less than the share of misordered pairs, R1.
     """
 
-    estimator = "LogisticRanker"
+    name, about = "logistic", "all pairs, as in `LogisticRanker`; also from explicit pairs"
+    cost = 3.0
+    parted = "logistic"
+    noun = "the logistic loss"
 
     def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> LogisticState:
         """Return the state of the loss over labels."""

@@ -165,7 +165,7 @@ class PNormLoss(OwnLoss):
         At least 1.
     """
 
-    estimator = "PNormPush"
+    noun = "the p-norm push"
 
     def __init__(self, p: float) -> None:
         self.p = float(p)

@@ -48,6 +48,8 @@ class StumpLearner(WeakLearner):
         Seed to draw thresholds at random; None for quantiles.
     """
 
+    parted = "stumps"
+
     def __init__(
         self,
         choice: str = "steepest",

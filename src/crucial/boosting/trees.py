@@ -158,6 +158,8 @@ class TreeLearner(WeakLearner):
 
     needs = ("curvature",)
 
+    parted = "trees"
+
     def __init__(
         self,
         limits: TreeLimits | None = None,
@@ -344,6 +346,8 @@ class UnitTreeLearner(TreeLearner):
     drawn_by : int, optional
         Seed to draw thresholds at random; None for quantiles.
     """
+
+    parted = "unit trees"
 
     def __init__(
         self,
