@@ -48,7 +48,7 @@ class FeatureLearner(WeakLearner):
     def __init__(self, choice: str = "steepest", default_rank: str | float = "learned") -> None:
         self.choice, self.default_rank = choice, default_rank
         if choice == "largest_drop":
-            self.needs = ("binary_weights", "moments", "fork")
+            self.needs = ("binary_weights", "moments", "copy")
 
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
@@ -121,7 +121,7 @@ class FeatureLearner(WeakLearner):
         """Add to the weight of the feature."""
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the candidate that a ranker of an earlier call was.
 
         None for a feature that was scaled on other rows, as in a bag of them.
@@ -210,14 +210,14 @@ class CheckedLearner(WeakLearner):
         """Forward the weight to the learner."""
         self._learner.accept(candidate, alpha)
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Forward to the learner, if it has the method."""
-        if hasattr(self._learner, "forget"):
-            self._learner.forget()
+        if hasattr(self._learner, "reset_bounds"):
+            self._learner.reset_bounds()
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the learner's candidate for a ranker of an earlier call, if it makes one."""
-        found = self._learner.replay(ranker, slope) if hasattr(self._learner, "replay") else None
+        found = self._learner.restore(ranker, slope) if hasattr(self._learner, "restore") else None
         return found and replace(found, output=self._checked_output(found.output))
 
     def _refuse(self, what: str) -> NoReturn:

@@ -235,18 +235,18 @@ class WeakLearner(Protocol):
         """Record the weight that a candidate got, learning rate included."""
         return
 
-    def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
+    def apply_weight(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
         """Return the candidate and its weight as they go into the model.
 
         A learner whose rankers have values of their own may multiply them by the weight.
         """
         return candidate, alpha
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Drop what was derived from earlier potentials: other pairs count from now on."""
         return
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the candidate that a ranker of an earlier call was.
 
         None where the scores of the ranker on the training rows are all there is to it.

@@ -148,7 +148,7 @@ class RowLossState:
         state.advance(self.scores, 1.0)
         return state.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one, until the next draw."""
         self.count_only(draw_share(self.counting, fraction, random))
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 import numpy as np
 from msgspec.structs import replace as replaced
 
-from crucial.boosting.pair_losses import OwnLossState
+from crucial.boosting.pair_losses import PairLossState
 from crucial.boosting.parts import Candidate, StepRule
 from crucial.boosting.stump_search import SNAP
 from crucial.errors import ParameterError
@@ -88,7 +88,7 @@ class _AlongPairs:
     def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
         self._pairs, self._candidate = exponential_pairs(potentials), candidate
         self._spare = np.zeros_like(potentials.pi)
-        self._trial: PairState | None = self._pairs.fork()
+        self._trial: PairState | None = self._pairs.copy()
         self._start = self._trial.potentials(self._spare)[1]
         self._reached, self._last = 0.0, (0.0, 0.0)
         h = candidate.output
@@ -107,7 +107,7 @@ class _AlongPairs:
 
     def _near(self, alpha: float) -> tuple[float, float, float]:
         if self._trial is None:
-            self._trial, self._reached = self._pairs.fork(), 0.0
+            self._trial, self._reached = self._pairs.copy(), 0.0
         self._trial.advance(self._candidate.output, alpha - self._reached)
         self._reached = alpha
         log_z = self._trial.potentials(self._spare)[1] - self._start
@@ -128,7 +128,7 @@ class _AlongPairs:
     def _moved(self, output: Output, alpha: float) -> PairState:
         """Return a copy that made one step. (There may be one copy at a time.)"""
         self._trial = None
-        trial = self._pairs.fork()
+        trial = self._pairs.copy()
         trial.advance(output, alpha)
         return trial
 
@@ -340,7 +340,7 @@ class NumericStep(Step):
     """Method 1: minimises Z for any ranker, by Newton's method kept inside a bracket."""
 
     name, about = "numeric", "method 1, for any scores"
-    needs = ("binary_weights", "moments", "fork")
+    needs = ("binary_weights", "moments", "copy")
     scores = "any"
     parted = True
 
@@ -431,7 +431,7 @@ class LineStep(Step):
         """Return the weight of the candidate, or None to stop."""
         if candidate.output.dtype != np.uint8:
             return self._real(candidate, potentials)
-        line = cast(OwnLossState, potentials.pairs).line(candidate.output)
+        line = cast(PairLossState, potentials.pairs).line(candidate.output)
         right, wrong = line.weights()
         alpha: float | None = None
         if right >= SNAP and wrong >= SNAP:
@@ -448,7 +448,7 @@ class LineStep(Step):
 
         Where the minimum is at infinity, the weight is that of method 3, which lowers the loss too.
         """
-        state = cast(OwnLossState, potentials.pairs)
+        state = cast(PairLossState, potentials.pairs)
         output = candidate.output
         alpha = newton_root(
             _Secants(state, output), _CLOSE_WEIGHTS, lambda sign: state.turns(output, sign)
@@ -466,11 +466,11 @@ class _Secants:
 
     Parameters
     ----------
-    state : OwnLossState
+    state : PairLossState
     output : array
     """
 
-    def __init__(self, state: OwnLossState, output: Floats) -> None:
+    def __init__(self, state: PairLossState, output: Floats) -> None:
         self._state, self._output = state, output
         self._last: tuple[float, float] | None = None
 

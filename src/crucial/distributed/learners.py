@@ -52,7 +52,7 @@ class _Sums(StumpSums):
     state: PartedState
     n_rows: int
 
-    def drift(self, pi: Floats, scale: float, unit: float) -> float:
+    def slope_change(self, pi: Floats, scale: float, unit: float) -> float:
         """Return how far any slope can have moved since the last round."""
         self._hist[:], self._known[:] = 0, False
         found, features = self.state.hist, self.state.features
@@ -70,7 +70,7 @@ class _Sums(StumpSums):
 
     def scan(self, features: Ints, fixed: Ints, factor: float, slope: Floats, peak: Floats) -> Ints:
         """Renew the slopes and peaks of the features; return those that were renewed."""
-        wanted = self._everything if self.at_once else features
+        wanted = self._everything if self.scans_all else features
         unknown = wanted[~self._known[wanted]]
         if len(unknown):
             if math.isinf(self.state.drift):  # (all will be wanted: one call for them)
@@ -147,7 +147,7 @@ class PartedStumps(StumpLearner):
         Those that it leaves out by mistake are asked for later, which costs time alone.
         """
         # (a small slope can go with a small Z)
-        if self._constraints.any or self._sums.at_once or self.drops is not None:
+        if self._constraints.any or self._sums.scans_all or self.drops is not None:
             return None
         search, last = self.search, self._sums.state.drift
         # A step moves slopes by about as much as the last one did, for its weight.
@@ -155,8 +155,8 @@ class PartedStumps(StumpLearner):
         if math.isfinite(last) and self._last_step > 0.0:
             step = min(step, _MARGIN * last * abs(alpha) / self._last_step)
         self._last_step = abs(alpha)
-        best = float(search.peak[search.drift == 0].max(initial=0.0))
-        return np.flatnonzero(search.peak + search.drift + step >= best - _LOSS * step)
+        best = float(search.best_slope[search.slope_change == 0].max(initial=0.0))
+        return np.flatnonzero(search.best_slope + search.slope_change + step >= best - _LOSS * step)
 
 
 # --- Trees over rows in parts: the local growth, on sums that the parts have added up

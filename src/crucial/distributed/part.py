@@ -775,7 +775,7 @@ class Part(PartSums):
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""
         if self._feedback is not None:
-            self._trial = cast(PartState, self._pairs(False).fork())
+            self._trial = cast(PartState, self._pairs(False).copy())
             self._spare = np.zeros_like(self._pi)
 
     # -- queries drawn ----------------------------------------------------------------

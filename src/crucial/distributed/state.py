@@ -293,7 +293,7 @@ class PartedState:
         found: tuple[float, float] = self.parts.total("risks").shares(self._log_total)
         return found
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries until the next draw."""
         if self._counting is None:
             self._counting = self.parts.total("counting").numbers
@@ -338,7 +338,7 @@ class PartedPairs(PartedState):
         ).values
         return slope / value, curvature / value
 
-    def fork(self) -> PartedPairs:
+    def copy(self) -> PartedPairs:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         self.parts.call("begin_trial", changes=True)
         return PartedTrial(self.parts, self._log_total)

@@ -69,7 +69,7 @@ from crucial.rankers.base import (
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
-from crucial.rankers.resampling import Resampled, TableRuns
+from crucial.rankers.resampling import Refits, Resampled
 from crucial.rankers.staged import EvalSet
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -264,7 +264,7 @@ class BoostedRanker(Resampled):
             eval_rows = self._eval_rows(data, eval_set, eval_qid)
             if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
                 self._check_judge(data)
-            runs = TableRuns(self, data, query_weight, eval_rows)
+            runs = Refits(self, data, query_weight, eval_rows)
             return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
         watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)

@@ -81,8 +81,8 @@ class OnlyBegins:
     [
         (
             {"learner": OnlyProposes()},
-            "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define "
-            ".* or derive the class from crucial.boosting.parts.WeakLearner",
+            "the weak learner OnlyProposes lacks prepare, accept, apply_weight, reset_bounds, "
+            "restore. Define .* or derive the class from crucial.boosting.parts.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.parts.Obj"),
         ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*parts.StepRule"),
@@ -101,7 +101,7 @@ def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
         ({"step": LineStep()}, "LineStep needs an objective whose state has line, .* Exponential"),
         (
             {"objective": LogisticLoss(), "step": NumericStep()},
-            "NumericStep needs .* has moments, fork, and that of LogisticLoss does not",
+            "NumericStep needs .* has moments, copy, and that of LogisticLoss does not",
         ),
         (
             {"objective": LogisticLoss(), "learner": StumpLearner("largest_drop")},
