@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crucial.data.dataset import Dataset
-    from crucial.distributed.fit import LoadedParts
     from crucial.lab.auto_candidates import TriedRankers
     from crucial.measures.evaluation import Evaluation
     from crucial.model.additive import AdditiveRanker
@@ -69,76 +68,37 @@ def train_on_cluster(
     client: Any, ranker: Any, metrics: list[str], options: TrainOptions
 ) -> Training:
     """Fit a ranker to files in parts."""
-    from crucial.distributed.fit import FitInput, check_ranker, fit_loaded, load_parts
-    from crucial.distributed.input import KeptCells
-
-    if "eval_metric" in ranker.get_params():
-        ranker.set_params(eval_metric=metrics or None)
-    max_bins = check_ranker(
-        ranker,
-        options.resume,
-        checkpoint=options.checkpoint,
-        # (a checkpoint has the measures, whose default is known once the labels are)
-        unknown=() if metrics else ("eval_metric",),
-    )
-    files = part_files(options.files)
-    how = RowFormat.of_options(files[0], options)
-    reader = {"format": how.form, **how.reader_options()}
-    reader.pop("group_sizes", None)
-    valid = None if options.valid is None else part_files([options.valid])
-    given = FitInput(files, how.label, how.qid, how.weight, eval_set=valid, options=reader)
-    loading = load_parts(
-        client,
-        given,
-        max_bins=max_bins,
-        kept=KeptCells.of(ranker),
-        report=lambda memory: note(str(memory)),
-        verbose=1,
-    )
-    with in_training_files(options.data, options.valid), loading as loaded:
-        metrics = metrics or [_default(loaded)]
-        ranker.set_params(eval_metric=metrics)
-        fit_loaded(
-            ranker,
-            loaded,
-            checkpoint=options.checkpoint,
-            resume=options.resume,
-            verbose=ranker.verbose,
-        )
-        return _result(ranker, loaded, how, metrics, options)
-
-
-def _default(loaded: LoadedParts) -> str:
-    """Return the measure that suits the labels."""
-    import numpy as np
-
-    from crucial.measures.base import default_measure
-
-    return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
-
-
-def _result(
-    ranker: Any, loaded: LoadedParts, how: RowFormat, metrics: list[str], options: TrainOptions
-) -> Training:
-    """Return the finished training; its rows are known by their number alone."""
     import numpy as np
 
     from crucial.data.dataset import Dataset
+    from crucial.distributed.ranker import DaskRanker
+    from crucial.measures.base import default_measure
 
-    survey = loaded.survey
-    first = survey.first.data
+    if "eval_metric" in ranker.get_params():
+        ranker.set_params(eval_metric=metrics or None)
+    files = part_files(options.files)
+    how = RowFormat.of_options(files[0], options)
+    roles = {"label": how.label, "qid": how.qid, "weight": how.weight}
+    reader = {**roles, "format": how.form, **how.reader_options()}
+    reader.pop("group_sizes", None)
+    valid = None if options.valid is None else part_files([options.valid])
+    learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint)
+    with in_training_files(options.data, options.valid):
+        learner.fit(files, eval_set=valid, resume=options.resume, **reader)
+    fitted, schema = learner.to_local(), learner.schema_
+    metrics = metrics or [default_measure(np.array([schema.lowest_label]), schema.with_qid)]
     if how.form == "svmlight":
-        how = replace(how, index_base=first.index_base or 0, complete=first.complete)
+        how = replace(how, index_base=schema.index_base or 0, complete=schema.complete)
     stored = how.to_store()
     if options.preset is not None:
         stored["preset"] = options.preset
-    model = replace(ranker.model_, training={**ranker.model_.training, "data": stored})
-    shape = survey.n_rows, survey.first.instances.n_features
-    qid = None if first.qid is None else np.broadcast_to(first.qid[:1], survey.n_rows)
-    train = Dataset(np.broadcast_to(0.0, shape), qid=qid)
-    valid = None if options.valid is None else train
+    model = replace(fitted.model_, training={**fitted.model_.training, "data": stored})
+    # (rows that are known by their number alone)
+    qid = np.broadcast_to(0, schema.n_rows) if schema.with_qid else None
+    train = Dataset(np.broadcast_to(0.0, (schema.n_rows, model.n_features)), qid=qid)
     paths = (options.data, options.valid, options.output)
-    return Training(*paths, train, valid, ranker, model, tuple(metrics))
+    rows_of_valid = None if valid is None else train
+    return Training(*paths, train, rows_of_valid, fitted, model, tuple(metrics))
 
 
 def evaluate_on_cluster(

@@ -381,7 +381,8 @@ def list_sources(
     """
     roles = {role: getattr(columns, role) for role in _ROLES}
     others = {role: one for role, one in roles.items() if not (one is None or isinstance(one, str))}
-    columns = replace(columns, **{role: beside(role) for role in others})
+    names: dict[str, Any] = {role: beside(role) for role in others}
+    columns = replace(columns, **names)
     if options and not _are_files(data):
         listed = ", ".join(sorted(options))
         raise DataError(f"the parts are no files: {listed} cannot apply to them.")

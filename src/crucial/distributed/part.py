@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,8 +293,7 @@ class LeafSums(NamedTuple):
 
     Attributes
     ----------
-    count : int
-        Rows.
+    n_rows : int
     total : int
         Gradient and curvature of the rows, in one word.
     weights : tuple of float
@@ -304,7 +303,7 @@ class LeafSums(NamedTuple):
         Histograms of gradient and curvature.
     """
 
-    count: int
+    n_rows: int
     total: int
     weights: tuple[float, ...]
     hist: NDArray[np.int64] | None
@@ -360,14 +359,14 @@ class DrawnRows(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    n_rows : int
     least : Least
         The smallest random number of any row.
     sizes : (ExactSum, ExactSum)
         Absolute potentials and curvature of the drawn rows.
     """
 
-    count: int
+    n_rows: int
     least: Least
     sizes: tuple[ExactSum, ...]
 
@@ -652,20 +651,15 @@ class PartState(ScoreState, Protocol):
         """Count only some queries until the next draw."""
 
 
-_Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-def _of_pairs(
-    method: Callable[Concatenate[Part, _Arguments], _Result],
-) -> Callable[Concatenate[Part, _Arguments], _Result | None]:
+def _of_pairs(method: Callable[..., _Result]) -> Callable[..., _Result | None]:
     """Make a method return None on a part without pairs."""
 
     @wraps(method)
-    def answer(
-        self: Part, *arguments: _Arguments.args, **named: _Arguments.kwargs
-    ) -> _Result | None:
-        return None if self._feedback is None else method(self, *arguments, **named)
+    def answer(self: Part, *arguments: Any) -> _Result | None:
+        return None if self._feedback is None else method(self, *arguments)
 
     return answer
 
@@ -844,7 +838,7 @@ class Part:
     @_of_pairs
     def begin_trial(self) -> None:
         """Copy the state, to try steps on the copy."""
-        self._trial = cast(PartState, self._pairs(False).fork())
+        self._trial = cast(PartState, self._pairs(False).copy())
         self._spare = np.zeros_like(self._pi)
 
     @_of_pairs

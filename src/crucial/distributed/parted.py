@@ -301,7 +301,7 @@ class PartedState:
         found: tuple[float, float] = self.parts.total("risks").shares(self._log_total)
         return found
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries until the next draw."""
         if self._counting is None:
             self._counting = np.sort(np.concatenate(self.parts.total("counting")))
@@ -345,7 +345,7 @@ class PartedPairs(PartedState):
         )
         return slope.value / value.value, curvature.value / value.value
 
-    def fork(self) -> PartedPairs:
+    def copy(self) -> PartedPairs:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         self.parts.total("begin_trial", changes=True)
         trial = PartedPairs(self.parts, self._log_total)
@@ -477,7 +477,7 @@ class _Sums(StumpSums):
     state: PartedState
     n_rows: int
 
-    def drift(self, pi: Floats, scale: float, unit: float) -> float:
+    def slope_change(self, pi: Floats, scale: float, unit: float) -> float:
         """Return how far any slope can have moved since the last round."""
         self._hist[:], self._known[:] = 0, False
         found, features = self.state.hist, self.state.features
@@ -495,7 +495,7 @@ class _Sums(StumpSums):
 
     def scan(self, features: Ints, fixed: Ints, factor: float, slope: Floats, peak: Floats) -> Ints:
         """Renew the slopes and peaks of the features; return those that were renewed."""
-        wanted = self._everything if self.at_once else features
+        wanted = self._everything if self.scans_all else features
         unknown = wanted[~self._known[wanted]]
         if len(unknown):
             if math.isinf(self.state.drift):  # (all will be wanted: one call for them)
@@ -572,7 +572,7 @@ class PartedStumps(StumpLearner):
         Those that it leaves out by mistake are asked for later, which costs time alone.
         """
         # (a small slope can go with a small Z)
-        if self._constraints.any or self._sums.at_once or self.drops is not None:
+        if self._constraints.any or self._sums.scans_all or self.drops is not None:
             return None
         search, last = self.search, self._sums.state.drift
         # A step moves slopes by about as much as the last one did, for its weight.
@@ -580,8 +580,8 @@ class PartedStumps(StumpLearner):
         if math.isfinite(last) and self._last_step > 0.0:
             step = min(step, _MARGIN * last * abs(alpha) / self._last_step)
         self._last_step = abs(alpha)
-        best = float(search.peak[search.drift == 0].max(initial=0.0))
-        return np.flatnonzero(search.peak + search.drift + step >= best - _LOSS * step)
+        best = float(search.best_slope[search.slope_change == 0].max(initial=0.0))
+        return np.flatnonzero(search.best_slope + search.slope_change + step >= best - _LOSS * step)
 
 
 # --- Trees over rows in parts: the local growth, on sums that the parts have added up
@@ -640,7 +640,7 @@ class PartedSearch(SplitSearch):
             self.sizes = self.state.sizes()
             return self.sizes
         drawn: DrawnRows = self._ask_parts("sample", self.draw)
-        if not drawn.count:
+        if not drawn.n_rows:
             drawn = self._ask_parts("sample", replace(self.draw, least=drawn.least))
         gradient_sum, curvature_sum = drawn.sizes
         self.sizes = gradient_sum.value, curvature_sum.value
@@ -654,8 +654,8 @@ class PartedSearch(SplitSearch):
         """Let the parts round gradient and curvature, and add up all rows."""
         sampled = self.draw is not None
         sums: LeafSums = self._ask_parts("root", units, allowed, sampled)
-        everything = (0, sums.count)
-        self.n_rows, self._hists = sums.count, {everything: sums.hist}
+        everything = (0, sums.n_rows)
+        self.n_rows, self._hists = sums.n_rows, {everything: sums.hist}
         # Leaves are numbered here, as only here it is known where they begin.
         self._number = {everything: 0}
         self._total = {everything: sums.total}
@@ -687,13 +687,13 @@ class PartedSearch(SplitSearch):
             self._ask([(asked, self._order(asked, hist, allowed)), *self._ahead(asked)])
         order, sums = self._known.pop(asked)
         self._small = order.adds_up
-        both = ((begin, begin + sums.count), (begin + sums.count, end))
+        both = ((begin, begin + sums.n_rows), (begin + sums.n_rows, end))
         self._hists[both[self._small]] = sums.hist
         totals = (sums.total, self._total[begin, end] - sums.total)
         self._number.update(zip(both, order.children, strict=True))
         self._total.update(zip(both, totals, strict=True))
         self._weights.update(zip(both, sums.weights, strict=True))
-        return sums.count
+        return sums.n_rows
 
     def foresee(self, leaves: Sequence[LeafPlan]) -> None:
         """Take notice of leaves that may be split after the next one, the likeliest first."""
@@ -737,6 +737,7 @@ class PartedSearch(SplitSearch):
     ) -> None:
         """Write the histograms that the parts have added up."""
         sums = self._hists[begin, end]
+        assert sums is not None
         for block in part.blocks.tolist():
             features = slice(8 * block, min(8 * block + 8, self._n_features))
             hist[8 * block : 8 * block + 8] = 0
@@ -791,6 +792,9 @@ class _Parted(TreeLearner):
             (slope,) = self._remote.total("slope_sums", tree)
             return as_output(tree), slope.value
         return as_output(tree), exact_dot(np.array(grown.values), grown.gradients)
+
+    def _output(self, tree: Tree) -> Output:
+        return as_output(tree)
 
     def _moved(self, candidate: Candidate, folded: Tree, alpha: float) -> Output:
         return as_output(folded)

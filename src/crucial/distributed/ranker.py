@@ -142,9 +142,9 @@ def check_supported(ranker: object) -> None:
         close = "GradientRanker(loss='logistic')" if owner == "LogisticRanker" else None
         raise _refused(owner, close or "RankBoost or GradientRanker", "ranker")
     assert isinstance(ranker, RankBoost | GradientRanker)
-    bins = 256 if ranker.max_bins is None else ranker.max_bins
+    bins = ranker.max_bins
     refused = {
-        "n_bags": (ranker.n_bags > 1, "n_bags=1"),
+        "n_bags": (ranker.n_bags != 1, "n_bags=1"),
         "validation_folds": (
             ranker.validation_folds is not None,
             "early_stopping_rounds, with an eval set or without",
@@ -154,7 +154,10 @@ def check_supported(ranker: object) -> None:
             "weak='stump' or 'tree'",
         ),
         "thresholds": (getattr(ranker, "thresholds", None) == "random", "thresholds='quantiles'"),
-        "max_bins": (bins > 255, "max_bins=255 or less"),
+        "max_bins": (
+            bins is None or (isinstance(bins, int) and bins > 255),
+            "max_bins=255 or less",
+        ),
         "warm_start": (ranker.warm_start, "a checkpoint and resume"),
     }
     for name, (wanted, remedy) in refused.items():
@@ -333,6 +336,7 @@ class DaskRanker(Generic[Fitted]):
             features=features,
             ignore=ignore,
         )
+        check_supported(self.ranker)
         ranker: Fitted = clone(self.ranker)
         ranker.fit_prepared(self._loaded(ranker, data, columns, options, eval_set, bins, resume))
         self.ranker_ = ranker
@@ -349,8 +353,7 @@ class DaskRanker(Generic[Fitted]):
         bins: Bins | Dataset | None,
         resume: PathLike | None,
     ) -> Iterator[PartedRows]:
-        """Load the rows on the workers of the cluster, once the ranker is checked."""
-        check_supported(ranker)
+        """Load the rows on the workers of the cluster."""
         rounds = Checkpoint(ranker, self.checkpoint, resume=resume, every=self.checkpoint_every)
         with connected(self.client) as client:
             loading = load_parts(

@@ -32,6 +32,7 @@ from crucial.boosting.parts import (
     WeakLearner,
     check_methods,
 )
+from crucial.boosting.steps import STEPS
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
@@ -69,7 +70,7 @@ from crucial.rankers.base import (
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
-from crucial.rankers.resampling import Resampled, TableRuns
+from crucial.rankers.resampling import Refits, Resampled
 from crucial.rankers.staged import EvalSet
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -289,7 +290,7 @@ class BoostedRanker(Resampled):
             eval_rows = self._eval_rows(data, eval_set, eval_qid)
             if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
                 self._check_judge(data)
-            runs = TableRuns(self, data, query_weight, eval_rows)
+            runs = Refits(self, data, query_weight, eval_rows)
             return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
         watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
@@ -694,7 +695,7 @@ class WeakRankers(StumpsOrTrees):
         default="learned",
     )
 
-    def _check_default(self, step: str) -> None:
+    def _check_default(self, step: str, scores: str) -> None:
         """Refuse a score of abstentions that the weak rankers or the step rule cannot have."""
         if self.default_rank == "learned" or not isinstance(self.weak, str):
             return
@@ -702,10 +703,11 @@ class WeakRankers(StumpsOrTrees):
         if self.weak == "stump" and self.default_rank not in (0, 1):
             rule = "one of 'learned', 0, 1 with weak='stump'"
             raise refuse(owner, "default_rank", rule, shown, "weak='feature' takes any number.")
-        if step != "numeric" and not 0 <= float(self.default_rank) <= 1:
+        if scores != "any" and not 0 <= float(self.default_rank) <= 1:
+            any_scores = [repr(name) for name, one in STEPS.items() if one.scores == "any"]
+            remedy = f"step={' or '.join(any_scores)} takes any number."
             rule = f"'learned' or in [0, 1] with step={step!r}"
-            remedy = "Method 1, step='numeric', takes any number." if owner == "RankBoost" else ""
-            raise refuse(owner, "default_rank", rule, shown, remedy)
+            raise refuse(owner, "default_rank", rule, shown, remedy if owner == "RankBoost" else "")
 
     def _check_choice(self, choice: str) -> None:
         """Refuse a rule of choice for trees, which have their own."""
@@ -717,8 +719,8 @@ class WeakRankers(StumpsOrTrees):
                 f"{default!r}."
             )
 
-    def _weak_learner(self, choice: str, step: str) -> WeakLearner:
-        """Make the weak learner that ``weak`` names, with a choice rule and a step rule."""
+    def _weak_learner(self, choice: str) -> WeakLearner:
+        """Make the weak learner that ``weak`` names, with a rule of choice."""
         if isinstance(self.weak, str):
             if self.weak == "stump":
                 return self._stump_learner(choice)
@@ -728,7 +730,7 @@ class WeakRankers(StumpsOrTrees):
             return kind(choice, self.default_rank)
         check_methods("weak learner", self.weak, WeakLearner, _METHODS)
         # A copy: what a learner keeps of the data must not end up in a parameter.
-        return CheckedLearner(deepcopy(self.weak), step)
+        return CheckedLearner(deepcopy(self.weak))
 
 
 # --- Base classes of estimators whose weak rankers, or their weights, may be constrained

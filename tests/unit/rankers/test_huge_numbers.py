@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from crucial.boosting.row_losses import LOSSES
 from crucial.errors import CrucialError, DataError
 from crucial.feedback.labels import check_weights
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive.rankers import WITHOUT_QUERIES
 
 MORE = [
-    *[("gradient", {"loss": loss}) for loss in ("xendcg", "lambda", "softmax", "yeti", "logistic")],
+    *[("gradient", {"loss": loss}) for loss in LOSSES],
     *[("rankrls", {"kernel": kernel}) for kernel in ("rbf", "poly")],
     *[("componentwise", {"loss": loss}) for loss in ("l1", "hinge")],
     ("rankboost", {"weak": "tree"}),
