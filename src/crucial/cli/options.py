@@ -42,10 +42,12 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import click
 from click.core import ParameterSource
+
+from crucial.io.options import SvmlightOptions, TableOptions
 
 Options = TypeVar("Options")
 
@@ -70,7 +72,7 @@ def _text(value: str) -> str:
 
 
 #: A path on the command line.
-File: TypeAlias = Annotated[str, _FileName()]
+File: TypeAlias = Annotated[str, "file"]
 
 
 def argument(**settings: Any) -> Any:
@@ -118,6 +120,8 @@ def _parameters(options: type[Any]) -> list[click.Parameter]:
     names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
     found: list[click.Parameter] = []
     for name in dict.fromkeys(names):
+        if not {"option", "argument"} & declared.get(name, {}).keys():
+            continue
         kind, several = _value_type(hints[name])
         if "argument" in declared[name]:
             fallback = {"nargs": -1 if several else 1, "type": _FileName()}
@@ -157,7 +161,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     if kind is float:
         return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
-        return {"type": kind.__metadata__[0], "metavar": "FILE"}
+        return {"type": _FileName(), "metavar": "FILE"}
     return {"type": _text, "metavar": "NAME"}
 
 
@@ -258,71 +262,31 @@ class MeasuringOptions:
 
 
 @dataclass(frozen=True)
-class RowOptions(JobsOptions):
+class RowOptions(SvmlightOptions, TableOptions, JobsOptions):
     """How files of rows are read; None, or empty, where an option is not given."""
+
+    heading: ClassVar[str] = "Files of rows"
 
     input_format: Literal["auto", "svmlight", "table"] | None = option(
         "Format of DATA; CSV, JSON lines, Excel and parquet are tables. "
         "[default: recognised by the file's name and content]"
     )
-    absent: Literal["zero", "missing"] | None = option(
-        "svmlight: the value of a feature that a line does not mention. [default: zero]"
-    )
-    index_base: Literal["auto", 0, 1] | None = option(
-        "svmlight: index of the first feature. [default: auto: 0 if index 0 occurs, else 1]"
-    )
-    group_sizes: File | None = option(
-        "svmlight without qid: rows per query, one number per line (LightGBM's .query)."
-    )
-    label: str | None = option("Table: column of labels. [default: label]")
-    qid: str | None = option("Table: column of query ids. [default: qid]")
-    item: str | None = option("Table: column of item names.")
-    weight: str | None = option("Table: column of row weights.")
-    ignore: tuple[str, ...] = option("Table: a column that is not a feature; may be repeated.")
-    categories: tuple[str, ...] = option(
-        "Table: a feature that is a category, though it has numbers; may be repeated. [default: "
-        "columns without a number]",
-        "--category",
-    )
-    header: bool | None = option(
-        "Table: whether the first line names the columns; if not, columns are named by their "
-        "numbers, from 1 (--label 1). [default: --header]",
-        "--header/--no-header",
-        default=None,
-    )
-    sep: str | None = option(
-        "Table: the character between cells. [default: comma, tab or semicolon, as found]",
-        metavar="CHAR",
-    )
-    decimal: Literal[".", ","] | None = option(
-        "Table: the decimal sign. [default: a comma if numbers have it and no point]"
-    )
-    missing: tuple[str, ...] = option(
-        "Table: a cell that is a missing value, besides empty, NA, N/A, ?, nan and null; may be "
-        "repeated.",
-        metavar="CELL",
-    )
-    encoding: str | None = option("Table: of the text. [default: UTF-8, else Latin-1]")
-    sheet: str | None = option("Excel: the sheet to read. [default: the first]")
-
-    missing_features: Literal["refuse", "allow"] | None = option(
-        "Whether DATA in which features of MODEL never occur are refused; if not, they abstain in "
-        "tables, and are as --absent says in svmlight. [default: refuse]"
-    )
 
     @classmethod
     def as_trained(cls, **given: Any) -> RowOptions:
         """Return options of which none, or some, are given: the others are those of training."""
-        several = ("ignore", "categories", "missing")
         none: dict[str, Any] = {
-            one.name: () if one.name in several else None for one in fields(RowOptions)
+            one.name: () if one.default == () else None for one in fields(RowOptions)
         }
         return cls(**(none | given))
 
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""
-        names = [one.name for one in fields(RowOptions) if one.name != "jobs"]
-        values = {name: getattr(self, name) for name in names}
+        values = {
+            one.name: getattr(self, one.name)
+            for one in fields(RowOptions)
+            if "option" in one.metadata and one.name != "jobs"
+        }
         return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 

@@ -235,7 +235,7 @@ class WhyOptions(RowOptions):
     a: str = argument(metavar="A", type=str)
     b: str = argument(metavar="B", type=str)
     query: str | None = option("Query of both items, where items are in several queries.")
-    features: int = option("Number of features to list.", "-n", low=1, default=12)
+    most: int = option("Number of features to list.", "-n", "--features", low=1, default=12)
     json: bool = option("Print everything as JSON.")
 
 
@@ -272,7 +272,7 @@ def why_command(options: WhyOptions) -> None:
     if options.json:
         click.echo(explanation_json(found, titles))
     else:
-        print_explanation(found, titles, options.features)
+        print_explanation(found, titles, options.most)
 
 
 # --- Why one item ranks above another, as a table and as JSON

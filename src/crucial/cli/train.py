@@ -88,7 +88,7 @@ def train_on_cluster(
     fitted, schema = learner.to_local(), learner.schema_
     metrics = metrics or [default_measure(np.array([schema.lowest_label]), schema.with_qid)]
     if how.form == "svmlight":
-        how = replace(how, index_base=schema.index_base or 0, complete=schema.complete)
+        how = replace(how, index_base=1 if schema.index_base else 0, complete=schema.complete)
     stored = how.to_store()
     if options.preset is not None:
         stored["preset"] = options.preset
