@@ -17,7 +17,7 @@ from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
 from crucial.boosting.loop import Trace, boost
 from crucial.boosting.parts import Constraints, TrainingRows
-from crucial.boosting.steps import UnitStep
+from crucial.boosting.steps import FixedStep
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import TreeLearner
 from crucial.data.instances import Instances
@@ -54,7 +54,7 @@ def ours(X: Any, y: Any, loss: str, leaves: int, threads: int) -> Rounds:
 
         boost(
             training, feedback, GradientRanker(loss=loss)._objective(0),
-            TreeLearner(TreeLimits(leaves)), UnitStep(), rounds=ROUNDS,
+            TreeLearner(TreeLimits(leaves)), FixedStep(), rounds=ROUNDS,
             constraints=Constraints(rate=RATE), progress=note,
         )  # fmt: skip
         return np.diff(marks).tolist()

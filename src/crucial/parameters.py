@@ -314,6 +314,11 @@ def lookup(registry: Mapping[str, T], name: str, what: str) -> T:
     raise ParameterError(f"unknown {what} {name!r}; {hint}known: {', '.join(known)}")
 
 
+def described(register: Mapping[str, Any]) -> str:
+    """Return the entries of a register in sentences, each by its name and its ``about``."""
+    return " ".join(f"{quoted(name)}: {one.about}." for name, one in register.items())
+
+
 # --- Write the docstring of a class from its prose and its declared parameters
 
 

@@ -26,6 +26,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
+from crucial.boosting.row_losses import LOSSES
 from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
@@ -51,10 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         for kind, settings in (("trees", {}), ("symmetric trees", {"symmetric": True}))
     },
     "smooth-margin trees": TREES,
-    **{
-        f"gradient {loss}": {"loss": loss}
-        for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
-    },
+    **{f"gradient {loss}": {"loss": loss} for loss in sorted(set(LOSSES) - {"query_rmse"})},
     "gradient symmetric trees": {"symmetric": True},
     "gradient sampled rows": {"subsample_rows": 0.7, "max_features": 0.7},
     "rankboost largest_drop": {"choice": "largest_drop"},

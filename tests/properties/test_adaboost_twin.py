@@ -115,7 +115,7 @@ def test_the_state_answers_what_its_rows_say(table, data):
             assert state.risks() == pytest.approx(
                 (feedback.r1(_spread(feedback, scores)), feedback.r2(_spread(feedback, scores)))
             )
-            fork = state.fork()
+            fork = state.copy()
             fork.advance(vote.astype(np.uint8), 1.0)
             np.testing.assert_allclose(state.scores, scores, atol=1e-9)
 

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import Groups, load_model
+from crucial.boosting.row_losses import LOSSES
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 from crucial.types import Floats
 from naive.paths import PATHS, using
@@ -43,10 +44,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         )
         for kind, settings in (("trees", {}), ("symmetric trees", {"symmetric": True}))
     },
-    **{
-        f"gradient {loss}": {"loss": loss}
-        for loss in ("exponential", "lambda", "logistic", "softmax", "xendcg", "yeti")
-    },
+    **{f"gradient {loss}": {"loss": loss} for loss in sorted(set(LOSSES) - {"query_rmse"})},
     "gradient symmetric trees": {"symmetric": True},
     **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge", "piecewise")},
     "logitboost linear": {"weak": "linear"},

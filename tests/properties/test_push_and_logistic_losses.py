@@ -300,7 +300,7 @@ def test_labels_as_pairs_are_the_same_problem(p):
 
 
 def test_labels_and_pairs_together_are_refused():
-    for p, name in ((None, "LogisticRanker"), (2, "PNormPush")):
+    for p, name in ((None, "the logistic loss"), (2, "the p-norm push")):
         with pytest.raises(DataError, match=f"{name} learns from labels or from pairs, not from S"):
             ranker_of(p, 2).fit_pairs([[1.0], [2.0]], [(1, 0)], y=[0, 1])
     with pytest.raises(DataError, match="RankBoost takes both together"):

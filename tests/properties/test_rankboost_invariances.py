@@ -122,8 +122,8 @@ class Forgetful(Counting):
     """Knows nothing of earlier rounds, so that every feature must be scanned."""
 
     def propose(self, potentials):
-        self.search.drift[:] = np.inf
-        self.forget()
+        self.search.slope_change[:] = np.inf
+        self.reset_bounds()
         return super().propose(potentials)
 
 

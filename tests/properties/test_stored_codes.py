@@ -84,15 +84,15 @@ def test_criteria_of_entries_are_those_of_rows(table, gain, data):
     search = StoredSearch(grid, False, None, 1)
     for _ in range(2):
         potentials.advance(np.array(data.draw(scores), float), 0.3)
-        before, known = search.peak.copy(), search.drift == 0.0
+        before, known = search.best_slope.copy(), search.slope_change == 0.0
         search.renew(potentials)
-        drift = search.drift.copy()
+        drift = search.slope_change.copy()
         search.scan(features)
-        assert (np.abs(search.peak - before) <= drift + 1e-12)[known].all()
+        assert (np.abs(search.best_slope - before) <= drift + 1e-12)[known].all()
         for f in features.tolist():
             slope = search.dense_slopes(f)
             np.testing.assert_array_equal(search.entry_slopes(f), slope)
-            assert search.peak[f] == np.abs(slope).max()
+            assert search.best_slope[f] == np.abs(slope).max()
 
 
 @holds_for(tables(labels=(0, 1), max_queries=1), st.sampled_from([0, 1, "learned"]), **REACH)

@@ -422,6 +422,7 @@ def boost(
         call would have done.
     """
     check_parts(objective, learner, step)
+    objective, learner = feedback.pieces(objective, learner, step, watch)
     ensemble = Ensemble(bins=learner.prepare(training, constraints, step))
     potentials = Potentials(objective.begin(feedback, training.threads), training.threads)
     check_needs(objective, learner, step, potentials.pairs)
@@ -431,8 +432,8 @@ def boost(
         began = time.perf_counter()
         if subsample < 1.0:
             # Seeded by round, so that a continued run draws what a long one would.
-            potentials.draw(subsample, np.random.default_rng([seed, number]))
-            learner.forget()
+            potentials.subsample(subsample, np.random.default_rng([seed, number]))
+            learner.reset_bounds()
         before = potentials.log_loss
         if number < len(earlier):
             found = _replayed(earlier[number], learner, training)
@@ -485,7 +486,7 @@ def _next(
         return "perfect weak ranker"
     if alpha == 0.0:
         return "no weak ranker helps"
-    folded, weight = learner.fold(candidate, rate * alpha)
+    folded, weight = learner.apply_weight(candidate, rate * alpha)
     # (values may be too small for the grid that a learner rounds them to)
     if folded is not candidate and not folded.output.any():
         return "no weak ranker helps"
@@ -496,7 +497,7 @@ def _replayed(
     entry: Round, learner: WeakLearner, training: TrainingRows
 ) -> tuple[Candidate, float] | str:
     """Return the candidate of a round of an earlier call and its weight."""
-    candidate = learner.replay(entry.ranker, entry.r)
+    candidate = learner.restore(entry.ranker, entry.r)
     if candidate is None:
         candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)
     return candidate, entry.alpha

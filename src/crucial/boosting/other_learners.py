@@ -17,7 +17,7 @@ from crucial.boosting.parts import (
     WeakLearner,
     as_output,
 )
-from crucial.boosting.steps import largest_drop
+from crucial.boosting.steps import STEPS, largest_drop
 from crucial.boosting.stump_search import NOISE, first_best
 from crucial.data.bins import Bins
 from crucial.errors import DataError, ParameterError
@@ -48,7 +48,7 @@ class FeatureLearner(WeakLearner):
     def __init__(self, choice: str = "steepest", default_rank: str | float = "learned") -> None:
         self.choice, self.default_rank = choice, default_rank
         if choice == "largest_drop":
-            self.needs = ("binary_weights", "moments", "fork")
+            self.needs = ("binary_weights", "moments", "copy")
 
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
@@ -121,7 +121,7 @@ class FeatureLearner(WeakLearner):
         """Add to the weight of the feature."""
         self._weight[candidate.slot] = self._weight.get(candidate.slot, 0.0) + alpha
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the candidate that a ranker of an earlier call was.
 
         None for a feature that was scaled on other rows, as in a bag of them.
@@ -173,20 +173,17 @@ class CheckedLearner(WeakLearner):
     ----------
     learner : WeakLearner
         The user's.
-    step : {"bound", "exact", "numeric", "smooth", "line_search"}
-        The step rule's name: "exact" needs scores of 0 and 1, "bound" and the steps on the
-        smooth margin scores in [0, 1]; "numeric" takes any finite numbers.
     """
 
-    def __init__(self, learner: WeakLearner, step: str = "bound") -> None:
-        self._learner, self._step = learner, step
+    def __init__(self, learner: WeakLearner) -> None:
+        self._learner = learner
         self.needs = getattr(learner, "needs", ())
 
     def prepare(
         self, training: TrainingRows, constraints: Constraints, step: StepRule
     ) -> Bins | None:
         """Let the learner look at the data."""
-        self._training = training
+        self._training, self._step = training, step
         rows, table = training.rows[:_SAMPLE], training.instances.table
         sparse = training.instances.is_sparse
         self._sample = table.tocsr()[rows].toarray() if sparse else table[rows]
@@ -213,14 +210,14 @@ class CheckedLearner(WeakLearner):
         """Forward the weight to the learner."""
         self._learner.accept(candidate, alpha)
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Forward to the learner, if it has the method."""
-        if hasattr(self._learner, "forget"):
-            self._learner.forget()
+        if hasattr(self._learner, "reset_bounds"):
+            self._learner.reset_bounds()
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the learner's candidate for a ranker of an earlier call, if it makes one."""
-        found = self._learner.replay(ranker, slope) if hasattr(self._learner, "replay") else None
+        found = self._learner.restore(ranker, slope) if hasattr(self._learner, "restore") else None
         return found and replace(found, output=self._checked_output(found.output))
 
     def _refuse(self, what: str) -> NoReturn:
@@ -242,15 +239,19 @@ class CheckedLearner(WeakLearner):
                 "the output of a candidate must be finite; choose a score for rows on which it has "
                 f"no opinion. Got {output[~np.isfinite(output)][0]}."
             )
-        if self._step == "exact":
+        name, scores = self._step.name, self._step.scores
+        wider = [
+            f"step={one.name!r}" for one in STEPS.values() if one.scores not in (scores, "binary")
+        ]
+        if scores == "binary":
             self._refuse(
-                "step='exact' needs weak rankers of 0 and 1. Got an output with other scores; use "
-                "step='bound' or 'numeric'."
+                f"step={name!r} needs weak rankers of 0 and 1. Got an output with other scores; "
+                f"use {' or '.join(wider)}."
             )
-        if self._step != "numeric" and (output.min() < 0.0 or output.max() > 1.0):
-            other = ", or use step='numeric'" if self._step == "bound" else ""
+        if scores == "unit" and (output.min() < 0.0 or output.max() > 1.0):
+            other = f", or use {' or '.join(wider)}" if name in STEPS else ""
             self._refuse(
-                f"step={self._step!r} needs weak rankers with scores in [0, 1]. Got an output from "
+                f"step={name!r} needs weak rankers with scores in [0, 1]. Got an output from "
                 f"{output.min():g} to {output.max():g}; scale it{other}."
             )
         return output

@@ -38,6 +38,9 @@ class ExponentialLoss(Objective):
     al. 2003, theorem 1).
     """
 
+    name, about = "exponential", "all pairs, as in `RankBoost`; also from explicit pairs"
+    parted = "pairs"
+
     def begin(self, feedback: Feedback, threads: int) -> PairState:
         """Return the state of the loss at scores of 0."""
         return feedback.state(threads=threads)
@@ -89,7 +92,7 @@ class Line(Protocol):
         """Return where the minimum is, if there is a formula for it."""
 
 
-class OwnLossState:
+class PairLossState:
     """See `crucial.feedback.base.ScoreState`; weights of pairs are those of another loss.
 
     Parameters
@@ -134,7 +137,7 @@ class OwnLossState:
         """Return the smallest and the largest margin of the pairs that count."""
         raise NotImplementedError
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
         raise NotImplementedError
 
@@ -151,21 +154,21 @@ class OwnLossState:
         return self._inner.risks()
 
 
-class OwnLoss(Objective):
+class PairLoss(Objective):
     """A loss with one form over labels and one over explicit pairs."""
 
-    #: The estimator named where a feedback is of neither kind.
-    estimator: str
+    #: What messages call it.
+    noun: str
 
     @abstractmethod
-    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> OwnLossState:
+    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> PairLossState:
         """Return the state of the loss over labels."""
 
     @abstractmethod
-    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> OwnLossState:
+    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> PairLossState:
         """Return the state of the loss over explicit pairs."""
 
-    def begin(self, feedback: Feedback, threads: int) -> OwnLossState:
+    def begin(self, feedback: Feedback, threads: int) -> PairLossState:
         """Return the state of the loss at scores of 0."""
         rows, pairs = feedback.labelled(), feedback.listed()
         if rows is not None:
@@ -173,7 +176,7 @@ class OwnLoss(Objective):
         if pairs is not None:
             return self.over_pairs(pairs, feedback.state())
         raise DataError(
-            f"{self.estimator} learns from labels or from pairs, not from "
+            f"{self.noun} learns from labels or from pairs, not from "
             f"{type(feedback).__name__}: use fit(X, y, qid=...), or fit_pairs(X, pairs) without y. "
             "RankBoost takes both together."
         )
@@ -206,13 +209,16 @@ def log_sum(logs: Floats, top: float | None = None) -> float:
 # an error below 1e-11 (`crucial.kernels.losses`).
 
 
-class LogisticLoss(OwnLoss):
+class LogisticLoss(PairLoss):
     """Weighted mean over pairs of ``log2(1 + e^-(H(hi) - H(lo)))``; 1 at equal scores.
 
     Like the exponential loss it is never less than the share of misordered pairs, R1.
     """
 
-    estimator = "LogisticRanker"
+    name, about = "logistic", "all pairs, as in `LogisticRanker`; also from explicit pairs"
+    cost = 3.0
+    parted = "logistic"
+    noun = "the logistic loss"
 
     def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> LogisticState:
         """Return the state of the loss over labels."""
@@ -223,7 +229,7 @@ class LogisticLoss(OwnLoss):
         return PairLogistic(pairs, inner)
 
 
-class LogisticState(OwnLossState):
+class LogisticState(PairLossState):
     """Pairs that weigh ``w / (1 + e^(H(hi) - H(lo)))``.
 
     Attributes
@@ -435,7 +441,7 @@ class LabelLogistic(LogisticState):
         """Return the scores after a step, and the shift of their sums."""
         return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
         self.count_only(draw_share(self.counting, fraction, random))
 
@@ -506,7 +512,7 @@ class PairLogistic(LogisticState):
         margins = self._pairs.margins(output)[self._drawn > 0]
         return float(margins.min()), float(margins.max())
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""
         chosen = draw_share(np.arange(len(self._all)), fraction, random)
         self._drawn = np.zeros_like(self._all)

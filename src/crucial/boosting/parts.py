@@ -25,7 +25,34 @@ class Objective(Protocol):
     """A loss over the scores of a feedback's rows.
 
     Derive from it to inherit `notes`.
+
+    Attributes
+    ----------
+    name : str
+        What the parameter ``loss`` of `GradientRanker` calls it; see
+        `crucial.boosting.row_losses.LOSSES`.
+    about : str
+        Follows the name in the documentation.
+    settings : tuple of str
+        The arguments of its constructor: parameters of the ranker, or "seed".
+    takes_pairs : bool
+        Whether it learns from explicit pairs too, and not from labels alone.
+    leaf_l2 : float
+        ``l2`` of trees by default.
+    cost : float
+        Time of a round beside that of its histograms, for searches that must be done in time.
+    parted : str or None
+        How the totals of parts of the rows add up, on a cluster: as those of "pairs", of "logistic"
+        pairs or of "rows". None where all rows must be in one place.
     """
+
+    name: str = ""
+    about: str = ""
+    settings: tuple[str, ...] = ()
+    takes_pairs: bool = True
+    leaf_l2: float = 1.0
+    cost: float = 2.0
+    parted: str | None = None
 
     @abstractmethod
     def begin(self, feedback: Feedback, threads: int) -> ScoreState:
@@ -144,12 +171,24 @@ class StepRule(Protocol):
 
     Attributes
     ----------
+    name : str
+        What the parameter ``step`` of `RankBoost` calls it; see `crucial.boosting.steps.STEPS`.
+    about : str
+        Follows the name in the documentation.
     needs : tuple of str
         Methods and attributes that the state of the objective must have, beyond those of
         `crucial.feedback.base.ScoreState`; checked before the first round.
+    scores : {"binary", "unit", "any"}
+        The weak rankers that it can weigh: those of scores 0 and 1, in [0, 1], or of any numbers.
+    parted : bool
+        Whether it works where the rows are in parts, on a cluster.
     """
 
+    name: str = ""
+    about: str = ""
     needs: tuple[str, ...] = ()
+    scores: str = "unit"
+    parted: bool = False
 
     @abstractmethod
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
@@ -174,9 +213,13 @@ class WeakLearner(Protocol):
     ----------
     needs : tuple of str
         As in `StepRule`.
+    parted : str or None
+        Which learner does the same where the rows are in parts, on a cluster: that of "stumps", of
+        "trees" or of "unit trees". None where all rows must be in one place.
     """
 
     needs: tuple[str, ...] = ()
+    parted: str | None = None
 
     @abstractmethod
     def prepare(
@@ -192,18 +235,18 @@ class WeakLearner(Protocol):
         """Record the weight that a candidate got, learning rate included."""
         return
 
-    def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
+    def apply_weight(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
         """Return the candidate and its weight as they go into the model.
 
         A learner whose rankers have values of their own may multiply them by the weight.
         """
         return candidate, alpha
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Drop what was derived from earlier potentials: other pairs count from now on."""
         return
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate | None:
         """Return the candidate that a ranker of an earlier call was.
 
         None where the scores of the ranker on the training rows are all there is to it.

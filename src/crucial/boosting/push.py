@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.boosting.pair_losses import OwnLoss, OwnLossState, log_sum
+from crucial.boosting.pair_losses import PairLoss, PairLossState, log_sum
 from crucial.feedback.base import (
     LabelledRows,
     ListedPairs,
@@ -153,7 +153,7 @@ class PushLine:
 # on both sides.
 
 
-class PNormLoss(OwnLoss):
+class PNormLoss(PairLoss):
     """``(sum_lo (sum_hi e^(H(lo) - H(hi)))^p)^(1/p)``, relative to its value at equal scores.
 
     O(n) per round for labels, by prefix sums over the levels of each query, in logarithms;
@@ -165,16 +165,16 @@ class PNormLoss(OwnLoss):
         At least 1.
     """
 
-    estimator = "PNormPush"
+    noun = "the p-norm push"
 
     def __init__(self, p: float) -> None:
         self.p = float(p)
 
-    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> OwnLossState:
+    def over_labels(self, rows: LabelledRows, inner: PairState, threads: int) -> PairLossState:
         """Return the state of the loss over labels."""
         return LabelPush(rows, inner, self.p, threads)
 
-    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> OwnLossState:
+    def over_pairs(self, pairs: ListedPairs, inner: PairState) -> PairLossState:
         """Return the state of the loss over explicit pairs."""
         return PairPush(pairs, inner, self.p)
 
@@ -214,7 +214,7 @@ class PushTotals:
         return Peaks(drawn, self.tops.every + log(self.every.value))
 
 
-class PushState(OwnLossState):
+class PushState(PairLossState):
     """What both forms of the push share.
 
     Attributes
@@ -311,7 +311,7 @@ class LabelPush(PushState):
         inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
         return PushLine(PushTerms(inside, above, self._p), self._p, self._tops.drawn)
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
         chosen = draw_share(np.flatnonzero(self._all > -np.inf), fraction, random)
         self._drawn = np.full_like(self._all, -np.inf)
@@ -384,7 +384,7 @@ class PairPush(PushState):
         top = self._log_total(self.scores, self._log_weight)[1]
         return PushLine(PushTerms(inside, above, self._p), self._p, top)
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the pairs, at least one."""
         chosen = draw_share(np.arange(len(self._all)), fraction, random)
         self._log_weight = np.full_like(self._all, -math.inf)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
 from crucial.boosting.parts import Objective
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
@@ -148,7 +149,7 @@ class RowLossState:
         state.advance(self.scores, 1.0)
         return state.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one, until the next draw."""
         self.count_only(draw_share(self.counting, fraction, random))
 
@@ -166,8 +167,8 @@ class RowLossState:
 class RowLoss(Objective):
     """A loss over the labels of whole queries; pairs that labels do not imply have none."""
 
-    #: Its name among the losses of `GradientRanker`.
-    name: str
+    takes_pairs = False
+    parted = "rows"
 
     @abstractmethod
     def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
@@ -177,9 +178,10 @@ class RowLoss(Objective):
         """Return the state of the loss at scores of 0."""
         rows = feedback.labelled()
         if rows is None:
+            of_pairs = ", ".join(repr(name) for name, one in LOSSES.items() if one.takes_pairs)
             raise DataError(
                 f"loss={self.name!r} learns from labels, and these are pairs. Use "
-                "fit(X, y, qid=...), or a loss of pairs: 'exponential', 'logistic' or RankBoost's."
+                f"fit(X, y, qid=...), or a loss of pairs: {of_pairs} or RankBoost's."
             )
         return self.over_labels(feedback, rows, threads)
 
@@ -241,7 +243,9 @@ class QuerySquares(RowLoss):
         What the scores should be: the label, ``2^y - 1``, or a rising function of it.
     """
 
-    name = "query_rmse"
+    name, about = "query_rmse", "squared error up to a shift per query"
+    settings = ("gain",)
+    cost = 1.0
 
     def __init__(self, gain: Gain = None) -> None:
         self.gain = gain
@@ -274,6 +278,9 @@ class SoftmaxLoss(RowLoss):
     """
 
     name = "softmax"
+    about = "cross entropy of the chances to be first, ListNet (Cao et al. 2007)"
+    settings = ("gain",)
+    cost = 1.5
 
     def __init__(self, gain: Gain = None) -> None:
         self.gain = gain
@@ -306,6 +313,12 @@ class XENDCGLoss(RowLoss):
     """
 
     name = "xendcg"
+    about = (
+        "cross entropy with noisy gains, a bound on nDCG (Bruch 2021), for grades: where labels "
+        "differ by less than 1, the noise drowns them"
+    )
+    settings = ("seed",)
+    leaf_l2 = 0.0  # (its curvature is that of few rows)
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -432,6 +445,13 @@ class LambdaLoss(RowLoss):
     """
 
     name = "lambda"
+    about = (
+        "pairs weighted by the change in nDCG, average precision or reciprocal rank when both rows "
+        "swap, LambdaMART (Burges 2010)"
+    )
+    settings = ("measure", "k", "truncation", "sigmoid", "normalise", "gain")
+    leaf_l2 = 0.0  # (its curvature is that of few rows)
+    cost = 4.0
 
     def __init__(
         self,
@@ -540,6 +560,9 @@ class YetiLoss(RowLoss):
     """
 
     name = "yeti"
+    about = "pairs of neighbours, averaged over noisy orders, YetiRank (Gulin et al. 2011)"
+    settings = ("permutations", "decay", "gain", "seed")
+    cost = 4.0
 
     def __init__(
         self, permutations: int = 10, decay: float = 0.99, gain: Gain = None, seed: int = 0
@@ -705,3 +728,21 @@ class CustomState(RowLossState):
                 f"Row {row} is {array[row]}."
             )
         return array
+
+
+# --- The losses by name: what users choose from, and what documentation and command line list
+
+
+#: The losses of `GradientRanker`.
+LOSSES: dict[str, type[Objective]] = {
+    one.name: one
+    for one in (
+        QuerySquares,
+        XENDCGLoss,
+        LambdaLoss,
+        SoftmaxLoss,
+        YetiLoss,
+        ExponentialLoss,
+        LogisticLoss,
+    )
+}

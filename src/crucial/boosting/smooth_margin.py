@@ -87,6 +87,7 @@ class SmoothMarginStep(Step):
     ) -> None:
         super().__init__(smoothing, stop_when_perfect)
         self._feedback, self._line_search = feedback, line_search
+        self.name = "line_search" if line_search else "smooth"
         self._log_lightest = self._lightest()
         self._descent = NumericStep(smoothing, stop_when_perfect)
         # |lambda|_1, where a weak ranker and its opposite are two

@@ -53,9 +53,9 @@ class StoredSearch:
 
     Attributes
     ----------
-    peak : array over the features
+    best_slope : array over the features
         Largest criterion of its stumps, when last scanned.
-    drift : array over the features
+    slope_change : array over the features
         How far it may have moved since.
     sums : StoredSums
     slope, offered : arrays of shape (1 or 2, first[-1])
@@ -81,7 +81,7 @@ class StoredSearch:
         self._sign = np.zeros(n) if sign is None else sign
         stumps = (grid.first, bins.has_missing, grid.fixed)
         self.sums = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps, threads)
-        self.peak, self.drift = np.zeros(n), np.full(n, np.inf)
+        self.best_slope, self.slope_change = np.zeros(n), np.full(n, np.inf)
         self._shift = 0.0
         rows = 2 if bins.has_missing.any() else 1
         self._all_offered = grid.offered()[:rows].copy() if drops else np.zeros((1, 0), bool)
@@ -92,10 +92,10 @@ class StoredSearch:
     def renew(self, potentials: Potentials, shift: float = 0.0) -> None:
         """Set new potentials, without scanning anything yet."""
         self._potentials = potentials
-        self.drift += self.sums.drift(
+        self.slope_change += self.sums.slope_change(
             potentials.pi, potentials.scale, potentials.unit, self._factor
         )
-        self.drift += abs(shift - self._shift)
+        self.slope_change += abs(shift - self._shift)
         self._shift = shift
         if self._constrained:
             self.offered = self._all_offered.copy()
@@ -106,8 +106,8 @@ class StoredSearch:
             return
         now = self._potentials
         rules = (self._sign, self._signed, (self._factor, self._shift))
-        self.sums.peaks(features, now.fixed, now.factor, *rules, self.slope, self.peak)
-        self.drift[features] = 0.0
+        self.sums.peaks(features, now.fixed, now.factor, *rules, self.slope, self.best_slope)
+        self.slope_change[features] = 0.0
         if self._constrained:
             for f in features.tolist():
                 own = np.s_[:, self.first[f] : self.first[f + 1]]
@@ -123,13 +123,15 @@ class StoredSearch:
         """
         together = _FIRST_LOOK
         while True:
-            fresh = self.drift == 0.0
-            best = max(floor, float(self.peak[fresh].max(initial=0.0)))
-            left = np.flatnonzero(~fresh & (self.peak + self.drift >= best * (1 - TIE) - _SLACK))
+            fresh = self.slope_change == 0.0
+            best = max(floor, float(self.best_slope[fresh].max(initial=0.0)))
+            left = np.flatnonzero(
+                ~fresh & (self.best_slope + self.slope_change >= best * (1 - TIE) - _SLACK)
+            )
             if not len(left):
                 return best
             if len(left) > 2 * together:
-                reach = self.peak[left] + self.drift[left]
+                reach = self.best_slope[left] + self.slope_change[left]
                 left = left[np.argsort(-reach, kind="stable")[:together]]
             self.scan(left)
             together *= _GROWTH
@@ -138,7 +140,7 @@ class StoredSearch:
         """Return the lowest Z of features that can have the best or tie, infinite of others."""
         assert self.drops is not None
         scanned = self.drops.scan_contenders(self._potentials, False)
-        out = np.full(len(self.peak), np.inf)
+        out = np.full(len(self.best_slope), np.inf)
         out[scanned] = self.drops.lowest[scanned]
         return out
 
@@ -256,7 +258,7 @@ class StoredStumps:
             criterion = self._of_z(search.lowest_z())
         else:
             search.scan_contenders()
-            criterion = np.where(search.drift == 0.0, search.peak, 0.0)
+            criterion = np.where(search.slope_change == 0.0, search.best_slope, 0.0)
         best = float(criterion.max(initial=0.0))
         against = self._against(in_use, best, may_step) if self._constrained else {}
         for feature, (value, _) in against.items():

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 import numpy as np
 from msgspec.structs import replace as replaced
 
-from crucial.boosting.pair_losses import OwnLossState
+from crucial.boosting.pair_losses import PairLossState
 from crucial.boosting.parts import Candidate, StepRule
 from crucial.boosting.stump_search import SNAP
 from crucial.errors import ParameterError
@@ -88,7 +88,7 @@ class _AlongPairs:
     def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
         self._pairs, self._candidate = exponential_pairs(potentials), candidate
         self._spare = np.zeros_like(potentials.pi)
-        self._trial: PairState | None = self._pairs.fork()
+        self._trial: PairState | None = self._pairs.copy()
         self._start = self._trial.potentials(self._spare)[1]
         self._reached, self._last = 0.0, (0.0, 0.0)
         h = candidate.output
@@ -107,7 +107,7 @@ class _AlongPairs:
 
     def _near(self, alpha: float) -> tuple[float, float, float]:
         if self._trial is None:
-            self._trial, self._reached = self._pairs.fork(), 0.0
+            self._trial, self._reached = self._pairs.copy(), 0.0
         self._trial.advance(self._candidate.output, alpha - self._reached)
         self._reached = alpha
         log_z = self._trial.potentials(self._spare)[1] - self._start
@@ -128,7 +128,7 @@ class _AlongPairs:
     def _moved(self, output: Output, alpha: float) -> PairState:
         """Return a copy that made one step. (There may be one copy at a time.)"""
         self._trial = None
-        trial = self._pairs.fork()
+        trial = self._pairs.copy()
         trial.advance(output, alpha)
         return trial
 
@@ -277,6 +277,8 @@ class Step(StepRule):
         See `smoothing_of`.
     stop_when_perfect : bool
         End before a perfect round instead of smoothing it.
+    power : float
+        Of the loss, which is a power of a sum of exponentials; for `BoundStep`.
 
     Attributes
     ----------
@@ -284,8 +286,10 @@ class Step(StepRule):
         0 where a perfect round ends the ensemble.
     """
 
-    def __init__(self, smoothing: float = 1e-3, stop_when_perfect: bool = False) -> None:
-        self.smoothing = 0.0 if stop_when_perfect else smoothing
+    def __init__(
+        self, smoothing: float = 1e-3, stop_when_perfect: bool = False, power: float = 1.0
+    ) -> None:
+        self.smoothing, self._power = 0.0 if stop_when_perfect else smoothing, power
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
@@ -293,18 +297,31 @@ class Step(StepRule):
 
 
 class BoundStep(Step):
-    """Method 3: minimises an upper bound of Z, ``.5 ln((1 + r) / (1 - r))``; h in [0, 1]."""
+    """Method 3: minimises an upper bound of Z, ``.5 ln((1 + r) / (1 - r))``; h in [0, 1].
+
+    For a p-th power it is ``ln((1 + r) / (1 - r)) / 2p``: with margins m in [-1, 1], ``e^(-alpha
+    m)`` lies under its chord and the p-th power of a chord under the chord of the powers, so that
+    ``F(alpha) / F(0) <= (1-r)/2 e^(p alpha) + (1+r)/2 e^(-p alpha)``, method 3 in ``p alpha``. F
+    falls by at least ``sqrt(1 - r^2)``.
+    """
+
+    name, about = "bound", "method 3 of the paper, for scores in [0, 1]"
+    parted = True
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
         r = min(1.0, max(-1.0, candidate.slope))
-        return half_log_ratio((1.0 + r) / 2.0, (1.0 - r) / 2.0, self.smoothing)
+        ratio = half_log_ratio((1.0 + r) / 2.0, (1.0 - r) / 2.0, self.smoothing)
+        return None if ratio is None else ratio / self._power
 
 
 class ExactStep(Step):
     """Method 2: minimises Z for a {0, 1} ranker, ``.5 ln(W+ / W-)``."""
 
+    name, about = "exact", "method 2, for scores of 0 and 1"
     needs = ("binary_weights",)
+    scores = "binary"
+    parted = True
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
@@ -322,7 +339,10 @@ class ExactStep(Step):
 class NumericStep(Step):
     """Method 1: minimises Z for any ranker, by Newton's method kept inside a bracket."""
 
-    needs = ("binary_weights", "moments", "fork")
+    name, about = "numeric", "method 1, for any scores"
+    needs = ("binary_weights", "moments", "copy")
+    scores = "any"
+    parted = True
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
@@ -337,14 +357,6 @@ class NumericStep(Step):
         if alpha is None and self.smoothing > 0.0:
             alpha = newton_root(lambda at: smoothed(*along(at), at, self.smoothing)[1:])
         return alpha
-
-
-class UnitStep(StepRule):
-    """Weight 1, before the learning rate: for weak rankers whose values are Newton steps."""
-
-    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Return 1."""
-        return 1.0
 
 
 def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None:
@@ -375,7 +387,8 @@ def smoothed(
     return log((z + more) / (1.0 + 2.0 * share)), first, max(second, 0.0)
 
 
-STEPS: dict[str, type[Step]] = {"numeric": NumericStep, "exact": ExactStep, "bound": BoundStep}
+#: The step rules of RankBoost by name.
+STEPS: dict[str, type[Step]] = {one.name: one for one in (BoundStep, ExactStep, NumericStep)}
 
 
 # --- Steps of one length, for weak rankers that come with the values they ask for
@@ -387,8 +400,12 @@ class FixedStep(StepRule):
     Parameters
     ----------
     weight : float
-        1 for a fit of the gradient; 1/2 for LogitBoost's, which fits twice the score.
+        1 for a fit of the gradient and for values that are Newton steps; 1/2 for LogitBoost's,
+        which fits twice the score.
     """
+
+    scores = "any"
+    parted = True
 
     def __init__(self, weight: float = 1.0) -> None:
         self._weight = weight
@@ -405,30 +422,6 @@ class FixedStep(StepRule):
 _CLOSE_WEIGHTS = 1e-10
 
 
-class ShortBoundStep(BoundStep):
-    """Method 3 for a p-th power: ``ln((1 + r) / (1 - r)) / 2p``.
-
-    With margins m in [-1, 1], ``e^(-alpha m)`` lies under its chord and the p-th power of a
-    chord under the chord of the powers, so that ``F(alpha) / F(0) <= (1-r)/2 e^(p alpha) +
-    (1+r)/2 e^(-p alpha)``: method 3 of Freund et al. (2003) in ``p alpha``. F falls by at
-    least ``sqrt(1 - r^2)``.
-
-    Parameters
-    ----------
-    p : float
-    smoothing, stop_when_perfect : as in `Step`
-    """
-
-    def __init__(self, p: float, smoothing: float, stop_when_perfect: bool = False) -> None:
-        super().__init__(smoothing, stop_when_perfect)
-        self._p = p
-
-    def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Return the weight of the candidate, or None to stop."""
-        alpha = super().__call__(candidate, potentials)
-        return None if alpha is None else alpha / self._p
-
-
 class LineStep(Step):
     """The minimum of the loss along the weak ranker, by formula or by Newton's method."""
 
@@ -438,7 +431,7 @@ class LineStep(Step):
         """Return the weight of the candidate, or None to stop."""
         if candidate.output.dtype != np.uint8:
             return self._real(candidate, potentials)
-        line = cast(OwnLossState, potentials.pairs).line(candidate.output)
+        line = cast(PairLossState, potentials.pairs).line(candidate.output)
         right, wrong = line.weights()
         alpha: float | None = None
         if right >= SNAP and wrong >= SNAP:
@@ -455,7 +448,7 @@ class LineStep(Step):
 
         Where the minimum is at infinity, the weight is that of method 3, which lowers the loss too.
         """
-        state = cast(OwnLossState, potentials.pairs)
+        state = cast(PairLossState, potentials.pairs)
         output = candidate.output
         alpha = newton_root(
             _Secants(state, output), _CLOSE_WEIGHTS, lambda sign: state.turns(output, sign)
@@ -473,11 +466,11 @@ class _Secants:
 
     Parameters
     ----------
-    state : OwnLossState
+    state : PairLossState
     output : array
     """
 
-    def __init__(self, state: OwnLossState, output: Floats) -> None:
+    def __init__(self, state: PairLossState, output: Floats) -> None:
         self._state, self._output = state, output
         self._last: tuple[float, float] | None = None
 
@@ -488,3 +481,7 @@ class _Secants:
             bend = (slope - self._last[1]) / (alpha - self._last[0])
         self._last = alpha, slope
         return slope, max(bend, 0.0)
+
+
+#: The step rules of other losses over pairs by name.
+LINE_STEPS: dict[str, type[Step]] = {"exact": LineStep, "bound": BoundStep}

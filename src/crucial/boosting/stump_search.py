@@ -209,11 +209,11 @@ class SlopeSearch:
     ----------
     slope : array of shape (2, first[-1])
         Row d: abstentions rank d. Position ``first[f] + k``: ones are codes of k and more.
-    peak : array of shape (n_features,)
+    best_slope : array of shape (n_features,)
         Largest (signed or absolute) slope of the feature when it was last scanned.
     offered : bool array like slope
         Which of these stumps are not constant and have an allowed default.
-    drift : array of shape (n_features,)
+    slope_change : array of shape (n_features,)
         How far a slope of the feature may have moved since.
     sums : StumpSums
         What computes them.
@@ -224,8 +224,8 @@ class SlopeSearch:
         self.first, self.offered = grid.first, grid.offered()
         n_features = len(bins.features)
         self.slope = np.zeros((2, int(self.first[-1])))
-        self.peak = np.zeros(n_features)
-        self.drift = np.full(n_features, np.inf)
+        self.best_slope = np.zeros(n_features)
+        self.slope_change = np.full(n_features, np.inf)
         self.sums = StumpSums(
             bins.codes, bins.n_rows, self.first, bins.has_missing, grid.fixed, signed, threads
         )
@@ -234,15 +234,17 @@ class SlopeSearch:
     def renew(self, potentials: Potentials) -> None:
         """Set new potentials, without scanning anything yet."""
         self._potentials = potentials
-        self.drift += self.sums.drift(potentials.pi, potentials.scale, potentials.unit)
+        self.slope_change += self.sums.slope_change(
+            potentials.pi, potentials.scale, potentials.unit
+        )
 
     def scan(self, features: Ints) -> None:
         """Compute slopes and peaks of some features."""
         if not len(features):
             return
         now = self._potentials
-        scanned = self.sums.scan(features, now.fixed, now.factor, self.slope, self.peak)
-        self.drift[scanned] = 0.0
+        scanned = self.sums.scan(features, now.fixed, now.factor, self.slope, self.best_slope)
+        self.slope_change[scanned] = 0.0
 
     def scan_all(self) -> None:
         """Scan every feature."""
@@ -250,22 +252,28 @@ class SlopeSearch:
 
     def scan_contenders(self) -> float:
         """Scan every feature that can have the best slope or tie with it; return the best."""
-        if self.sums.at_once:
+        if self.sums.scans_all:
             self.scan_all()
-            return float(self.peak.max(initial=0.0))
-        return self.scan_while_promising(self.peak, self.peak + self.drift, self.scan)
+            return float(self.best_slope.max(initial=0.0))
+        return self.scan_while_promising(
+            self.best_slope, self.best_slope + self.slope_change, self.scan
+        )
 
     def scan_while_promising(
-        self, peak: Floats, reach: Floats, scan: Callable[[Ints], None], floor: float = 0.0
+        self,
+        criterion: Floats,
+        upper_bound: Floats,
+        scan: Callable[[Ints], None],
+        floor: float = 0.0,
     ) -> float:
-        """Scan features by falling reach while one can still have the best peak or tie with it.
+        """Scan features by falling upper bound while one can be the best or tie with it.
 
         Parameters
         ----------
-        peak : array over the features
+        criterion : array over the features
             Largest criterion of every feature, which ``scan`` renews.
-        reach : array over the features
-            Bound on the peak of every feature that was not scanned.
+        upper_bound : array over the features
+            Bound on the criterion of every feature that was not scanned.
         scan : function of some features
         floor : float
             The least that the best can be.
@@ -273,15 +281,15 @@ class SlopeSearch:
         Returns
         -------
         float
-            The best peak.
+            The best criterion.
         """
-        left = np.argsort(-reach, kind="stable")
-        left = left[self.drift[left] > 0]
-        together = len(left) if self.sums.at_once else _FIRST_LOOK
+        left = np.argsort(-upper_bound, kind="stable")
+        left = left[self.slope_change[left] > 0]
+        together = len(left) if self.sums.scans_all else _FIRST_LOOK
         while True:
-            best = max(floor, float(peak[self.drift == 0].max(initial=0.0)))
+            best = max(floor, float(criterion[self.slope_change == 0].max(initial=0.0)))
             # Those far above the best known come first: they may raise it for the others.
-            left = left[reach[left] >= best * (1.0 - TIE) - _SLACK]
+            left = left[upper_bound[left] >= best * (1.0 - TIE) - _SLACK]
             if not len(left):
                 return best
             scan(left[:together])
@@ -318,7 +326,7 @@ _TOGETHER = 16
 
 
 class _Kernels(Protocol):
-    at_once: bool
+    scans_all: bool
     drop_bounds: Callable[..., None]
     drops: Callable[..., float]
 
@@ -329,9 +337,9 @@ class Slopes(Protocol):
     bins: Bins
     first: Ints
     slope: Floats
-    peak: Floats
+    best_slope: Floats
     offered: Bools
-    drift: Floats
+    slope_change: Floats
 
     @property
     def sums(self) -> _Kernels:
@@ -366,13 +374,13 @@ class DropSearch:
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
         self.z = np.full_like(slopes.slope, np.inf) if keeps_z else np.zeros((2, 0))
-        n_features = len(slopes.peak)
+        n_features = len(slopes.best_slope)
         self._reach = np.empty(n_features)
         self._change = np.empty((5, n_features))
-        self.forget()
+        self.reset_bounds()
         self.lowest = np.full(n_features, np.inf)
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Drop all bounds: other pairs count from now on."""
         self._change[:] = _ANY_CHANGE
 
@@ -411,7 +419,7 @@ class DropSearch:
         exponential_pairs(potentials).prepare_scan()
         self.z[:] = np.inf
         fresh = np.zeros(len(self._reach), bool)
-        if slopes.sums.at_once or everything:
+        if slopes.sums.scans_all or everything:
             slopes.scan(np.arange(len(self._reach)))
         self._renew_bounds(np.arange(len(self._reach)))
         first = [] if everything else self._promising()
@@ -422,7 +430,7 @@ class DropSearch:
             left = np.flatnonzero(~fresh & (self._reach <= limit) & (self._reach < np.inf))
             if not len(left):
                 return np.flatnonzero(fresh)
-            stale = left[slopes.drift[left] > 0]
+            stale = left[slopes.slope_change[left] > 0]
             if len(stale):  # with r known exactly, many drop out
                 slopes.scan(stale)
                 self._renew_bounds(stale)
@@ -435,7 +443,7 @@ class DropSearch:
     def _renew_bounds(self, features: Ints) -> None:
         """Bound Z of some features from below, into ``_reach``."""
         slopes = self._slopes
-        stumps = (slopes.slope, slopes.offered, slopes.drift, self.wrong, self.right)
+        stumps = (slopes.slope, slopes.offered, slopes.slope_change, self.wrong, self.right)
         out = (slopes.first, features, self._reach)
         slopes.sums.drop_bounds(*stumps, self._change, *out)
 
@@ -445,7 +453,7 @@ class DropSearch:
         # Features by the Z they had when last scanned; at the start none was.
         known = np.isfinite(self.lowest).any()
         look = np.argsort(self.lowest if known else self._reach, kind="stable")[:_FIRST_DROPS]
-        slopes.scan(look[slopes.drift[look] > 0])
+        slopes.scan(look[slopes.slope_change[look] > 0])
         self._renew_bounds(look)
         likely = []
         for f in look:

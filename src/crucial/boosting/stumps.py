@@ -48,6 +48,8 @@ class StumpLearner(WeakLearner):
         Seed to draw thresholds at random; None for quantiles.
     """
 
+    parted = "stumps"
+
     def __init__(
         self,
         choice: str = "steepest",
@@ -99,7 +101,7 @@ class StumpLearner(WeakLearner):
         weights = None if self.drops is None else self.drops.weights(position, default)
         return self.candidate(position, default, slope, weights)
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a stump of an earlier call was."""
         assert isinstance(ranker, Stump | Presence)
         return self.candidate(*self.grid.find(ranker), slope)
@@ -151,7 +153,9 @@ class StumpLearner(WeakLearner):
             self._forbid(criterion, potentials)
             return self._best(range(len(self.bins.features)), criterion)
         best = self.search.scan_contenders()
-        close = np.flatnonzero((self.search.drift == 0) & (self.search.peak >= worst_tied(best)))
+        close = np.flatnonzero(
+            (self.search.slope_change == 0) & (self.search.best_slope >= worst_tied(best))
+        )
         return self._best(close.tolist())
 
     def _of_entries(self, stored: StoredStumps, potentials: Potentials) -> Candidate | None:
@@ -186,10 +190,10 @@ class StumpLearner(WeakLearner):
         if self.drops is not None and candidate.weights is not None:
             self.drops.stepped(candidate.weights, alpha)
 
-    def forget(self) -> None:
+    def reset_bounds(self) -> None:
         """Drop the bounds on W+ and W-: the pairs in use have changed."""
         if self.drops is not None:
-            self.drops.forget()
+            self.drops.reset_bounds()
 
     # -- constraints --------------------------------------------------------------
 
@@ -287,12 +291,14 @@ class VoteLearner(WeakLearner):
             stored = self._stored
             stored.renew(potentials, -net)
             best = stored.scan_contenders(abs(net))
-            close = (stored.drift == 0.0) & (stored.peak >= worst_tied(best) * (1.0 - 1e-12))
+            close = (stored.slope_change == 0.0) & (
+                stored.best_slope >= worst_tied(best) * (1.0 - 1e-12)
+            )
             return [(f, stored.dense_slopes(f)) for f in np.flatnonzero(close).tolist()]
         search = self.stumps.search
         search.renew(potentials)
         best = self._scan_contenders(net)
-        close = (search.drift == 0) & (self._peak >= worst_tied(best))
+        close = (search.slope_change == 0) & (self._peak >= worst_tied(best))
         return [
             (f, search.slope[:, search.first[f] : search.first[f + 1]])
             for f in np.flatnonzero(close).tolist()
@@ -302,7 +308,7 @@ class VoteLearner(WeakLearner):
         """Scan every feature that can have the largest ``|r|`` or tie with it; return that.
 
         No r of a vote can change by more than the sum of the absolute changes of potentials,
-        which is twice the drift of the slopes of stumps.
+        which is twice the change of the slopes of stumps.
         """
         search = self.stumps.search
 
@@ -313,8 +319,8 @@ class VoteLearner(WeakLearner):
                 r = np.abs(2.0 * search.slope[part] - net)
                 self._peak[f] = r[search.offered[part]].max(initial=0.0)
 
-        reach = self._peak + 2.0 * search.drift
-        return search.scan_while_promising(self._peak, reach, scan, abs(net))
+        upper_bound = self._peak + 2.0 * search.slope_change
+        return search.scan_while_promising(self._peak, upper_bound, scan, abs(net))
 
     def _candidate(self, position: int, default: int, slope: float) -> Candidate:
         """Return a vote, or the constant for a position of -1."""
@@ -325,10 +331,10 @@ class VoteLearner(WeakLearner):
         assert isinstance(stump.ranker, Stump | Presence)
         return Candidate(Vote(stump.ranker), stump.output, slope, weights, stump.slot)
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate for a ranker that an earlier call chose."""
         if isinstance(ranker, Constant):
             return self._candidate(-1, 0, slope)
         assert isinstance(ranker, Vote)
-        stump = self.stumps.replay(ranker.ranker, slope)
+        stump = self.stumps.restore(ranker.ranker, slope)
         return self._candidate(stump.slot // 2, stump.slot % 2, slope)

@@ -158,6 +158,8 @@ class TreeLearner(WeakLearner):
 
     needs = ("curvature",)
 
+    parted = "trees"
+
     def __init__(
         self,
         limits: TreeLimits | None = None,
@@ -265,7 +267,7 @@ class TreeLearner(WeakLearner):
             tuple(grown.values),
         )
 
-    def fold(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
+    def apply_weight(self, candidate: Candidate, alpha: float) -> tuple[Candidate, float]:
         """Multiply the values of the leaves by the weight, and round them to a common grid.
 
         On the grid the sums of values are exact, so that an ensemble has the same scores to the
@@ -296,7 +298,7 @@ class TreeLearner(WeakLearner):
         """Count the round, for the next draw."""
         self._round += 1
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a tree of an earlier call was."""
         assert isinstance(ranker, Tree)
         if self._unit == 0.0:
@@ -344,6 +346,8 @@ class UnitTreeLearner(TreeLearner):
     drawn_by : int, optional
         Seed to draw thresholds at random; None for quantiles.
     """
+
+    parted = "unit trees"
 
     def __init__(
         self,

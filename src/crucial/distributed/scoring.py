@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.distributed.input import (
-    ColumnRoles,
-    Source,
-    column_names,
-    column_of,
-    is_dask,
-    list_sources,
-)
+from crucial.distributed.input import ColumnRoles, Source, is_dask, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import default_measure
@@ -104,23 +96,13 @@ def predict_parts(
         A series named ``score`` with the index of a Dask frame; else an array, whose length is
         unknown before it is computed, unless the input is an array.
     """
-    model = _model(model)
-    if is_dask(data) and hasattr(data, "columns"):
-        import pandas as pd
-
-        columns = _columns("predict_parts", model, features, ignore, qid=None)
-        meta = pd.Series(dtype=np.float64, name="score")
-        return data.map_partitions(_frame_scores, model, columns, meta=meta)
-    if is_dask(data) and getattr(data, "ndim", 0) == 2:
-        return data.rechunk({1: -1}).map_blocks(
-            _block_scores, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0)
-        )
-    columns = _columns("predict_parts", model, features, ignore, qid=None)
-    parts = scored_parts(model, list_sources(data, {}, columns, options))
     from dask import delayed
 
+    model = _model(model)
+    columns = _columns("predict_parts", model, data, features, ignore)
+    parts = scored_parts(model, list_sources(data, columns, options))
     scores = delayed(_scores_of)
-    return _array([scores(part) for part in parts], np.float64)
+    return _like(data, [scores(part) for part in parts], "score", np.float64)
 
 
 def rank_parts(
@@ -155,19 +137,10 @@ def rank_parts(
 
     model = _model(model)
     check_queries("rank_parts(model, data, qid=...)", qid, model.training.get("with_qid"))
-    columns = _columns("rank_parts", model, features, ignore, qid)
-    parts = scored_parts(model, list_sources(data, {"qid": qid}, columns, options))
-    whole = delayed(_positions)(parts, ties)
-    ranks = [whole[number] for number in range(len(parts))]
-    if is_dask(data) and hasattr(data, "columns"):
-        import dask.dataframe as dd
-        import pandas as pd
-
-        like = delayed(_series)
-        found = [like(own, frame, "rank") for own, frame in zip(ranks, data.to_delayed())]
-        meta = pd.Series(dtype=np.int64, name="rank")
-        return dd.from_delayed(found, meta=meta, divisions=data.divisions, verify_meta=False)
-    return _array(ranks, np.int64)
+    columns = _columns("rank_parts", model, data, features, ignore, qid=qid)
+    parts = scored_parts(model, list_sources(data, columns, options))
+    ranks = delayed(_positions)(parts, ties)
+    return _like(data, [ranks[number] for number in range(len(parts))], "rank", np.int64)
 
 
 def evaluate_parts(
@@ -210,9 +183,9 @@ def evaluate_parts(
     from dask import delayed
 
     model = _model(model)
-    columns = _columns("evaluate_parts", model, features, ignore, qid, label=label, weight=weight)
     roles = {"label": label, "qid": qid, "weight": weight}
-    parts = scored_parts(model, list_sources(data, roles, columns, options))
+    columns = _columns("evaluate_parts", model, data, features, ignore, **roles)
+    parts = scored_parts(model, list_sources(data, columns, options))
     settings = {
         "ties": ties,
         "empty": empty,
@@ -297,32 +270,15 @@ def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
     )
 
 
-def _frame_scores(frame: Any, model: Model, columns: ColumnRoles) -> Any:
-    """Return the scores of a pandas frame, with its index."""
-    import pandas as pd
-
-    scores = np.zeros(0)
-    if len(frame):
-        scores = model.predict(columns.of_part(frame).data.instances(), None, n_jobs=1)
-    return pd.Series(scores, index=frame.index, name="score")
-
-
-def _block_scores(block: Any, model: Model) -> Floats:
-    if not block.shape[0]:
-        return np.zeros(0)
-    return model.predict(Instances.from_input(block, texts=True), None, n_jobs=1)
-
-
 def _scores_of(part: ScoredRows | None) -> Floats:
     return np.zeros(0) if part is None else part.scores
 
 
 def _positions(parts: Sequence[ScoredRows | None], ties: str) -> list[Ints]:
     """Return the positions of the rows of every part in their queries."""
-    whole = joined(parts)
-    found = positions(whole.scores, whole.groups, ties)
+    rows = joined(parts)
     ends = np.cumsum([0 if part is None else len(part.scores) for part in parts])
-    return np.split(found, ends[:-1])
+    return np.split(positions(rows.scores, rows.groups, ties), ends[:-1])
 
 
 def _series(values: NDArray[Any], frame: Any, name: str) -> Any:
@@ -368,32 +324,43 @@ def _model(model: Any) -> Model:
 def _columns(
     owner: str,
     model: Model,
+    data: Any,
     features: Sequence[str] | None,
     ignore: Sequence[str],
-    qid: Any,
-    label: Any = None,
-    weight: Any = None,
+    **roles: Any,
 ) -> ColumnRoles:
     """Return the columns that a model needs, by name where it knows the names."""
     if features is None and not ignore and model.feature_names is not None:
         features = model.feature_names
-    chosen, left_out = column_names(owner, features, ignore)
-    roles = {"qid": qid, "label": label, "weight": weight}
-    names: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
-    return ColumnRoles(
-        **names,
-        features=chosen,
-        ignore=left_out,
-        labelled=label is not None,
-        n_features=model.n_features,
+    roles = {"label": None, "qid": None, **roles}
+    labelled, n_features = roles["label"] is not None, model.n_features
+    return ColumnRoles.checked(
+        owner,
+        data,
+        **roles,
+        features=features,
+        ignore=ignore,
+        labelled=labelled,
+        n_features=n_features,
     )
 
 
-def _array(parts: Sequence[Any], dtype: Any) -> Any:
-    """Return delayed arrays as one Dask array of unknown length."""
+def _like(data: Any, values: Sequence[Any], name: str, dtype: Any) -> Any:
+    """Return one delayed array per part as a collection like the rows: a series, or an array."""
     import dask.array as da
 
-    return da.concatenate([da.from_delayed(one, (np.nan,), dtype) for one in parts])
+    if is_dask(data) and hasattr(data, "columns"):
+        import dask.dataframe as dd
+        import pandas as pd
+
+        from dask import delayed
+
+        series = delayed(_series)
+        made = [series(one, frame, name) for one, frame in zip(values, data.to_delayed())]
+        meta = pd.Series(dtype=dtype, name=name)
+        return dd.from_delayed(made, meta=meta, divisions=data.divisions, verify_meta=False)
+    sizes = data.chunks[0] if is_dask(data) else [np.nan] * len(values)
+    return da.concatenate([da.from_delayed(v, (n,), dtype) for v, n in zip(values, sizes)])
 
 
 def _kind(ids: NDArray[Any]) -> str:

@@ -582,7 +582,7 @@ class ScoreState(Protocol):
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
 
 
@@ -614,7 +614,7 @@ class PairState(ScoreState, Protocol):
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features, before threads ask for it."""
 
-    def fork(self) -> PairState:
+    def copy(self) -> PairState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
 
 
@@ -694,14 +694,14 @@ class GatheredState:
         """Return R1 and R2 of the current scores."""
         return self._inner.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs)."""
-        self._inner.draw(fraction, random)
+        self._inner.subsample(fraction, random)
 
-    def fork(self) -> GatheredState:
+    def copy(self) -> GatheredState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
-        other.scores, other._inner = self.scores.copy(), self._inner.fork()
+        other.scores, other._inner = self.scores.copy(), self._inner.copy()
         other._buffer = np.zeros_like(self._buffer)
         return other
 
@@ -798,6 +798,10 @@ class Feedback:
     def listed(self) -> ListedPairs | None:
         """Return the pairs of a feedback that consists of explicit ones; else None."""
         return None
+
+    def pieces(self, objective: Any, learner: Any, step: Any, watch: Any) -> tuple[Any, Any]:
+        """Return the objective and the weak learner to use; others where rows are in parts."""
+        return objective, learner
 
     def two_classes(self) -> TwoClasses | None:
         """Return the classes of a classification into two; None for any other feedback."""
@@ -1008,9 +1012,9 @@ class Potentials:
         self.pairs.advance(output, alpha)
         self.renew()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) until the next draw."""
-        self.pairs.draw(fraction, random)
+        self.pairs.subsample(fraction, random)
         self.renew()
 
 

@@ -310,14 +310,14 @@ class BipartiteState:
         state.advance(self._base, 1.0)
         return state.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the rows of each class, at least one."""
         drawn = np.zeros(len(self._mass), np.bool_)
         for first, last in ((0, self.n_bad), (self.n_bad, len(drawn))):
             drawn[draw_share(np.arange(first, last), fraction, random)] = True
         self._drawn = drawn
 
-    def fork(self) -> BipartiteState:
+    def copy(self) -> BipartiteState:
         """Return a copy of the drawn rows that can be moved without moving this state."""
         other = copy.copy(self)
         other._base, other._shift = self._base.copy(), self._shift.copy()

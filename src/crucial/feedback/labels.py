@@ -357,7 +357,7 @@ class LabelState:
         wrong, tied = self._sums.misordered(self.scores, self._weight)
         return Risks(ExactSum.of(self._all * wrong), ExactSum.of(self._all * tied))
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries, at least one."""
         self.count_only(draw_share(self.counting, fraction, random))
 
@@ -372,7 +372,7 @@ class LabelState:
         self._coefficient[chosen] = self._all[chosen]
         self._linear = self._level_sums = None
 
-    def fork(self) -> LabelState:
+    def copy(self) -> LabelState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
         other._all = self._coefficient

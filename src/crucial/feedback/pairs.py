@@ -138,14 +138,14 @@ class ExplicitState:
         risks = Risks(ExactSum.of(weight[margin < 0]), ExactSum.of(weight[margin == 0]))
         return risks.shares(self._start)
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Use only a random share of the pairs, at least one."""
         n = len(self._log_weight)
         self._drawn = np.zeros(n, bool)
         self._drawn[draw_share(np.arange(n), fraction, random)] = True
         self._d = self._units = None
 
-    def fork(self) -> ExplicitState:
+    def copy(self) -> ExplicitState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
         other.scores = self.scores.copy()

@@ -212,16 +212,16 @@ class SumState:
         r1, r2 = _mixed(exp(self._start), [s.risks() for s in self._states])
         return float(r1), float(r2)
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) of every part."""
         for state in self._states:
-            state.draw(fraction, random)
+            state.subsample(fraction, random)
 
-    def fork(self) -> SumState:
+    def copy(self) -> SumState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
         other.scores = self.scores.copy()
-        other._states = [state.fork() for state in self._states]
+        other._states = [state.copy() for state in self._states]
         return other
 
 

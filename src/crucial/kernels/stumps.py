@@ -41,7 +41,7 @@ class StumpSums:
 
     Attributes
     ----------
-    at_once : bool
+    scans_all : bool
         Whether a scan renews all features: in NumPy all of them cost hardly more than one.
     n_stumps : int
         Of all features and thresholds.
@@ -65,9 +65,9 @@ class StumpSums:
         self.n_stumps = int(first[-1])
         self._hist = np.zeros(self.n_stumps, np.int64)
         self._everything = np.arange(n_features)
-        self.at_once = is_small(in_all("rows", n_rows), n_features)
+        self.scans_all = is_small(in_all("rows", n_rows), n_features)
         self._kernels: ModuleType = plain
-        if self.at_once:
+        if self.scans_all:
             self._all_sums = plain.FeatureSums(
                 self._codes, self._everything, first, has_missing, fixed_default
             )
@@ -80,13 +80,13 @@ class StumpSums:
         self.drop_bounds: Callable[..., None] = self._kernels.drop_bounds
         self.drops: Callable[..., float] = self._kernels.drops
 
-    def drift(self, pi: Floats, scale: float, unit: float) -> float:
+    def slope_change(self, pi: Floats, scale: float, unit: float) -> float:
         """Return how far any slope can have moved since the potentials of the last call.
 
         Since potentials sum to 0, that is half the sum of their absolute changes; rounding to
         units moves a slope by half a unit per row.
         """
-        if self.at_once:
+        if self.scans_all:
             return np.inf
         bounds = cut_evenly(0, len(self._before), _BLOCKS)
         distance: Callable[..., float] = partial(self._kernels.distance, pi, scale, self._before)
@@ -95,7 +95,7 @@ class StumpSums:
 
     def distance(self, pi: Floats, scale: float, before: Floats, scale_before: float) -> float:
         """Return the sum of |scale * pi - scale_before * before|, up to rounding."""
-        if self.at_once:
+        if self.scans_all:
             return float(np.abs(scale * pi - scale_before * before).sum())
         bounds = cut_evenly(0, len(pi), self._threads)
         between = self._kernels.distance_between
@@ -115,7 +115,7 @@ class StumpSums:
             See `crucial.kernels.plain.stumps.FeatureSums.slopes`.
         peak : array of shape (n_features,)  # OUT
         """
-        if self.at_once:
+        if self.scans_all:
             self._all_sums.histogram(fixed, self._hist)
             self._all_sums.slopes(self._hist, factor, self._signed, slope, peak)
             return self._everything
@@ -129,7 +129,7 @@ class StumpSums:
         They are whole numbers: those of parts of the rows add up to those of all rows.
         """
         hist = np.zeros(self.n_stumps, np.int64)
-        if self.at_once:
+        if self.scans_all:
             self._all_sums.histogram(fixed, hist)
         else:
             self._over(features, lambda part: self._add_up(part, fixed, hist))
@@ -139,7 +139,7 @@ class StumpSums:
         self, features: Ints, hist: Ints, factor: float, slope: Floats, peak: Floats
     ) -> Ints:
         """Do as `scan` does, from a histogram, which may be the sum of those of several parts."""
-        if self.at_once:
+        if self.scans_all:
             self._all_sums.slopes(hist, factor, self._signed, slope, peak)
             return self._everything
         inputs = (self._first, self._missing, features, self._fixed, self._signed)
@@ -356,7 +356,7 @@ class StoredSums:
         See `crucial.kernels.plain.stumps`.
     """
 
-    at_once = False  # (see `StumpSums`)
+    scans_all = False  # (see `StumpSums`)
 
     def __init__(
         self,
@@ -376,7 +376,7 @@ class StoredSums:
         self.drop_bounds: Callable[..., None] = stumps.drop_bounds
         self.drops: Callable[..., float] = stumps.drops
 
-    def drift(self, pi: Floats, scale: float, unit: float, factor: float) -> Floats:
+    def slope_change(self, pi: Floats, scale: float, unit: float, factor: float) -> Floats:
         """Return how far ``factor`` times a slope of each feature can have moved since last time.
 
         No further than half the sum of all absolute changes of potentials, which sum to 0, and

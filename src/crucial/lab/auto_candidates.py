@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
+from crucial.boosting.row_losses import LOSSES
 from crucial.data.groups import Groups
 from crucial.kernels.elementary import dot
 from crucial.lab.comparison import Row
@@ -136,16 +137,6 @@ class RankerCandidate:
         return found
 
 
-#: Time of a round under each loss, beside that of the histograms.
-_LOSS_COST = {
-    "query_rmse": 1.0,
-    "xendcg": 2.0,
-    "softmax": 1.5,
-    "exponential": 2.0,
-    "logistic": 3.0,
-    "yeti": 4.0,
-    "lambda": 4.0,
-}
 #: Few tests, each by all rows, need no least weight of a leaf; samples of rows steady them.
 _SYMMETRIC: dict[str, Any] = {
     "symmetric": True, "min_rows": 1.0, "l2": 3.0, "subsample_rows": 0.8,
@@ -176,18 +167,18 @@ def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> RankerCand
     """Return gradient boosting under a loss with trees of a shape; its family is the loss."""
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
-    if loss in ("lambda", "xendcg"):  # (their curvature is that of few rows: no more is added)
+    if LOSSES[loss].leaf_l2 == 0.0:  # (as by default, also where the shape has another value)
         settings = {"l2": 0.0, **settings}
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
     larger = tuple(_boosted(loss, one, family, **more) for one in _LARGER.get(shape, ()))
-    return RankerCandidate(name, kind, family or loss, estimator, _LOSS_COST[loss], larger=larger)
+    return RankerCandidate(name, kind, family or loss, estimator, LOSSES[loss].cost, larger=larger)
 
 
 def _bagged(loss: str, shape: str) -> RankerCandidate:
     """Return the average of ten runs, each on other queries, with rounds chosen by the others."""
     text, kind, _, settings = _SHAPES[shape]
     estimator = GradientRanker(200, loss=loss, n_bags=10, early_stopping_rounds=30, **settings)
-    cost = 1200 * _LOSS_COST[loss]  # (rounds of all bags, as it counts as a ranker without any)
+    cost = 1200 * LOSSES[loss].cost  # (rounds of all bags, as it counts as a ranker without any)
     return RankerCandidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +32,11 @@ from crucial.boosting.parts import (
     WeakLearner,
     check_methods,
 )
+from crucial.boosting.steps import STEPS
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
-from crucial.data.instances import Instances
+from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import QueryWeight, check_labels_of_weights
@@ -68,7 +70,7 @@ from crucial.rankers.base import (
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
-from crucial.rankers.resampling import Resampled, TableRuns
+from crucial.rankers.resampling import Refits, Resampled
 from crucial.rankers.staged import EvalSet
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -77,6 +79,31 @@ from crucial.types import Floats, TableLike, VectorLike
 
 #: What makes a boosting algorithm: an objective, a weak learner and a step rule.
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
+
+
+class PreparedRows(Protocol):
+    """Rows that are not in a table of this process; see `crucial.distributed.parted.PartedRows`."""
+
+    @property
+    def with_qid(self) -> bool:
+        """Whether the rows belong to queries."""
+
+    @property
+    def progress(self) -> Progress | None:
+        """A function to call after every round, if any."""
+
+    @property
+    def earlier(self) -> Sequence[Round]:
+        """Rounds of an earlier fit, to be replayed."""
+
+    def watch(self, ranker: BoostedRanker, seed: int) -> Watch | None:
+        """Return the eval set of a ranker, or rows that are held out; None without either."""
+
+    def feedback(self, balance: str, gain: Any) -> Any:
+        """Return the feedback."""
+
+    def training(self, feedback: Any, threads: int) -> TrainingRows:
+        """Return the rows of a feedback."""
 
 
 @with_parameters
@@ -263,7 +290,7 @@ class BoostedRanker(Resampled):
             eval_rows = self._eval_rows(data, eval_set, eval_qid)
             if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
                 self._check_judge(data)
-            runs = TableRuns(self, data, query_weight, eval_rows)
+            runs = Refits(self, data, query_weight, eval_rows)
             return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
         watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
@@ -280,6 +307,30 @@ class BoostedRanker(Resampled):
             ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         self._note_data(fingerprint)
+        return self
+
+    def fit_prepared(self, opened: AbstractContextManager[PreparedRows]) -> Self:
+        """Fit rows that are not in a table of this process, such as those on a cluster.
+
+        Parameters
+        ----------
+        opened : context manager
+            Opens the rows; it is entered once the parameters are checked.
+        """
+        self._check_parameters()
+        for name in ("fold_curves_", "feature_pairs_"):
+            vars(self).pop(name, None)
+        seed, rounds = self._seed(), self.n_estimators
+        with opened as rows:
+            watch = rows.watch(self, seed)
+            feedback = rows.feedback(self.balance, self.gain)
+            training = rows.training(feedback, count_threads(self.n_jobs))
+            instances, earlier = training.instances, rows.earlier
+            self._learn_columns(instances)
+            self._encodings = Encodings(times=dict(instances.times or {}))
+            progress = with_callbacks(rows.progress, rounds, self.callbacks, replayed=len(earlier))
+            ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
+            self._set_fitted(ensemble, instances, feedback, watch, rows.with_qid)
         return self
 
     def _boost(
@@ -644,7 +695,7 @@ class WeakRankers(StumpsOrTrees):
         default="learned",
     )
 
-    def _check_default(self, step: str) -> None:
+    def _check_default(self, step: str, scores: str) -> None:
         """Refuse a score of abstentions that the weak rankers or the step rule cannot have."""
         if self.default_rank == "learned" or not isinstance(self.weak, str):
             return
@@ -652,10 +703,11 @@ class WeakRankers(StumpsOrTrees):
         if self.weak == "stump" and self.default_rank not in (0, 1):
             rule = "one of 'learned', 0, 1 with weak='stump'"
             raise refuse(owner, "default_rank", rule, shown, "weak='feature' takes any number.")
-        if step != "numeric" and not 0 <= float(self.default_rank) <= 1:
+        if scores != "any" and not 0 <= float(self.default_rank) <= 1:
+            any_scores = [repr(name) for name, one in STEPS.items() if one.scores == "any"]
+            remedy = f"step={' or '.join(any_scores)} takes any number."
             rule = f"'learned' or in [0, 1] with step={step!r}"
-            remedy = "Method 1, step='numeric', takes any number." if owner == "RankBoost" else ""
-            raise refuse(owner, "default_rank", rule, shown, remedy)
+            raise refuse(owner, "default_rank", rule, shown, remedy if owner == "RankBoost" else "")
 
     def _check_choice(self, choice: str) -> None:
         """Refuse a rule of choice for trees, which have their own."""
@@ -667,8 +719,8 @@ class WeakRankers(StumpsOrTrees):
                 f"{default!r}."
             )
 
-    def _weak_learner(self, choice: str, step: str) -> WeakLearner:
-        """Make the weak learner that ``weak`` names, with a choice rule and a step rule."""
+    def _weak_learner(self, choice: str) -> WeakLearner:
+        """Make the weak learner that ``weak`` names, with a rule of choice."""
         if isinstance(self.weak, str):
             if self.weak == "stump":
                 return self._stump_learner(choice)
@@ -678,7 +730,7 @@ class WeakRankers(StumpsOrTrees):
             return kind(choice, self.default_rank)
         check_methods("weak learner", self.weak, WeakLearner, _METHODS)
         # A copy: what a learner keeps of the data must not end up in a parameter.
-        return CheckedLearner(deepcopy(self.weak), step)
+        return CheckedLearner(deepcopy(self.weak))
 
 
 # --- Base classes of estimators whose weak rankers, or their weights, may be constrained

@@ -5,24 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
 from crucial.boosting.parts import Objective, StepRule
-from crucial.boosting.row_losses import (
-    LAMBDA_MEASURES,
-    CustomLoss,
-    LambdaLoss,
-    QuerySquares,
-    SoftmaxLoss,
-    XENDCGLoss,
-    YetiLoss,
-)
-from crucial.boosting.steps import NumericStep, UnitStep
+from crucial.boosting.row_losses import LAMBDA_MEASURES, LOSSES, CustomLoss
+from crucial.boosting.steps import FixedStep, NumericStep
 from crucial.errors import ParameterError
 from crucial.feedback.base import Feedback
 from crucial.parameters import (
     above,
     at_least,
     between,
+    described,
     either,
     fixed,
     flag,
@@ -36,27 +28,16 @@ from crucial.parameters import (
 from crucial.rankers.base import RandomState
 from crucial.rankers.boosted import Algorithm, GradientTrees, MonotoneRanker
 
-_LOSSES = ("query_rmse", "xendcg", "lambda", "softmax", "yeti", "exponential", "logistic")
-
 
 @with_parameters
 class GradientRanker(GradientTrees, MonotoneRanker):
     """Trees grown on the gradient and the curvature of a ranking loss, one per round.
 
-    Every leaf has the value of a Newton step. The losses differ in what they look at:
-
-    - ``"query_rmse"``: squared error up to a shift per query.
-    - ``"xendcg"``: cross entropy with noisy gains, a bound on nDCG (Bruch 2021). For grades: where
-      labels differ by less than 1, the noise drowns them.
-    - ``"lambda"``: pairs weighted by the change in nDCG, average precision or reciprocal rank
-      when both rows swap: LambdaMART (Burges 2010).
-    - ``"softmax"``: cross entropy of the chances to be first: ListNet (Cao et al. 2007).
-    - ``"yeti"``: pairs of neighbours, averaged over noisy orders: YetiRank (Gulin et al. 2011).
-    - ``"exponential"``, ``"logistic"``: all pairs, as in `RankBoost` and `LogisticRanker`; these
-      also learn from pairs that no labels imply, with ``fit_pairs``.
-    - a function ``loss(scores, labels, groups)`` that returns the derivative of a loss by each
-      score and its curvature, and optionally the loss: of every query, or of all. Rows come
-      query after query and by rising label; ``groups.starts`` says where queries begin.
+    Every leaf has the value of a Newton step. The losses differ in what they look at: squares,
+    whole queries, pairs, or the top of the list. A loss of your own is a function
+    ``loss(scores, labels, groups)`` that returns the derivative of a loss by each score and its
+    curvature, and optionally the loss: of every query, or of all. Rows come query after query and
+    by rising label; ``groups.starts`` says where queries begin.
 
     The order of the rows does not matter, except to ``"xendcg"`` and ``"yeti"``, whose noise is
     drawn row by row: rows of the same score are ordered worst first, and equal ones share what
@@ -82,7 +63,9 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     """
 
     loss: Any = parameter(
-        either(one_of(*_LOSSES), function), "What to minimise, see above.", default="query_rmse"
+        either(one_of(*LOSSES), function),
+        f"What to minimise. {described(LOSSES)} Or a function.",
+        default="query_rmse",
     )
     weak: str = parameter(
         one_of("tree", "stump"),
@@ -175,7 +158,7 @@ class GradientRanker(GradientTrees, MonotoneRanker):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         seed = self._seed()
-        step: StepRule = UnitStep()
+        step: StepRule = FixedStep()
         if self.step == "line":
             step = NumericStep(*self._perfect(feedback))
         learner = self._tree_learner(seed, 2 if self.weak == "stump" else None)
@@ -184,24 +167,11 @@ class GradientRanker(GradientTrees, MonotoneRanker):
     def _leaf_l2(self) -> float:
         if self.l2 is not None:
             return self.l2
-        return 0.0 if self.loss in ("lambda", "xendcg") else 1.0
+        return 1.0 if callable(self.loss) else LOSSES[self.loss].leaf_l2
 
     def _objective(self, seed: int) -> Objective:
         """Return the loss that the parameters describe."""
-        if not isinstance(self.loss, str):
+        if callable(self.loss):
             return CustomLoss(self.loss)
-        if self.loss == "exponential":
-            return ExponentialLoss()
-        if self.loss == "logistic":
-            objective = LogisticLoss()
-            objective.estimator = "GradientRanker(loss='logistic')"
-            return objective
-        if self.loss == "lambda":
-            return LambdaLoss(
-                self.measure, self.k, self.truncation, self.sigmoid, self.normalise, self.gain
-            )
-        if self.loss == "yeti":
-            return YetiLoss(self.permutations, self.decay, self.gain, seed)
-        if self.loss == "xendcg":
-            return XENDCGLoss(seed)
-        return SoftmaxLoss(self.gain) if self.loss == "softmax" else QuerySquares(self.gain)
+        kind, values = LOSSES[self.loss], vars(self) | {"seed": seed}
+        return kind(**{name: values[name] for name in kind.settings})

@@ -6,14 +6,13 @@ from typing import Any
 
 from crucial.boosting.loop import Ensemble, Trace
 from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import StepRule
 from crucial.boosting.push import PNormLoss
 from crucial.boosting.smooth_margin import SmoothMarginStep
-from crucial.boosting.steps import STEPS, BoundStep, LineStep, ShortBoundStep
+from crucial.boosting.steps import LINE_STEPS, STEPS
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.feedback.base import Feedback
-from crucial.parameters import between, fixed, lookup, one_of, parameter, with_parameters
+from crucial.parameters import between, described, fixed, lookup, one_of, parameter, with_parameters
 from crucial.rankers.base import RandomState, warn_caller
 from crucial.rankers.boosted import Algorithm, StumpRanker, WeakRankers
 from crucial.rankers.registry import PRESETS
@@ -54,8 +53,8 @@ class RankBoost(WeakRankers, StumpRanker):
         default="steepest",
     )
     step: str | None = parameter(
-        one_of(None, "bound", "exact", "numeric"),
-        "Its weight: methods 3, 2 and 1 of the paper. By default method 3, and method 1 for trees.",
+        one_of(None, *STEPS),
+        f'Its weight. {described(STEPS)} By default "bound", and "numeric" for trees.',
         default=None,
     )
     positive_weights: str | None = parameter(
@@ -78,7 +77,7 @@ class RankBoost(WeakRankers, StumpRanker):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         step = STEPS[self._method](*self._perfect(feedback))
-        return ExponentialLoss(), self._weak_learner(self.choice, self._method), step
+        return ExponentialLoss(), self._weak_learner(self.choice), step
 
     @property
     def _method(self) -> str:
@@ -89,10 +88,11 @@ class RankBoost(WeakRankers, StumpRanker):
 
     def _check_combinations(self) -> None:
         super()._check_combinations()
-        if self.weak in ("feature", "tree") and self.step == "exact":
+        if self.weak in ("feature", "tree") and STEPS[self._method].scores == "binary":
+            others = [f"step={name!r}" for name, one in STEPS.items() if one.scores != "binary"]
             raise ParameterError(
-                f"step='exact' needs weak rankers of 0 and 1; with weak={self.weak!r} use "
-                "step='numeric' or 'bound'."
+                f"step={self.step!r} needs weak rankers of 0 and 1; with weak={self.weak!r} use "
+                f"{' or '.join(others)}."
             )
         self._check_choice(self.choice)
         if not isinstance(self.weak, str) and self.choice == "largest_drop":
@@ -100,7 +100,7 @@ class RankBoost(WeakRankers, StumpRanker):
                 "choice='largest_drop' needs weak='stump', 'feature' or 'column': a weak learner "
                 "of your own chooses by itself."
             )
-        self._check_default(self._method)
+        self._check_default(self._method, STEPS[self._method].scores)
 
 
 # --- Boosting with the logistic loss over pairs, as a scikit-learn estimator
@@ -139,7 +139,7 @@ class LogisticRanker(StumpRanker):
     bounded_risk = "R1"
 
     step: str = parameter(
-        one_of("exact", "bound"),
+        one_of(*LINE_STEPS),
         "Weight of a stump or tree: the minimum of the loss along it, each step towards "
         "which visits all pairs again; or RankBoost's method 3, which lowers this loss too "
         "(Collins, Schapire & Singer 2002) and is cheaper, but takes shorter steps and needs "
@@ -148,8 +148,7 @@ class LogisticRanker(StumpRanker):
     )
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        kind = BoundStep if self.step == "bound" else LineStep
-        return LogisticLoss(), self._learner(), kind(*self._perfect(feedback))
+        return LogisticLoss(), self._learner(), LINE_STEPS[self.step](*self._perfect(feedback))
 
 
 # --- The p-norm push, as a scikit-learn estimator
@@ -208,7 +207,7 @@ class PNormPush(StumpRanker, _Exponent):
     """
 
     step: str = parameter(
-        one_of("exact", "bound"),
+        one_of(*LINE_STEPS),
         "Weight of a stump or tree: the minimum of the loss along it (for a stump, one query and "
         "two labels ``ln(A1 B0 / (A0 B1)) / (p + 1)``, else iterated), or the bound of RankBoost's "
         "method 3, ``ln((1 + r) / (1 - r)) / 2p``, which is cheaper and more careful.",
@@ -226,10 +225,7 @@ class PNormPush(StumpRanker, _Exponent):
         if self.p == 1:  # RankBoost, and to the last bit
             exact = "numeric" if self.weak == "tree" else "exact"
             return ExponentialLoss(), learner, STEPS[self.step.replace("exact", exact)](*perfect)
-        step: StepRule = LineStep(*perfect)
-        if self.step == "bound":
-            step = ShortBoundStep(self.p, *perfect)
-        return PNormLoss(self.p), learner, step
+        return PNormLoss(self.p), learner, LINE_STEPS[self.step](*perfect, power=self.p)
 
 
 # --- Smooth margin ranking, as a scikit-learn estimator
@@ -302,14 +298,14 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
     n_bags: int = fixed(default=1)
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        learner = self._weak_learner(self.choice, self.step)
+        learner = self._weak_learner(self.choice)
         step = SmoothMarginStep(feedback, self.step == "line_search", *self._perfect(feedback))
         return ExponentialLoss(), learner, step
 
     def _check_combinations(self) -> None:
         super()._check_combinations()
         self._check_choice(self.choice)
-        self._check_default(self.step)
+        self._check_default(self.step, SmoothMarginStep.scores)
 
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:
         trace = ensemble.trace

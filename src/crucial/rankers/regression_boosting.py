@@ -163,7 +163,7 @@ class FittedState:
         state.advance(self.scores, 1.0)
         return state.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Refuse: all rows count in every round."""
         raise NotImplementedError
 
@@ -551,7 +551,7 @@ class LogitState:
         state.advance(self.scores, 1.0)
         return state.risks()
 
-    def draw(self, fraction: float, random: np.random.Generator) -> None:
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the rows of each class, at least one."""
         self._drawn = np.zeros(len(self.scores))
         for sign in (-1.0, 1.0):

@@ -544,7 +544,7 @@ class RegressionStumps(WeakLearner):
         pi = potentials.pi[: self.bins.n_rows]
         return Candidate(line, output, potentials.scale * exact_dot(output, pi))
 
-    def replay(self, ranker: WeakRankerLike, slope: float) -> Candidate:
+    def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a ranker of an earlier call was."""
         assert isinstance(ranker, Affine)
         assert isinstance(ranker.ranker, Stump | Presence)

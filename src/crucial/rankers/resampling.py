@@ -235,7 +235,7 @@ class RunPlan:
 
 
 def choose_rounds(
-    runs: TableRuns, ranker: Resampled, n_folds: int, seed: int, progress: Progress | None
+    runs: Refits, ranker: Resampled, n_folds: int, seed: int, progress: Progress | None
 ) -> FoldCurves:
     """Boost once per fold of the queries, and return what the held-out rows say.
 
@@ -330,11 +330,7 @@ def draw_bag(queries: Ints, seed: int, number: int) -> Ints:
 
 
 def average_runs(
-    runs: TableRuns,
-    ranker: Resampled,
-    done: list[list[Round]],
-    seed: int,
-    progress: Progress | None,
+    runs: Refits, ranker: Resampled, done: list[list[Round]], seed: int, progress: Progress | None
 ) -> tuple[Ensemble, Watch | None]:
     """Boost once per bag; return the mean of all runs, and what watched it.
 
@@ -366,7 +362,7 @@ def average_runs(
 # --- Runs of the loop on a table, and on the rows of folds or bags of it
 
 
-class TableRuns:
+class Refits:
     """Runs on a table; all share its bins.
 
     Parameters
@@ -651,7 +647,7 @@ class Resampled(
         return runs * self.n_estimators
 
     def _fit_runs(
-        self, runs: TableRuns, seed: int, shown: AbstractContextManager[Progress | None]
+        self, runs: Refits, seed: int, shown: AbstractContextManager[Progress | None]
     ) -> Self:
         """Run the loop on bags or folds, and keep what it made."""
         fingerprint = self._fingerprint(runs.instances, runs.feedback)
@@ -674,7 +670,7 @@ class Resampled(
             return list(self._bag_runs)
         return [[] for _ in range(self.n_bags)]
 
-    def _fit_folds(self, runs: TableRuns, seed: int, progress: Progress | None) -> Ensemble:
+    def _fit_folds(self, runs: Refits, seed: int, progress: Progress | None) -> Ensemble:
         """Choose the number of rounds by folds, and learn from all data."""
         assert self.validation_folds is not None
         n_folds, rounds = self.validation_folds, self.n_estimators
@@ -690,7 +686,7 @@ class Resampled(
         return ensemble
 
     def _fit_bags(
-        self, runs: TableRuns, seed: int, progress: Progress | None, bags: list[list[Round]]
+        self, runs: Refits, seed: int, progress: Progress | None, bags: list[list[Round]]
     ) -> tuple[Ensemble, Watch | None]:
         """Run the loop on bags, and learn the mean of all runs.
 

@@ -102,7 +102,7 @@ def test_only_drawn_queries_make_a_ranker_imperfect(objective: Any):
     found = set()
     for seed in range(20):  # (each draws one query of two)
         state = objective.begin(feedback, 1)
-        state.draw(0.5, np.random.default_rng(seed))
+        state.subsample(0.5, np.random.default_rng(seed))
         found.add((state.turns(output, 1.0), state.turns(output, -1.0)))
     assert found == {(False, True), (True, False)}
 

@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crucial import Instances, LabelFeedback, RankBoost
+from crucial import GradientRanker, Instances, LabelFeedback, RankBoost
 from crucial.boosting.loop import boost
 from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
 from crucial.boosting.parts import Candidate, Objective, StepRule, TrainingRows, WeakLearner
-from crucial.boosting.steps import BoundStep, LineStep, NumericStep
+from crucial.boosting.row_losses import LOSSES
+from crucial.boosting.steps import STEPS, BoundStep, LineStep, NumericStep
 from crucial.boosting.stumps import StumpLearner, VoteLearner
 from crucial.data.groups import Groups
 from crucial.errors import ParameterError
+from crucial.parameters import parameters_of
 
 X = np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
 Y = [1, 1, 0, 1, 0]
@@ -79,8 +81,8 @@ class OnlyBegins:
     [
         (
             {"learner": OnlyProposes()},
-            "the weak learner OnlyProposes lacks prepare, accept, fold, forget, replay. Define "
-            ".* or derive the class from crucial.boosting.parts.WeakLearner",
+            "the weak learner OnlyProposes lacks prepare, accept, apply_weight, reset_bounds, "
+            "restore. Define .* or derive the class from crucial.boosting.parts.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.parts.Obj"),
         ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*parts.StepRule"),
@@ -99,7 +101,7 @@ def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
         ({"step": LineStep()}, "LineStep needs an objective whose state has line, .* Exponential"),
         (
             {"objective": LogisticLoss(), "step": NumericStep()},
-            "NumericStep needs .* has moments, fork, and that of LogisticLoss does not",
+            "NumericStep needs .* has moments, copy, and that of LogisticLoss does not",
         ),
         (
             {"objective": LogisticLoss(), "learner": StumpLearner("largest_drop")},
@@ -138,3 +140,16 @@ def test_an_abstract_learner_cannot_be_made():
 
     with pytest.raises(TypeError, match=r"prepare.*propose"):
         Nothing()  # type: ignore[abstract]
+
+
+def test_registers_and_what_is_derived_from_them_agree():
+    """Every loss and step rule describes itself; rankers, documentation and clusters follow."""
+    for ranker, name, register in ((GradientRanker, "loss", LOSSES), (RankBoost, "step", STEPS)):
+        declared = parameters_of(ranker)[name]
+        assert [one for one in declared.rule.choices if one is not None] == list(register)
+        for key, entry in register.items():
+            assert entry.name == key
+            assert f'"{key}": {entry.about}.' in declared.text
+            assert ranker(**{name: key})._parts(FEEDBACK)
+            assert entry.parted in ((True,) if name == "step" else ("pairs", "logistic", "rows"))
+    assert {one.scores for one in STEPS.values()} == {"binary", "unit", "any"}

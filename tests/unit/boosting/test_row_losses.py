@@ -50,7 +50,7 @@ def test_only_drawn_queries_count_and_the_trace_has_all(loss):
     n, query = len(feedback.rows), QID[feedback.rows]
     before, log_loss = whole.pi[:n].copy(), whole.log_loss
     bend = whole.pairs.curvature[:n].copy()
-    whole.draw(0.25, np.random.default_rng(5))
+    whole.subsample(0.25, np.random.default_rng(5))
     pi, curvature = whole.pi[:n], whole.pairs.curvature[:n]
     drawn = np.isin(query, np.unique(query[curvature > 0]))
     assert len(np.unique(query[drawn])) == 3

@@ -6,7 +6,7 @@ import pytest
 from crucial import GradientRanker, Groups, LabelFeedback
 from crucial.boosting.parts import Constraints, TrainingRows
 from crucial.boosting.row_losses import QuerySquares
-from crucial.boosting.steps import UnitStep
+from crucial.boosting.steps import FixedStep
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import RowDraws, Sampling, TreeLearner
 from crucial.data.instances import Instances
@@ -25,7 +25,7 @@ def proposed(sampling):
     learner = TreeLearner(TreeLimits(max_leaves=5, min_rows=1, l2=0.0), sampling=sampling)
     table = Instances.from_input(X)
     rows = TrainingRows(table, FEEDBACK.rows, None, Groups.from_qid(QID, N), 1)
-    learner.prepare(rows, Constraints(), UnitStep())
+    learner.prepare(rows, Constraints(), FixedStep())
     potentials = Potentials(QuerySquares().begin(FEEDBACK, 1))
     return potentials, learner.propose(potentials)
 

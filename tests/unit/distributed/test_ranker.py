@@ -21,8 +21,7 @@ from crucial.distributed import (
     predict_parts,
     rank_parts,
 )
-from crucial.distributed.fit import FitInput
-from crucial.distributed.input import ColumnRoles, column_names
+from crucial.distributed.input import ColumnRoles, list_sources
 from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
 from crucial.io.parts import bins_without_rows
 from refusals import refused
@@ -228,7 +227,8 @@ def test_bins_are_bins():
 def test_names_of_columns_in_any_form(frame):
     columns = frame.columns
     for names in (columns[:2], np.array(["a", "b"]), {"a": 0, "b": 1}.keys(), iter("ab")):
-        assert column_names("fit", names, columns[2:3]) == (("a", "b"), ("c",))
+        roles = ColumnRoles.checked("fit", frame, features=names, ignore=columns[2:3])
+        assert (roles.features, roles.ignore) == (("a", "b"), ("c",))
 
 
 def test_scores_take_a_list_of_names(frame):
@@ -240,7 +240,6 @@ def test_scores_take_a_list_of_names(frame):
 
 
 def test_labels_beside_rows_with_a_feature_of_that_name(frame):
-    parts = FitInput(frame, frame["c"], "qid", features=("label", "a"))
-    sources = parts.sources(None)
-    assert sources[0].columns.label == "__label__"
-    assert sources[0].columns.features == ("label", "a")
+    columns = ColumnRoles(frame["c"], "qid", features=("label", "a"))
+    source = list_sources(frame, columns, {})[0]
+    assert (source.columns.label, source.columns.features) == ("__label__", ("label", "a"))

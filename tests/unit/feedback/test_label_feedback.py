@@ -69,7 +69,7 @@ def test_draws_count_the_drawn_queries_only(path, spread):
         state = feedback.state()
         state.advance(scores[feedback.rows], 1.0)
         for seed in range(6):
-            state.draw(0.25, np.random.default_rng(seed))
+            state.subsample(0.25, np.random.default_rng(seed))
             pi = np.zeros(24)
             scale, log_loss = state.potentials(pi)
             drawn = np.unique(qid[feedback.rows[np.flatnonzero(pi)]])
@@ -231,7 +231,7 @@ def test_a_state_for_rows_in_another_order():
     assert (by_row.tolist(), own.risks()) == (by_order.tolist(), other.risks())
     output = (SCORES > 0.27).astype(np.uint8)
     assert own.binary_weights(output[LABELS.rows]) == other.binary_weights(output[order])
-    fork = other.fork()
+    fork = other.copy()
     fork.advance(np.ones(5), 3.0)
     assert other.scores.tolist() == SCORES[order].tolist()
 

@@ -223,7 +223,7 @@ BAD_PARAMETERS = [
     ({"default_rank": "best"}, "'default_rank' .* must be 'learned', 0, 1 or a finite number"),
     ({"weak": "feature", "default_rank": nan}, "must be 'learned', 0, 1 or a finite number"),
     ({"weak": "feature", "default_rank": -1},
-     r"'learned' or in \[0, 1\] with step='bound'.*step='numeric', takes any number"),
+     r"'learned' or in \[0, 1\] with step='bound'.*step='numeric' takes any number"),
     ({"monotone_constraints": [1]}, f"{SIGNS} for each of the 2 features"),
     *[({"monotone_constraints": bad}, SIGNS)
       for bad in ([1, 2], [1, 0.5], "up", [[1], [0, 1]], {0: "up"}, 1)],

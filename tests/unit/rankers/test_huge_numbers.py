@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from crucial.boosting.row_losses import LOSSES
 from crucial.errors import CrucialError, DataError
 from crucial.feedback.labels import check_weights
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 MORE = [
-    *[("gradient", {"loss": loss}) for loss in ("xendcg", "lambda", "softmax", "yeti", "logistic")],
+    *[("gradient", {"loss": loss}) for loss in LOSSES],
     *[("rankrls", {"kernel": kernel}) for kernel in ("rbf", "poly")],
     *[("componentwise", {"loss": loss}) for loss in ("l1", "hinge")],
     ("rankboost", {"weak": "tree"}),

@@ -201,7 +201,7 @@ def test_judges_pairs_and_random_thresholds() -> None:
     ("kind", "bad", "message"),
     [
         (RankBoost, {"max_leaves": 1}, "'max_leaves' parameter of RankBoost must be an int of at"),
-        (RankBoost, {"step": "exact"}, "with weak='tree' use step='numeric' or 'bound'"),
+        (RankBoost, {"step": "exact"}, "with weak='tree' use step='bound' or step='numeric'"),
         (RankBoost, {"choice": "largest_drop"}, "leave it at 'steepest'"),
         (SmoothMarginRanker, {"choice": "steepest"}, "leave it at 'steepest_positive'"),
         (RankBoost, {"default_rank": 0}, "'learned' with weak='tree'"),

@@ -1,7 +1,7 @@
 """Parts on one worker: changes happen once, whatever is asked twice or too late."""
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import distributed
 import numpy as np
@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from crucial import Bins, Instances
 from crucial.distributed import transport
-from crucial.distributed.fit import _Finished
-from crucial.distributed.messages import LocalParts, PartRows
+from crucial.distributed.part import PartRows
 from crucial.distributed.transport import (
     Call,
     Done,
     Drop,
     Failed,
     Load,
+    LocalParts,
     Lost,
-    Residence,
+    WorkerParts,
     moves_to_idle,
     placed,
     result_of,
@@ -31,14 +31,14 @@ from toy_parts import Sum, ToyPart, ToyRecipe, UnreadableRecipe, local_client
 
 
 @pytest.fixture
-def residence():
-    home = Residence("token", "here", threads=2)
-    assert ask(home, Load({0: ToyRecipe(0), 2: ToyRecipe(2)}, ())) == Done((0, 2))
-    return home
+def worker_parts():
+    there = WorkerParts("token", "here", threads=2)
+    assert ask(there, Load({0: ToyRecipe(0), 2: ToyRecipe(2)}, ())) == Done((0, 2))
+    return there
 
 
-def ask(residence, request):
-    return pickle.loads(residence.answer(pickle.dumps(request)))
+def ask(worker_parts, request):
+    return pickle.loads(worker_parts.answer(pickle.dumps(request)))
 
 
 def call(method, *arguments, position=None):
@@ -53,69 +53,66 @@ def states(*seeds, factors):
     return [part.state for part in parts]
 
 
-def test_results_come_with_the_numbers_of_their_parts(residence):
-    assert ask(residence, call("read")) == Done((0, 2), [(0, 0), (2, 2)])
+def test_sums_are_merged(worker_parts):
+    assert ask(worker_parts, call("read")) == Done((0, 2), [0, 2])
+    answer = ask(worker_parts, call("advance", 3, position=0))
+    assert answer.result == Sum(sum(states(0, 2, factors=[3])))
 
 
-def test_sums_are_merged(residence):
-    answer = ask(residence, call("advance", 3, position=0))
-    assert answer.results == [(0, Sum(sum(states(0, 2, factors=[3]))))]
+def test_a_change_that_is_asked_for_again_is_not_repeated(worker_parts):
+    once = ask(worker_parts, call("advance", 3, position=0))
+    assert ask(worker_parts, call("advance", 3, position=0)) == once
+    assert ask(worker_parts, call("read")).result == states(0, 2, factors=[3])
 
 
-def test_a_change_that_is_asked_for_again_is_not_repeated(residence):
-    once = ask(residence, call("advance", 3, position=0))
-    assert ask(residence, call("advance", 3, position=0)) == once
-    assert [v for _, v in ask(residence, call("read")).results] == states(0, 2, factors=[3])
-
-
-def test_a_part_that_moves_in_joins_a_change_that_others_have_made(residence):
-    ask(residence, call("advance", 3, position=0))
-    first = ask(residence, call("advance", 5, position=1))
+def test_a_part_that_moves_in_joins_a_change_that_others_have_made(worker_parts):
+    ask(worker_parts, call("advance", 3, position=0))
+    first = ask(worker_parts, call("advance", 5, position=1))
     log = (pickle.dumps(("advance", (3,))),)
-    ask(residence, Load({1: ToyRecipe(1)}, log))
-    again = ask(residence, call("advance", 5, position=1))
+    ask(worker_parts, Load({1: ToyRecipe(1)}, log))
+    again = ask(worker_parts, call("advance", 5, position=1))
     assert first.parts == (0, 2)
-    assert again == Done((0, 2, 1), [(0, Sum(sum(states(0, 1, 2, factors=[3, 5]))))])
+    assert again == Done((0, 2, 1), Sum(sum(states(0, 1, 2, factors=[3, 5]))))
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_a_change_out_of_order_is_refused(residence, position):
-    ask(residence, call("advance", 3, position=0))
-    ask(residence, call("advance", 3, position=1))
-    assert ask(residence, call("advance", 3, position=position)) == Lost()
+def test_a_change_out_of_order_is_refused(worker_parts, position):
+    ask(worker_parts, call("advance", 3, position=0))
+    ask(worker_parts, call("advance", 3, position=1))
+    assert ask(worker_parts, call("advance", 3, position=position)) == Lost()
 
 
-def test_a_loaded_part_repeats_the_changes_before_it(residence):
+def test_a_loaded_part_repeats_the_changes_before_it(worker_parts):
     log = tuple(pickle.dumps(("advance", (factor,))) for factor in (3, 5))
-    ask(residence, Drop((0, 2)))
-    ask(residence, Load({4: ToyRecipe(4)}, log))
-    assert ask(residence, call("read")).results == [(4, states(4, factors=[3, 5])[0])]
+    ask(worker_parts, Drop((0, 2)))
+    ask(worker_parts, Load({4: ToyRecipe(4)}, log))
+    assert ask(worker_parts, call("read")).result == states(4, factors=[3, 5])
 
 
-def test_threads_of_the_worker_are_those_of_its_parts(residence):
-    assert residence._parts[0].threads == 2
+def test_threads_of_the_worker_are_those_of_its_parts(worker_parts):
+    assert worker_parts._parts[0].threads == 2
 
 
-def test_an_error_of_a_part_is_reported_and_its_state_is_not_used_any_more(residence):
-    answer = ask(residence, call("fail"))
+def test_an_error_of_a_part_is_reported_and_its_state_is_not_used_any_more(worker_parts):
+    answer = ask(worker_parts, call("fail"))
     assert isinstance(answer, Failed)
     assert isinstance(answer.error, ZeroDivisionError)
-    assert ask(residence, call("read")).parts == ()
+    assert ask(worker_parts, call("read")).parts == ()
 
 
 def test_a_part_that_cannot_be_read_is_named():
-    answer = ask(Residence("token", "there"), Load({7: UnreadableRecipe(7)}, ()))
+    answer = ask(WorkerParts("token", "there"), Load({7: UnreadableRecipe(7)}, ()))
     with pytest.raises(ClusterError, match=r"Part 7 \(toy 7\) cannot be loaded: OSError: no such"):
         raise answer.error
 
 
-def test_an_error_that_cannot_be_pickled_is_reported_in_words(residence):
+def test_an_error_that_cannot_be_pickled_is_reported_in_words(worker_parts):
     class Local(Exception):
         pass
 
-    residence._parts[0].fail = lambda: (_ for _ in ()).throw(Local("odd"))
+    worker_parts._parts[0].fail = lambda: (_ for _ in ()).throw(Local("odd"))
     with pytest.raises(ClusterError, match="Local: odd"):
-        raise ask(residence, call("fail")).error
+        raise ask(worker_parts, call("fail")).error
 
 
 # -- waiting for the results of tasks: an answer or an error, never for ever ----------------------
@@ -139,12 +136,12 @@ def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(transport, "_PATIENCE", 0.2)
     with local_client(0) as client:
         future = client.submit(int, "3")
-        for waiting in (future, _Finished(future)):
-            refused(ClusterError, "has had no worker for 0 s", result_of, "part 2", waiting)
+        for fetch in (True, False):
+            refused(ClusterError, "has had no worker for 0 s", result_of, "part 2", future, fetch)
         client.cluster.scale(1)
         monkeypatch.setattr(transport, "_PATIENCE", 60.0)
         assert result_of("part 2", future) == 3
-        assert result_of("part 2", _Finished(future)) is None
+        assert result_of("part 2", future, fetch=False) is None
 
 
 def test_a_slow_task_is_waited_for(client, monkeypatch):
@@ -184,10 +181,10 @@ def test_loads_differ_by_at_most_one_part(sizes, n_workers):
 
 @given(SIZES, st.integers(1, 5))
 def test_no_worker_gives_away_its_only_part(sizes, n_workers):
-    homes = [f"w{n % n_workers}" for n in range(len(sizes))]
-    moves = moves_to_idle(homes, sizes, {*homes, "new"})
-    assert {homes[n] for n in range(len(sizes)) if n not in moves} == set(homes)
-    assert moves_to_idle(homes, sizes, set(homes)) == set()
+    worker_of = [f"w{n % n_workers}" for n in range(len(sizes))]
+    moves = moves_to_idle(worker_of, sizes, {*worker_of, "new"})
+    assert {worker_of[n] for n in range(len(sizes)) if n not in moves} == set(worker_of)
+    assert moves_to_idle(worker_of, sizes, set(worker_of)) == set()
 
 
 def test_a_new_worker_takes_its_share():
@@ -197,34 +194,23 @@ def test_a_new_worker_takes_its_share():
 # -- parts in this process, and what they are made from -------------------------------------------
 
 
-@dataclass
-class Count:
-    value: int
-
-    def merge(self, other):
-        return Count(self.value + other.value)
-
-
 class Counter:
     def __init__(self, start):
         self.value = start
 
     def add(self, more):
         self.value += more
-        return Count(self.value)
-
-    def plain(self):
-        return self.value
+        return Sum(self.value)
 
     def maybe(self):
-        return Count(self.value) if self.value else None
+        return Sum(self.value) if self.value else None
 
 
-def test_local_parts_merge_in_order():
+def test_local_parts_add_up():
     parts = LocalParts([Counter(1), Counter(2), Counter(0)])
     assert parts.n_parts == 3
-    assert parts.total("add", 0, changes=True) == Count(3)
-    assert (parts.call("plain"), parts.call("maybe")) == ([1, 2, 0], [Count(3)])
+    assert parts.total("add", 0, changes=True) == parts.total("maybe") == Sum(3)
+    assert LocalParts([]).total("maybe") is None
 
 
 def coded(n):
