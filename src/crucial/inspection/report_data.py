@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ from crucial.inspection.curves import (
     read_rows,
     roc_curve,
 )
-from crucial.inspection.explain import tree_differences
+from crucial.inspection.explain import pair_differences
 from crucial.inspection.importance import EncodedRows, importances, scored_rows
 from crucial.inspection.learning_curves import LearningCurve, learning_curve
 from crucial.inspection.pair_margins import margins
@@ -718,7 +718,7 @@ class JointReasons:
             np.array(list(combinations(range(begin, begin + size), 2)), np.int64).reshape(-1, 2)
             for begin, size in zip(starts, sizes)
         ]
-        used, added = _differences(model, rows, np.concatenate(self._pairs))
+        used, added = pair_differences(model, rows, np.concatenate(self._pairs))
         kept = np.flatnonzero(np.abs(added).max(axis=0, initial=0.0) > 0.0)
         self.features = [used[slot] for slot in kept.tolist()]
         ends = np.cumsum([len(pairs) for pairs in self._pairs])[:-1]
@@ -741,26 +741,6 @@ def _largest(row: Floats) -> list[list[float]]:
     return [*out, [-1, float(f"{rest:.7g}")]] if rest else out
 
 
-def _differences(model: AdditiveRanker, rows: Instances, pairs: Ints) -> tuple[list[int], Floats]:
-    """Return the used features, and what each adds for a minus for b, for pairs (a, b) of rows."""
-    alone = feature_parts(model, rows)
-    assert model.tree_sums is not None
-    trees = zip(model.tree_sums.trees, model.tree_sums.weights, strict=True)
-    joint = [(tree, weight) for tree, weight in trees if len(set(tree.features)) > 1]
-    used = sorted({*alone.features.tolist(), *(f for tree, _ in joint for f in tree.features)})
-    slot = {feature: number for number, feature in enumerate(used)}
-    columns = np.column_stack([rows.column(feature).astype(np.float64) for feature in used])
-    out = np.zeros((len(pairs), len(used)))
-    places = [slot[feature] for feature in alone.features.tolist()]
-    out[:, places] = alone.added[pairs[:, 0]] - alone.added[pairs[:, 1]]
-    part = np.zeros_like(out)
-    for tree, weight in joint:
-        part[:] = 0.0
-        tree_differences(tree.with_features(slot), columns, pairs, part)
-        out += weight * part
-    return used, out
-
-
 # --- Best and worst queries: their items in order, and the parts of their scores
 
 
@@ -770,18 +750,6 @@ _FIRST_OF_TREES = 12  # the same where every pair of items has its own reasons
 _MORE = 8  # items with the highest label shown from further down
 _LIST_CELLS = 60_000  # (item, feature) cells on the page, at most
 _FEATURES = 200  # features shown; the others are summed
-
-
-class _Item(TypedDict):
-    """An item of a list."""
-
-    id: str
-    place: int
-    label: float
-    score: float
-    picture: int | None
-    x: list[float | str | None]
-    c: list[int]
 
 
 def ranked_lists(subject: Subject, found: Evaluation) -> PageData:
@@ -808,7 +776,7 @@ def ranked_lists(subject: Subject, found: Evaluation) -> PageData:
         for query, shown in zip(queries, lists[side]):
             ranked = subject.rows_of(query)
             place = {int(row): number + 1 for number, row in enumerate(ranked)}
-            items: list[_Item] = [
+            items: list[dict[str, Any]] = [
                 {
                     "id": subject.item_name(int(row)),
                     "place": place[int(row)],
@@ -874,7 +842,7 @@ def _shown(subject: Subject, query: int, first: int) -> Ints:
     return np.concatenate([top, good[:_MORE]])
 
 
-def _pair(items: list[_Item]) -> list[int]:
+def _pair(items: list[dict[str, Any]]) -> list[int]:
     """Return the two items to compare first: the costliest mistake, or the top of the list."""
     best, pair = 0.0, [0, min(1, len(items) - 1)]
     worth = [1.0 / np.log2(item["place"] + 1.0) for item in items]
@@ -994,50 +962,6 @@ _ROWS_SHUFFLED = 20_000
 _BARS = 20
 
 
-class MeasureRow(TypedDict):
-    """A measure of the ranker, and the value of a random order."""
-
-    name: str
-    value: float
-    low: float | None
-    high: float | None
-    interval: str
-    queries: int
-    empty: int
-    higher: bool
-    random: float
-    description: str
-
-
-class TiedMeasure(TypedDict):
-    """A measure under several orders of ties."""
-
-    name: str
-    expected: float
-    lucky: float
-    unlucky: float
-    trec: float
-
-
-class Ties(TypedDict):
-    """Ties among the items of a query: items, pairs, and what they do to the measures."""
-
-    items: int
-    share: float
-    largest: int
-    pairs: float | None
-    wrong: float | None
-    measures: list[TiedMeasure]
-
-
-class SingleFeature(TypedDict):
-    """The best single feature, and in which direction."""
-
-    name: str
-    value: float
-    way: str
-
-
 def measured(subject: Subject) -> Evaluation:
     """Evaluate the measures of the report, with intervals."""
     return _evaluate(subject, subject.scores, subject.measures, intervals=True, resamples=None)
@@ -1065,10 +989,10 @@ def _evaluate(
     )
 
 
-def measure_table(subject: Subject, found: Evaluation) -> list[MeasureRow]:
+def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
     """Return one row per measure, with the value of a random order."""
     random = _evaluate(subject, np.zeros(len(subject.y)), subject.measures)
-    rows: list[MeasureRow] = []
+    rows: list[dict[str, Any]] = []
     for name, one in found.results.items():
         low, high = one.interval or (None, None)
         rows.append(
@@ -1131,7 +1055,7 @@ def by_query(found: Evaluation, name: str) -> PageData:
     return {"edges": edges.tolist(), "counts": counts.tolist(), "median": float(np.median(there))}
 
 
-def ties(subject: Subject, found: Evaluation) -> Ties:
+def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
     """Return how many items tie, and how the order of ties changes the measures.
 
     The luckiest order puts the higher label first among items of equal score, the unluckiest
@@ -1177,9 +1101,9 @@ def _untied(subject: Subject, first: Floats) -> Floats:
     return out
 
 
-def single_features(subject: Subject) -> SingleFeature | None:
+def single_features(subject: Subject) -> dict[str, Any] | None:
     """Return the best of the heaviest features alone, by the first measure, up or down."""
-    best: SingleFeature | None = None
+    best: dict[str, Any] | None = None
     lead = subject.lead
     for feature in subject.leading[:_SINGLES]:
         column = subject.instances.column(feature).astype(np.float64)
@@ -1282,7 +1206,7 @@ def _features_said(subject: Subject) -> list[str]:
 
 
 def headline(
-    subject: Subject, rows: Sequence[MeasureRow], single: SingleFeature | None
+    subject: Subject, rows: Sequence[dict[str, Any]], single: dict[str, Any] | None
 ) -> list[dict[str, str]]:
     """Return the few numbers at the top: value, what it is, what to compare it with."""
     lead = rows[0]
@@ -1309,7 +1233,7 @@ def _number(value: float) -> str:
     return "none" if math.isnan(value) else f"{value:.3f}"
 
 
-def _span(row: MeasureRow) -> str:
+def _span(row: dict[str, Any]) -> str:
     return "" if row["low"] is None else f"95% interval {row['interval']}"
 
 
@@ -1324,9 +1248,9 @@ def _share_of_pairs(subject: Subject) -> float:
 def sentences(
     subject: Subject,
     found: Evaluation,
-    rows: Sequence[MeasureRow],
-    single: SingleFeature | None,
-    tied: Ties,
+    rows: Sequence[dict[str, Any]],
+    single: dict[str, Any] | None,
+    tied: dict[str, Any],
 ) -> list[str]:
     """Return the same in sentences."""
     lead = rows[0]
