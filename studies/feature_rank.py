@@ -26,7 +26,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups, deal_at_random
 from crucial.errors import DataError, FileError, in_file
 from crucial.io.tables import read_data
-from crucial.lab.protocols import FoldTask, SplitRows, Task, TaskRows, TaskSplit, read_folds
+from crucial.lab.protocols import Fold, FoldTask, Rows, SplitRows, Task, read_folds
 from crucial.measures.names import get_measure
 from crucial.model.weak import QuasiKNN
 from crucial.parameters import at_least, check, int_between, lookup, one_of
@@ -130,12 +130,12 @@ class StrictFolds(FoldTask):
 
     best: str = "largest"
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold and check that they are strict."""
         read, files = super().parts(split), self.files_of(split)
         assert read.valid is not None
 
-        def strict(part: TaskRows, path: str) -> TaskRows:
+        def strict(part: Rows, path: str) -> Rows:
             return replace(part, y=_strict(path, part.y, part.qid, self.best))
 
         return SplitRows(

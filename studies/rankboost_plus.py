@@ -32,10 +32,10 @@ from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.io.ratings import read_ratings
 from crucial.kernels.pairs import PlusSums
-from crucial.lab.cross_validation import curves, stages
+from crucial.lab.comparison import average_ranks, critical_difference
+from crucial.lab.cross_validation import curves
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import GivenFolds, Task, ThreeWayFolds, read_folds
-from crucial.lab.results import average_ranks, critical_difference
 from crucial.measures.names import get_measure
 from crucial.rankers.plus_search import PlusWeights, Span, list_pairs
 from crucial.rankers.rankboost import RankBoost
@@ -159,8 +159,7 @@ def print_readings(tasks: list[Task], rounds: int, seed: int) -> None:
                 fitted = clone(ranker).fit(parts.train.X, parts.train.y)
                 tables = []
                 for part in (parts.valid, parts.test):
-                    staged = stages(fitted, part)
-                    assert staged is not None
+                    staged = fitted.staged_predict(part.X)
                     tables.append(curves(staged, part, measures)[0])
                 for measure in (one.name for one in measures):
                     for kept, at in (("largest", np.argmax), ("smallest", np.argmin)):
@@ -298,8 +297,7 @@ def _of_task(task: Task, rounds: int, seed: int) -> Curves:
         parts = task.parts(split)
         for name, ranker in film_rankers(rounds).items():
             fitted = clone(ranker).set_params(n_jobs=1).fit(parts.train.X, parts.train.y)
-            staged = stages(fitted, parts.test)
-            assert staged is not None
+            staged = fitted.staged_predict(parts.test.X)
             values, _ = curves(staged, parts.test, measures)
             if name == "RB+":
                 values |= {loss: fitted.trace_.column(loss) for loss in TRAIN}

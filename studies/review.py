@@ -21,8 +21,7 @@ from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import GivenFolds, read_folds
-from crucial.measures.base import CustomMeasure
-from crucial.measures.names import get_measure
+from crucial.measures.names import CustomMeasure, get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
 from crucial.rankers.ranking_trees.estimators import PooledRanker, RankingForest, RankOver, TreeRank
 from crucial.rankers.registry import RANKERS, ranker_class

@@ -29,6 +29,7 @@ _ASSETS = {
     "fusion": ((*_SHARED, "fusion.css"), ("core.js", "charts.js", "fusion.js")),
     "leaderboard": ((*_SHARED, "leaderboard.css"), ("core.js", "leaderboard.js")),
     "scorecard": (("scorecard.css",), ()),
+    "experiment": (("experiment.css",), ()),
     "session": (("colours.css", "session.css"), ("core.js", "session.js")),
 }
 _DRAWN = """<a class="skip" href="#content">Skip to the content</a>

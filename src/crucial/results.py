@@ -268,6 +268,18 @@ def as_frame(columns: Mapping[str, Sequence[object] | NDArray[Any]]) -> Frame:
     return pandas.DataFrame(plain)
 
 
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows as columns; None where a row has no such value.
+
+    Examples
+    --------
+    >>> columns_of([{"a": 1}, {"a": 2, "b": 3}])
+    {'a': [1, 2], 'b': [None, 3]}
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
 def _new_figure(
     rows: int, columns: int, size: tuple[float, float] | None, projection: str | None = None
 ) -> list[Axes]:

@@ -86,8 +86,10 @@ SMALL_ONLY = {
 }  # fmt: skip
 TAKE_BOTH = ("rankboost", "rankboost-plus", "smooth-margin")
 TWO_LABELS = WITHOUT_QUERIES | {"infinite-push", "svm-map"}
-NEED_CUTOFF = {"localised_loss", "p", "persistence", "profit", "recall", "top", "weak_loss"}
-MEASURES_AT = sorted(NEED_CUTOFF | {"err", "map", "mrr", "ndcg", "ndcg_exp"})
+MEASURE_NAMES = [
+    *sorted(name for name, one in MEASURES.items() if one.cutoff != "must"),
+    *sorted(f"{name}@5" for name, one in MEASURES.items() if one.cutoff != "no"),
+]
 FEW = {
     "gradient": {"min_rows": 3},
     "ranknet": {"max_iter": 5},
@@ -258,7 +260,7 @@ def others() -> dict[str, Callable[[], str]]:
 def measured(name: str, problem: Problem, scores: Any) -> str:
     """Return the digest of the values of a measure, one per query."""
     found = evaluate(problem.y, scores, problem.qid, [name])
-    return _digest(np.asarray(next(iter(found.per_query.values()))).tobytes())
+    return _digest(found.per_query[name].tobytes())
 
 
 def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple[str, Any]]:
@@ -277,7 +279,7 @@ def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple
     for place in ("two", "graded", "large graded"):
         problem = problems()[place]
         scores = np.round(np.nan_to_num(problem.X[:, 0]) * 8.0) / 8.0
-        for name in [*sorted({*MEASURES} - NEED_CUTOFF), *(f"{one}@5" for one in MEASURES_AT)]:
+        for name in MEASURE_NAMES:
             if only in (key := f"{name} / {place}"):
                 yield key, measured(name, problem, scores)
 

@@ -11,7 +11,7 @@ import feature_rank
 from crucial import DiffRank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.protocols import Task, TaskSplit
+from crucial.lab.protocols import Fold, Task
 from feature_rank import (
     PUBLISHED,
     PUBLISHED_NDCG,
@@ -88,15 +88,15 @@ def folds(folder: Path, n_folds: int = 2, seed: int = 0, length: int = 14) -> Pa
 def test_folds_are_checked_and_can_be_turned_round(tmp_path: Path) -> None:
     folder = folds(tmp_path / "lists")
     task = read_strict_folds(folder)
-    parts = task.parts(TaskSplit("Fold1"))
+    parts = task.parts(Fold("Fold1"))
     for part in (parts.train, parts.test):
         assert sorted(part.y[part.groups.order[:14]]) == list(range(1, 15))
     turned = read_strict_folds(folder, "smallest")
-    assert (turned.parts(TaskSplit("Fold1")).test.y + parts.test.y == 15.0).all()
+    assert (turned.parts(Fold("Fold1")).test.y + parts.test.y == 15.0).all()
     assert turned.digest() != task.digest()
     file = folder / "Fold1" / "vali.txt"
     file.write_text(re.sub(r"^10\d\d", "1001", file.read_text(), flags=re.MULTILINE))
-    refused(FileError, r"vali\.txt: a strict order was expected", task.parts, TaskSplit("Fold1"))
+    refused(FileError, r"vali\.txt: a strict order was expected", task.parts, Fold("Fold1"))
     refused(FileError, "is not a folder", read_strict_folds, tmp_path / "none")
 
 

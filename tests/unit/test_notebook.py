@@ -16,7 +16,6 @@ from crucial import RankBoost, inspection, preferences, recommend
 from crucial.data.comparisons import Comparisons
 from crucial.fusion import comparison
 from crucial.inspection import scorecards, shape_functions
-from crucial.lab import results
 from crucial.preferences import judges, learning
 from crucial.results import Result, frame_html
 from naive.html import Page
@@ -43,6 +42,14 @@ def pairs() -> Any:
 
 
 Make = Callable[[RankBoost, Any], Any]
+
+
+def _many() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows enough to choose a ranker by."""
+    X = np.random.default_rng(0).random((200, 2))
+    return X, (X[:, 0] > 0.5).astype(int)
+
+
 RESULTS: dict[str, Make] = {
     "Shapes": lambda r, p: inspection.shapes(r, FRAME),
     "FeatureShape": lambda r, p: inspection.shapes(r, FRAME).features[0],
@@ -68,7 +75,6 @@ RESULTS: dict[str, Make] = {
     "FeatureElimination": lambda r, p: crucial.eliminate_features(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID
     ),
-    "FriedmanTest": lambda r, p: results.friedman_test(RNG.random((6, 3))),
     "Leaderboard": lambda r, p: preferences.leaderboard(p),
     "Consensus": lambda r, p: preferences.consensus(p),
     "JudgeAgreement": lambda r, p: preferences.leaderboard(p).agreement,
@@ -81,6 +87,7 @@ RESULTS: dict[str, Make] = {
     ),
     "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
     "Comparison": lambda r, p: _experiment().compare("<i>stump"),
+    "TriedRankers": lambda r, p: crucial.AutoRanker(0.01).fit(*_many()).table_,
     "RankSummary": lambda r, p: _experiment().ranks("auc"),
     "ExperimentResult": lambda r, p: _experiment(),
     "ReasonCodes": lambda r, p: scorecards.ReasonCodes(

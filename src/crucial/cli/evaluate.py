@@ -161,8 +161,8 @@ def _evaluate_model(
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
     from crucial.distributed.ranker import connected
-    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
 
     model = _load(options)
     with connected(options.dask or None) as client:
@@ -303,7 +303,7 @@ def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: in
         shown.add_row(*cells)
     screen.print(shown)
     print_meanings(screen, found.results, found.unit)
-    for text in found.notes():
+    for text in found.notes:
         screen.print(text, style="dim")
     if found.n_missing:
         text = counted(found.n_missing, "judged query")
@@ -403,8 +403,8 @@ def evaluate_model(
         The rows have no labels.
     """
     from crucial.data.groups import Groups
-    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
 
     if data.y is None:
         raise DataError("the rows have no labels to measure by.")

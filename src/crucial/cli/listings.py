@@ -76,7 +76,7 @@ def _print_measures() -> None:
     from crucial.measures.names import MEASURES
 
     shown = table(label_column("name"), "what it is", "options")
-    for name, family in MEASURES.items():
+    for name, family in sorted(MEASURES.items()):
         cutoff = {"no": "", "may": "[@k]", "must": "@k"}[family.cutoff]
         settings = [setting.form(key) for key, setting in family.options.items()]
         shown.add_row(name + cutoff, family.summary, "; ".join(settings))

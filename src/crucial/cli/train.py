@@ -112,7 +112,7 @@ def _default(loaded: LoadedParts) -> str:
     """Return the measure that suits the labels."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
+    from crucial.measures.names import default_measure
 
     return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
 
@@ -567,7 +567,7 @@ def _train(options: TrainOptions, client: Any) -> Training:
     """Read the files and fit the ranker."""
     import numpy as np
 
-    from crucial.measures.base import default_measure
+    from crucial.measures.names import default_measure
 
     metrics = measure_names(options.metrics)
     ranker = make_ranker(options, metrics)
@@ -684,10 +684,10 @@ def print_choice(screen: Console, choice: TriedRankers | str) -> None:
     """Print every ranker that was tried, and why one was kept."""
     if not isinstance(choice, str):
         # (a name says the kind; the outcome is a mark, as the numbers need the room)
-        ranker, _, *numbers, _ = choice.heads
+        (ranker, _, *numbers, _), *rows = choice.cells()
         columns = [number_column(one) for one in numbers]
         shown = table(label_column(ranker, 34), *columns)
-        for trial, (name, _, *cells, _) in zip(choice.trials, choice.cells(), strict=True):
+        for trial, (name, _, *cells, _) in zip(choice.trials, rows, strict=True):
             mark = "> " if trial is choice.kept else "  "
             shown.add_row(mark + one_line(name), *(one_line(cell) for cell in cells))
         screen.print(shown)

@@ -15,8 +15,7 @@ from crucial.data.instances import Instances, Table, with_shuffled, with_sparse_
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.shape_functions import inner_ranker, model_of, with_names
-from crucial.measures.base import default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.model.base import FrozenModel, RoundsModel, checked_rows
 from crucial.model.weak import Tree
 from crucial.parameters import at_least, check, int_between, one_of

@@ -15,8 +15,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.shape_functions import inner_ranker, model_of
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.additive import sparkline
 from crucial.model.base import RoundsModel, checked_rows
 from crucial.parameters import at_least, check

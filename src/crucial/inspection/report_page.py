@@ -93,7 +93,7 @@ def report(
         "subtitle": subtitle,
         "summary": {"tiles": report_data.headline(subject, rows, single), "sentences": sentences},
         "measures": rows,
-        "intervals": {"unit": found.unit, "notes": found.notes()},
+        "intervals": {"unit": found.unit, "notes": found.notes},
         "cutoffs": report_data.by_cutoff(subject),
         "curves": report_data.row_curves(subject),
         "spread": report_data.by_query(found, subject.lead.name),

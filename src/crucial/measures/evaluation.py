@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -22,8 +22,8 @@ from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.positions import weighted_sum
 from crucial.measures.row_intervals import RowSampling, row_interval
-from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check, none_or, one_of
+from crucial.results import Frame, Result, as_frame, columns_of
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 from crucial.wording import counted, interval_text
 
@@ -127,8 +127,8 @@ def interval_notes(
     return lines
 
 
-@dataclass(frozen=True)
-class Evaluation(HtmlResult):
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
     """The result of `evaluate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
@@ -153,7 +153,7 @@ class Evaluation(HtmlResult):
         Seed of the draws, if it was a number.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
+    _bars: ClassVar[tuple[str, ...]] = ("value",)
 
     results: dict[str, MeasureResult]
     per_query: dict[str, NDArray[Any]]
@@ -188,8 +188,13 @@ class Evaluation(HtmlResult):
             rows.append(row | {"description": one.measure.description_of(self.unit)})
         return rows
 
+    def to_frame(self) -> Frame:
+        """Return one row per measure."""
+        return as_frame(columns_of(self.to_rows()))
+
+    @property
     def notes(self) -> list[str]:
-        """Return how the intervals were found, with the draws and their seed."""
+        """How the intervals were found, with the draws and their seed."""
         found = self.results.items()
         methods = [(n, one.method, one.draws) for n, one in found if one.interval is not None]
         return [] if self.level is None else interval_notes(methods, self.level, self.seed)
@@ -207,13 +212,10 @@ class Evaluation(HtmlResult):
                 base = counted(one.n_queries, "query") + left
             text = one.measure.description_of(self.unit)
             lines.append(f"{name:<16} {one.value:.4f}{span}  ({base})  {text}")
-        return "\n".join([*lines, *self.notes()])
+        return "\n".join([*lines, *self.notes])
 
-    def _html_title(self) -> str:
-        return "Evaluation"
-
-    def _html_notes(self) -> list[str]:
-        return self.notes()
+    def _title(self) -> str:
+        return ", ".join(f"{name} {one.value:.4f}" for name, one in self.results.items())
 
 
 def _unjudged_share(judged: JudgedLists, ranking: Ranking, depth: int | None) -> float | None:

@@ -27,8 +27,7 @@ from crucial.feedback.sums import (
     judge_parts,
     n_judges,
 )
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.base import RoundsModel
 from crucial.parameters import (
     anything,
