@@ -24,7 +24,6 @@ from crucial.cli.terminal import check_target, console, print_heading, print_mea
 from crucial.errors import in_file
 
 if TYPE_CHECKING:
-
     from crucial.data.dataset import Dataset
     from crucial.lab.comparison import Comparison
     from crucial.model.file import Model

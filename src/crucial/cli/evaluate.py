@@ -38,7 +38,6 @@ from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-
     from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
     from crucial.model.file import Model

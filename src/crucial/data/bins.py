@@ -314,7 +314,7 @@ def stays_sparse(instances: Instances, n_rows: int, n_live: int) -> bool:
 
 
 @dataclass(frozen=True)
-class StoredCodes:
+class SparseCodes:
     """Codes of sparse features.
 
     Attributes
@@ -340,7 +340,7 @@ class StoredCodes:
         out[place[own]] = code[own]
         return out
 
-    def taken(self, places: NDArray[np.integer]) -> StoredCodes:
+    def taken(self, places: NDArray[np.integer]) -> SparseCodes:
         """Return the codes of some of the rows, each as often as it is named."""
         row_start, new_place = _places_of(places, self.n_rows)
         times = np.diff(row_start)
@@ -357,7 +357,7 @@ class StoredCodes:
             counts.append(len(new))
         sizes = np.array(counts, np.int64)
         ends = np.cumsum(sizes)
-        return StoredCodes(
+        return SparseCodes(
             Entries(
                 ends - sizes,
                 ends,
@@ -393,7 +393,7 @@ def _repeated(rows: NDArray[np.integer], row_start: Ints, times: Ints) -> tuple[
     return np.arange(len(again)) + (row_start[rows] - (ends - own))[again], again
 
 
-class StoredColumns:
+class SparseColumns:
     """Cuts and codes the entries of sparse features.
 
     Parameters
@@ -488,7 +488,7 @@ class StoredColumns:
             return drawn_cut_points(values, max_bins, np.random.default_rng([drawn_by, feature]))
         return cut_points(values, np.cumsum(mass[order]), max_bins)
 
-    def code(self, kept: Ints) -> StoredCodes:
+    def code(self, kept: Ints) -> SparseCodes:
         """Return the codes of some of the features, after `cut`.
 
         Parameters
@@ -504,7 +504,7 @@ class StoredColumns:
             sizes = np.array([self._times[indices[a:b]].sum() for a, b in ends], np.int64)
         thresholds = (self._offset[kept], self._n_cuts[kept], self._cuts)
         inputs = (features, self._row_start, self._places, *thresholds, sizes, self._threads)
-        return StoredCodes(code_columns(self._table, *inputs), self._n)
+        return SparseCodes(code_columns(self._table, *inputs), self._n)
 
 
 # --- Features coded as small whole numbers, ready for histograms
@@ -536,7 +536,7 @@ class Bins:
         Features that abstain on every row.
     constant : tuple of int
         Features with one value and no abstention.
-    stored : StoredCodes or None
+    stored : SparseCodes or None
         The codes of sparse input that stays sparse.
     """
 
@@ -548,7 +548,7 @@ class Bins:
     n_features: int
     all_missing: tuple[int, ...] = ()
     constant: tuple[int, ...] = ()
-    stored: StoredCodes | None = None
+    stored: SparseCodes | None = None
 
     def column(self, feature: int) -> Codes:
         """Return the codes of one of the kept features, padded; of sparse codes a fresh array."""
@@ -604,7 +604,7 @@ class Bins:
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         live = _live(instances)
         if sparse and stays_sparse(instances, n, len(live)):
-            return cls._build_stored(instances, live, rows, weight, max_bins, threads, drawn_by)
+            return cls._build_sparse(instances, live, rows, weight, max_bins, threads, drawn_by)
         if instances.is_sparse:
             _check_room(n, len(live), max_bins, int(instances.table.nnz))
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
@@ -657,7 +657,7 @@ class Bins:
         )
 
     @classmethod
-    def _build_stored(
+    def _build_sparse(
         cls,
         instances: Instances,
         live: Ints,
@@ -669,7 +669,7 @@ class Bins:
     ) -> Bins:
         """Cut and code the entries of sparse input."""
         n = len(rows)
-        columns = StoredColumns(instances, live, rows, threads)
+        columns = SparseColumns(instances, live, rows, threads)
         found = columns.cut(weight, max_bins, drawn_by)
         kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
         stored = columns.code(np.array(kept, np.int64))

@@ -105,12 +105,12 @@ class ColumnRoles:
         **others: Any,
     ) -> ColumnRoles:
         """Return the roles that a user gives to a function, which ``owner`` names."""
-        beside_arrays = is_dask(data) and not hasattr(data, "columns")
+        takes_arrays = is_local(data) or (is_dask(data) and not hasattr(data, "columns"))
         for role in _ROLES:
             value = others.get(role)
             if value is None or isinstance(value, str) or is_dask(value):
                 continue
-            if not (beside_arrays and hasattr(value, "__array__")):
+            if not (takes_arrays and np.iterable(value)):
                 rule = "the name of a column, a Dask array or None"
                 raise refuse(owner, role, rule, value)
         chosen = None if features is None else _names(owner, "features", features)
@@ -354,6 +354,11 @@ def _width(source: Source) -> tuple[int, int] | None:
     return base, base + part.data.n_features - 1
 
 
+def is_local(value: object) -> bool:
+    """Return whether a value is a table of this process: a frame, an array, or a data set."""
+    return isinstance(value, Dataset) or (hasattr(value, "shape") and not is_dask(value))
+
+
 _PATHS = (str, os.PathLike)
 
 
@@ -382,31 +387,34 @@ def list_sources(
     others = {role: one for role, one in roles.items() if not (one is None or isinstance(one, str))}
     names: dict[str, Any] = {role: beside(role) for role in others}
     columns = replace(columns, **names)
+    if not (is_dask(data) or isinstance(data, (*_PATHS, list, tuple))):
+        raise DataTypeError(
+            "the rows must be a Dask frame or array, a list of delayed tables or files, a folder, "
+            f"or a pattern of file names. Got {type(data).__name__}.",
+            remedy="Fit rows of this process with the ranker itself, or make them a collection "
+            "(dask.dataframe.from_pandas)."
+            if is_local(data)
+            else "",
+        )
     if options and not _are_files(data):
         listed = ", ".join(sorted(options))
         raise DataError(f"the parts are no files: {listed} cannot apply to them.")
-    if isinstance(data, _PATHS):
-        path = os.path.abspath(os.fspath(data))
-        values: Sequence[Any] = _on_a_worker(client, path, _listed)
-    elif is_dask(data) and hasattr(data, "columns"):
-        data = data.assign(**{beside(role): values for role, values in others.items()})
-        values = data.to_delayed()
-    elif is_dask(data):
-        values = _blocks(data, others)
-    elif others:
+    if others and not is_dask(data):
         raise DataTypeError(
             f"{next(iter(others))} must be the name of a column, since the parts are no Dask "
             "collection."
         )
-    elif isinstance(data, list | tuple):
+    if isinstance(data, _PATHS):
+        path = os.path.abspath(os.fspath(data))
+        values: Sequence[Any] = _on_a_worker(client, path, _listed)
+    elif not is_dask(data):
         values = [os.path.abspath(one) if isinstance(one, _PATHS) else one for one in data]
         if _are_files(values):
             values = _on_a_worker(client, values, _split)
+    elif hasattr(data, "columns"):
+        values = data.assign(**{beside(role): one for role, one in others.items()}).to_delayed()
     else:
-        raise DataTypeError(
-            "the rows must be a Dask frame or array, a list of delayed tables or files, a folder, "
-            f"or a pattern of file names. Got {type(data).__name__}."
-        )
+        values = _blocks(data, others)
     if not len(values):
         raise DataError("there are no parts: the sequence is empty.")
     return [
@@ -480,7 +488,7 @@ def _aligned(values: Any, role: str, chunks: tuple[Any, ...]) -> list[Any]:
     import dask.array as da
 
     if not is_dask(values):
-        values = da.from_array(np.asarray(values))
+        values = da.from_array(np.asarray(values), chunks=-1)  # (of texts, Dask knows no size)
     if hasattr(values, "to_dask_array"):  # (a series)
         values = values.to_dask_array()
     if values.ndim == 2 and values.shape[1] == 1:

@@ -20,9 +20,16 @@ from crucial.boosting.loop import show_rounds
 from crucial.distributed.checkpoint import Checkpoint
 from crucial.distributed.input import ColumnRoles, load_parts
 from crucial.distributed.parted import PartedRows
-from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
+from crucial.distributed.scoring import (
+    agreement,
+    evaluate_parts,
+    over_rows,
+    predict_parts,
+    rank_parts,
+)
 from crucial.distributed.transport import DaskParts
 from crucial.errors import ClusterError, MissingExtraError, ParameterError, in_short
+from crucial.model.base import check_queries
 from crucial.parameters import at_least, check, either, flag, none_or, refuse
 from crucial.rankers.boosted import BoostedRanker
 from crucial.rankers.gradient import GradientRanker
@@ -247,7 +254,7 @@ class DaskRanker(Generic[Fitted]):
     >>> import dask.dataframe as dd  # doctest: +SKIP
     >>> frame = dd.read_parquet("train/")  # doctest: +SKIP
     >>> ranker = DaskRanker(RankBoost(100)).fit(frame, label="grade", qid="query")  # doctest: +SKIP
-    >>> ranker.to_local().model_.save("model.json")  # doctest: +SKIP
+    >>> ranker.save("model.json")  # doctest: +SKIP
     """
 
     def __init__(
@@ -382,17 +389,53 @@ class DaskRanker(Generic[Fitted]):
         """Return the fitted ranker: an ordinary estimator that needs no cluster."""
         return self.ranker_
 
+    def save(self, path: PathLike) -> None:
+        """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
+        self.ranker_.save(path)
+
     def predict(self, data: Any, **given: Any) -> Any:
-        """Score the rows of a Dask collection, lazily; see `predict_parts`."""
+        """Score the rows of a Dask collection, lazily, or of a table; see `predict_parts`."""
         return predict_parts(self.ranker_, data, **given)
 
     def rank(self, data: Any, qid: Any = "qid", **given: Any) -> Any:
-        """Return the position of every row in its query, lazily; see `rank_parts`."""
+        """Return the position of every row in its query; see `rank_parts`."""
         return rank_parts(self.ranker_, data, qid, **given)
 
     def evaluate(self, data: Any, measures: Any = None, **given: Any) -> Any:
-        """Measure the ranker on a Dask collection, lazily; see `evaluate_parts`."""
+        """Measure the ranker on a Dask collection, lazily, or on a table; see `evaluate_parts`."""
         return evaluate_parts(self.ranker_, data, measures, **given)
+
+    def score(
+        self,
+        data: Any,
+        label: Any = "label",
+        qid: Any = "qid",
+        weight: Any = None,
+        *,
+        measure: Any = None,
+        features: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        **options: Any,
+    ) -> float:
+        """Return how well the ranking agrees with the labels; higher is better.
+
+        Parameters
+        ----------
+        data, label, qid, weight, features, ignore, options
+            As in `fit`; rows of this process are taken too, with arrays beside them.
+        measure : str, Measure or callable, optional
+            As in `RankBoost.score`.
+        """
+        check_queries("score(data, label, qid)", qid, self.ranker_.fitted_with_qid_)
+        roles = {"label": label, "qid": qid, "weight": weight}
+        roles |= {"features": features, "ignore": ignore}
+        value = over_rows("score", agreement, self.ranker_, data, roles, options, measure)
+        if isinstance(value, float):
+            return value
+        if self.client is None:
+            return float(value.compute())
+        with connected(self.client) as client:
+            return float(client.compute(value).result())
 
 
 class DaskRankBoost(DaskRanker[RankBoost]):

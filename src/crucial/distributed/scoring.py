@@ -1,9 +1,12 @@
-"""Score, rank and measure the rows of Dask collections and files, lazily and part by part."""
+"""Score, rank and measure the rows of Dask collections and files, lazily and part by part.
+
+Rows of this process, such as a pandas frame or an array, are taken too, and give values at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +14,9 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
-from crucial.distributed.input import ColumnRoles, Source, is_dask, list_sources
+from crucial.distributed.input import ColumnRoles, Source, is_dask, is_local, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
-from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.evaluation import Evaluation, agreement_score, evaluate
 from crucial.measures.names import default_measure
 from crucial.model.base import check_queries, positions
 from crucial.model.file import Model
@@ -94,12 +97,15 @@ def predict_parts(
     -------
     Dask series or array
         A series named ``score`` with the index of a Dask frame; else an array, whose length is
-        unknown before it is computed, unless the input is an array.
+        unknown before it is computed, unless the input is an array. A NumPy array for rows of this
+        process.
     """
     from dask import delayed
 
     model = _model(model)
     columns = _columns("predict_parts", model, data, features, ignore)
+    if is_local(data):
+        return _scored_here(model, data, columns, options).scores
     parts = scored_parts(model, list_sources(data, columns, options))
     scores = delayed(_scores_of)
     return _like(data, [scores(part) for part in parts], "score", np.float64)
@@ -138,6 +144,8 @@ def rank_parts(
     model = _model(model)
     check_queries("rank_parts(model, data, qid=...)", qid, model.training.get("with_qid"))
     columns = _columns("rank_parts", model, data, features, ignore, qid=qid)
+    if is_local(data):
+        return _positions([_scored_here(model, data, columns, options)], ties)[0]
     parts = scored_parts(model, list_sources(data, columns, options))
     ranks = delayed(_positions)(parts, ties)
     return _like(data, [ranks[number] for number in range(len(parts))], "rank", np.int64)
@@ -178,14 +186,8 @@ def evaluate_parts(
     Returns
     -------
     Delayed
-        Its ``compute()`` returns an `Evaluation`.
+        Its ``compute()`` returns an `Evaluation`. An `Evaluation` for rows of this process.
     """
-    from dask import delayed
-
-    model = _model(model)
-    roles = {"label": label, "qid": qid, "weight": weight}
-    columns = _columns("evaluate_parts", model, data, features, ignore, **roles)
-    parts = scored_parts(model, list_sources(data, columns, options))
     settings = {
         "ties": ties,
         "empty": empty,
@@ -193,7 +195,47 @@ def evaluate_parts(
         "resamples": resamples,
         "random_state": random_state,
     }
-    return delayed(_evaluation)(parts, measures, settings)
+    roles = {"label": label, "qid": qid, "weight": weight, "features": features, "ignore": ignore}
+    return over_rows("evaluate_parts", _evaluation, model, data, roles, options, measures, settings)
+
+
+def over_rows(
+    owner: str,
+    function: Callable[..., Any],
+    model: Any,
+    data: Any,
+    roles: dict[str, Any],
+    options: Mapping[str, Any],
+    *arguments: Any,
+) -> Any:
+    """Return a function of the scored rows of all parts: delayed, or its value for local rows.
+
+    Parameters
+    ----------
+    owner : str
+        Function that errors name.
+    function : function of a list of ScoredRows and ``arguments``
+    model, data : as in `evaluate_parts`
+    roles : dict
+        ``label``, ``qid``, ``weight``, ``features`` and ``ignore``.
+    options : mapping
+        Those of `read_data`, for files.
+    """
+    from dask import delayed
+
+    model = _model(model)
+    columns = _columns(owner, model, data, **roles)
+    if is_local(data):
+        return function([_scored_here(model, data, columns, options)], *arguments)
+    parts = scored_parts(model, list_sources(data, columns, options))
+    return delayed(function)(parts, *arguments)
+
+
+def agreement(parts: Sequence[ScoredRows | None], measure: Any = None) -> float:
+    """Return how well scores agree with labels; see `crucial.measures.evaluation`."""
+    rows = joined(parts)
+    assert rows.y is not None
+    return agreement_score(rows.scores, rows.y, rows.qid, rows.weight, measure)
 
 
 def scored_parts(model: Model, sources: Sequence[Source]) -> list[Any]:
@@ -240,6 +282,28 @@ def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
         occurs=np.logical_or.reduce(occurs) if occurs else None,
         index_base=first.index_base,
     )
+
+
+def _scored_here(
+    model: Model, data: Any, columns: ColumnRoles, options: Mapping[str, Any]
+) -> ScoredRows:
+    """Score the rows of a table of this process; roles may be arrays beside it."""
+    if options:
+        raise DataError(
+            f"the rows are no files: {', '.join(sorted(options))} cannot apply to them."
+        )
+    given = {role: getattr(columns, role) for role in ("label", "qid", "weight")}
+    arrays = {role: one for role, one in given.items() if not (one is None or isinstance(one, str))}
+    names: dict[str, Any] = dict.fromkeys(arrays)
+    labelled = columns.labelled and "label" not in arrays
+    source = Source("the rows", None, replace(columns, **names, labelled=labelled))
+    table = isinstance(data, Dataset) or hasattr(data, "columns")
+    rows = _scored(source, data if table else (data,), model)
+    if rows is None:
+        raise DataError("there are no rows.")
+    fields = {"label": "y", "qid": "qid", "weight": "weight"}
+    beside: dict[str, Any] = {fields[role]: np.asarray(one) for role, one in arrays.items()}
+    return replace(rows, **beside)
 
 
 # -- on a worker ------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from crucial.data.cells import CellTable
 from crucial.data.comparisons import (
     MAX_WEIGHT,
     Comparisons,
@@ -18,7 +17,7 @@ from crucial.data.comparisons import (
     comparisons_of_table,
 )
 from crucial.data.files import atomic_write, first_bytes
-from crucial.data.words import as_ids, decode, finite_number, number_rule, shown
+from crucial.data.words import CellTable, as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError, in_file
 from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells
 from crucial.types import PathLike

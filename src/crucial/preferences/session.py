@@ -18,10 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from crucial.data.append_log import AppendLog, Entry, LogKind
 from crucial.data.arrays import as_reals
-from crucial.data.cells import CellTable
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import open_bytes
-from crucial.data.words import shown
+from crucial.data.words import CellTable, shown
 from crucial.errors import DataError, FileError
 from crucial.io.text import NO_ROW, as_utf8, read_cells
 from crucial.kernels.minimise import damped_newton
