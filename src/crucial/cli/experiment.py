@@ -197,8 +197,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
             if measure in ranked:
                 screen.print(f"\n{result.ranks(measure).text(screen.width)}")
         differences = result.compare(baseline, movers=2)
-        screen.print(f"\ndifferences, paired by {differences.unit}", style="bold")
-        screen.print(differences.text(screen.width, values=False))
+        screen.print(f"\ndifferences {differences.text(screen.width, values=False)}")
     for failure in result.failures[:5]:
         where = f"{failure['task']}, {failure['split']}"
         note(f"{failure['ranker']} failed on {where}: {failure['error']}")

@@ -721,7 +721,7 @@ class ExperimentResult(Result):
             mine.sort(key=lambda one: (np.isnan(one["value"]), sign * one["value"]))
             cells = [
                 [
-                    printable(one["ranker"], 30),
+                    printable(one["ranker"], 80),
                     number_text(one["value"]),
                     interval_text((one["low"], one["high"]), one["error"]),
                     number_text(one["average_rank"], digits=3),
