@@ -158,7 +158,7 @@ def test_rounds(table, name, discrete, rate):
             if np.isfinite(exact).all() and (good * bad > 0).all():
                 moved = losses(comparisons, f - found[part] + exact[part]).sum()
                 assert moved / before <= z + 1e-9  # the bound that the choice goes by
-    np.testing.assert_allclose(made.scores, f, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores, f, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.kernels
