@@ -1,10 +1,14 @@
-"""Parts of the solvers behind RankingSVM and RankRLS."""
+"""Parts of the solvers of linear rankers, and the gaps that they prove."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from crucial import InfinitePush, ListMLE, RankingSVM, RSRank, SVMMap
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback
@@ -131,3 +135,38 @@ def test_values_that_overflow_in_a_sum_are_columns_all_the_same() -> None:
     found = dense_design(Instances.from_input(table), np.arange(4), None, True, 1)
     assert np.isfinite(found.matrix).all()
     assert found.matrix[0, 0] > found.matrix[3, 0] > found.matrix[1, 0]
+
+
+PROBLEM = np.random.default_rng(0).normal(size=(80, 5))
+CONVEX = {
+    "RankingSVM": RankingSVM(0.01),
+    "RankingSVM, rbf": RankingSVM(0.01, kernel="rbf"),
+    "RankingSVM, squared": RankingSVM(0.01, loss="squared_hinge"),
+    "RankingSVM, l1": RankingSVM(penalty="l1", l1=0.003),
+    "RankingSVM, l1_ball": RankingSVM(penalty="l1_ball", radius=3.0),
+    "RSRank": RSRank(0.003),
+    "InfinitePush": InfinitePush(),
+    "InfinitePush, l1": InfinitePush(penalty="l1", l1=0.003),
+    "SVMMap": SVMMap(),
+    "ListMLE": ListMLE(),
+}
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_gaps_are_proven(name: str) -> None:
+    """However early a solver stops, the objective is no further from the minimum than it says."""
+    ranker = clone(CONVEX[name])
+    y, qid = PROBLEM[:, 0] - 0.5 * PROBLEM[:, 1] + PROBLEM[:, 4] > 0.3, np.arange(80) % 4
+    best = clone(ranker).set_params(tol=1e-7).fit(PROBLEM, y, qid=qid)
+    assert 0.0 <= best.gap_ <= 1e-7
+    for steps in (1, 3, 10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranker.set_params(max_iter=steps, tol=1e-7).fit(PROBLEM, y, qid=qid)
+        assert -1e-7 <= ranker.objective_ - best.objective_ <= ranker.gap_ + 1e-12
+        warned = [one for one in caught if one.category is ConvergenceWarning]
+        assert len(warned) == (ranker.gap_ > 1e-7)
+        assert all("steps left the objective" in str(one.message) for one in warned)
+    if name != "ListMLE":  # (its tolerance is one of the gradient)
+        ranker.set_params(max_iter=1000, tol=0.05).fit(PROBLEM, y, qid=qid)
+        assert ranker.objective_ - best.objective_ <= ranker.gap_ <= 0.05

@@ -154,6 +154,10 @@ class ConvexRanker(LinearRanker[FrozenModel]):
         """Return the parameter that is raised for smaller weights: "l2", or "l1"."""
         return "l2" if getattr(self, "penalty", "l2") == "l2" else "l1"
 
+    def _enough(self, found: Minimum) -> float:
+        """Return the largest gap that needs no warning."""
+        return self.tol
+
     def _space(self, data: RankingInput, feedback: Any) -> Space:
         """Return where the weights lie."""
         return FeatureSpace(Design.of(data.instances, feedback.rows, feedback.weight))
@@ -166,7 +170,7 @@ class ConvexRanker(LinearRanker[FrozenModel]):
         space = self._space(data, feedback)
         with one_blas_thread():
             found = self._minimise(space, feedback)
-        return self._keep(data, feedback, space, found, self.tol)
+        return self._keep(data, feedback, space, found, self._enough(found))
 
     def _keep(
         self, data: RankingInput, feedback: Feedback, space: Space, found: Minimum, enough: float
@@ -769,6 +773,9 @@ class ListMLE(ConvexRanker):
         rows = feedback.labelled()
         likelihood = ListLikelihood(rows.layout, feedback.weight, rows.coefficient)
         return lbfgs(likelihood, space, self.l2, self.tol, self.max_iter)
+
+    def _enough(self, found: Minimum) -> float:
+        return np.inf if found.violation <= self.tol else 0.0
 
 
 # --- RankCosine, as a scikit-learn estimator
