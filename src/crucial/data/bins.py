@@ -526,7 +526,7 @@ class Bins:
         A value's code is the number of thresholds below it.
     codes : unsigned array of shape (n_kept, n_padded)
         Feature by feature, padded with zeros to a multiple of 8 rows. The code after the
-        last bin, ``len(thresholds) + 1``, is an abstention. Without rows where ``stored`` has
+        last bin, ``len(thresholds) + 1``, is an abstention. Without rows where ``sparse`` has
         the codes.
     has_missing : bool array of shape (n_kept,)
     n_rows : int
@@ -536,7 +536,7 @@ class Bins:
         Features that abstain on every row.
     constant : tuple of int
         Features with one value and no abstention.
-    stored : SparseCodes or None
+    sparse : SparseCodes or None
         The codes of sparse input that stays sparse.
     """
 
@@ -548,11 +548,11 @@ class Bins:
     n_features: int
     all_missing: tuple[int, ...] = ()
     constant: tuple[int, ...] = ()
-    stored: SparseCodes | None = None
+    sparse: SparseCodes | None = None
 
     def column(self, feature: int) -> Codes:
         """Return the codes of one of the kept features, padded; of sparse codes a fresh array."""
-        return self.codes[feature] if self.stored is None else self.stored.column(feature)
+        return self.codes[feature] if self.sparse is None else self.sparse.column(feature)
 
     @property
     def n_bins(self) -> Ints:
@@ -672,10 +672,10 @@ class Bins:
         columns = SparseColumns(instances, live, rows, threads)
         found = columns.cut(weight, max_bins, drawn_by)
         kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
-        stored = columns.code(np.array(kept, np.int64))
-        codes = np.zeros((0, stored.n_padded), stored.entries.code.dtype)
+        sparse = columns.code(np.array(kept, np.int64))
+        codes = np.zeros((0, sparse.n_padded), sparse.entries.code.dtype)
         bins = cls._of_found(live, found, kept, codes, n, instances.n_features)
-        return replace(bins, stored=stored)
+        return replace(bins, sparse=sparse)
 
     def taken(self, places: NDArray[np.integer]) -> Bins:
         """Return the codes of some of the rows, under the same thresholds.
@@ -686,10 +686,10 @@ class Bins:
         >>> bins.taken(np.array([1, 0])).codes[:, :2].tolist()
         [[0, 1]]
         """
-        if self.stored is not None:
-            stored = self.stored.taken(places)
-            absent = stored.abstains(self.n_bins)
-            return replace(self, stored=stored, has_missing=absent, n_rows=len(places))
+        if self.sparse is not None:
+            sparse = self.sparse.taken(places)
+            absent = sparse.abstains(self.n_bins)
+            return replace(self, sparse=sparse, has_missing=absent, n_rows=len(places))
         codes = np.zeros((len(self.features), -(-len(places) // 8) * 8), self.codes.dtype)
         for own, part in zip(self.codes, codes, strict=True):
             part[: len(places)] = own[places]
@@ -754,7 +754,7 @@ def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> t
     return tuple(np.flatnonzero(~varies).tolist())
 
 
-def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_stored: int) -> None:
+def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_entries: int) -> None:
     """Refuse sparse input whose dense codes would not fit; warn where they take much more."""
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
     needed = n_rows * n_live * width
@@ -767,7 +767,7 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_stored: int) -
         "features (for example by sklearn.feature_selection), or fewer rows."
     )
     check_room(needed, what, remedy)
-    if needed >= _MUCH and n_stored * 10 <= n_rows * n_live:
+    if needed >= _MUCH and n_entries * 10 <= n_rows * n_live:
         warnings.warn(f"{what} takes {needed / 2**30:.1f} GiB. {remedy}", DataWarning, stacklevel=2)
 
 

@@ -1265,7 +1265,7 @@ class Schema:
     def instances(self, has_missing: Bools) -> Instances:
         """Return a table without rows, by which features are known."""
         codes = np.zeros((len(self.bins.features), 0), np.uint8)
-        bins = replace(self.bins, codes=codes, n_rows=0, stored=None, has_missing=has_missing)
+        bins = replace(self.bins, codes=codes, n_rows=0, sparse=None, has_missing=has_missing)
         return Instances(CodedTable(bins), self.names, times=self.times)
 
 

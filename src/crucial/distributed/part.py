@@ -81,7 +81,7 @@ class PartRows:
             values = getattr(self, name)
             if values is not None and values.shape != (n,):
                 raise DataError(f"a part of {n} rows has {name} of shape {values.shape}.")
-        if self.bins.codes.dtype != np.uint8 or self.bins.stored is not None:
+        if self.bins.codes.dtype != np.uint8 or self.bins.sparse is not None:
             raise DataError("parts need codes of one byte: use at most 255 bins per feature.")
 
     def taken(self, places: Ints) -> PartRows:
