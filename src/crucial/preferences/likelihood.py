@@ -14,7 +14,7 @@ from crucial.parameters import instance_of
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 
 # --- Strengths from comparisons with ties and covariates: the likelihood of Davidson (1970)
@@ -602,23 +602,18 @@ def circles(comparisons: Comparisons) -> Circles:
         at = high * n + low
         both = np.bincount(at, weight, minlength=n * n).reshape(n, n)
         alone = np.bincount(at[decided], weight[decided], minlength=n * n).reshape(n, n)
-        return circles_of_matrix(csr_array(alone), csr_array(both))
-    won = csr_array((weight[decided], (high[decided], low[decided])), shape=(n, n))
-    all_ = csr_array((weight, (high, low)), shape=(n, n))
-    return circles_of_matrix(won, all_)
-
-
-def circles_of_matrix(won: csr_array, compared: csr_array | None = None) -> Circles:
-    """Do the same for a sparse matrix of wins, and one of all comparisons."""
+        won, compared = csr_array(alone), csr_array(both)
+    else:
+        won = csr_array((weight[decided], (high[decided], low[decided])), shape=(n, n))
+        compared = csr_array((weight, (high, low)), shape=(n, n))
     net = (won - won.T).tocsr()
     ahead = (net > 0).astype(np.int64)
     either = ahead + ahead.T
     cyclic = int((ahead @ ahead).multiply(ahead.T).sum()) // 3
     triads = int((either @ either).multiply(either).sum()) // 6
-    both = ((won > 0).multiply(won.T > 0)).sum()
-    compared = won if compared is None else compared
+    contradicted = ((won > 0).multiply(won.T > 0)).sum()
     pairs = ((compared > 0) + (compared.T > 0)).sum()
-    return Circles(int(pairs) // 2, int(both) // 2, triads, cyclic)
+    return Circles(int(pairs) // 2, int(contradicted) // 2, triads, cyclic)
 
 
 # --- What the functions of this package take, and what to write otherwise
