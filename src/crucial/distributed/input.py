@@ -987,15 +987,6 @@ def _chosen(rows: PartRows, places: Ints) -> PartRows:
     return replace(taken, bins=replace(taken.bins, has_missing=rows.bins.has_missing))
 
 
-def no_rows(bins: Bins, weighted: bool, factors: bool) -> PartRows:
-    """Return a part without rows."""
-    none = np.zeros(0)
-    empty = replace(bins, codes=np.zeros((len(bins.features), 0), np.uint8), n_rows=0)
-    return PartRows(
-        empty, none, np.zeros(0, np.int64), none if weighted else None, none if factors else None
-    )
-
-
 @dataclass(frozen=True)
 class RowsRecipe:
     """Makes a part from rows that Dask has computed, or computes again where they were lost.
@@ -1005,23 +996,18 @@ class RowsRecipe:
     name : str
         As messages call the part.
     rows, eval_rows : key of the result, or None
-    bins : Bins or None
-        To make a part without eval rows, where other parts have some.
     """
 
     name: str
     rows: Any
     eval_rows: Any = None
-    bins: Bins | None = None
 
     def __str__(self) -> str:
         return self.name
 
     def load(self) -> Part:
         """Return the part, on a worker."""
-        watched = None if self.bins is None else no_rows(self.bins, False, False)
-        if self.eval_rows is not None:
-            watched = _fetched(self.eval_rows)
+        watched = None if self.eval_rows is None else _fetched(self.eval_rows)
         return Part(_fetched(self.rows), watched)
 
 
@@ -1321,14 +1307,10 @@ def load_parts(
     names = [f"part {number} of {len(rows)}" for number in range(len(rows))]
     gathered("coding parts", names, rows, verbose, fetch=False)
     gathered("coding parts", names, eval_rows, 0, fetch=False)
+    keys = [one.key for one in eval_rows]
     recipes = [
-        RowsRecipe(
-            name,
-            one.key,
-            eval_rows[number].key if number < len(eval_rows) else None,
-            None if watched is None else surveyed.bins,
-        )
-        for number, (name, one) in enumerate(zip(names, rows))
+        RowsRecipe(name, one.key, eval_key)
+        for name, one, eval_key in zip_longest(names, rows, keys)
     ]
     # (the futures are kept: where rows are lost with their worker, Dask makes them again)
     with DaskParts(client, recipes, sizes=assignment.sizes.tolist()) as parts:

@@ -75,15 +75,6 @@ class PartRows:
     weight: Floats | None = None
     query_weight: Floats | None = None
 
-    def __post_init__(self) -> None:
-        n = self.bins.n_rows
-        for name in ("labels", "query", "weight", "query_weight"):
-            values = getattr(self, name)
-            if values is not None and values.shape != (n,):
-                raise DataError(f"a part of {n} rows has {name} of shape {values.shape}.")
-        if self.bins.codes.dtype != np.uint8 or self.bins.sparse is not None:
-            raise DataError("parts need codes of one byte: use at most 255 bins per feature.")
-
     def taken(self, places: Ints) -> PartRows:
         """Return some of the rows, in this order."""
         weight, factor = self.weight, self.query_weight
@@ -530,17 +521,9 @@ class PartFeedback(LabelFeedback):
 def weighing(rows: PartRows) -> Bools:
     """Return which rows weigh more than 0, and so do their queries."""
     keep = np.ones(rows.n_rows, bool)
-    for name in ("weight", "query_weight"):
-        values: Floats | None = getattr(rows, name)
-        if values is None:
-            continue
-        wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
-        if len(wrong):
-            raise DataError(
-                f"{name} must be finite and not negative. Row {wrong[0]} of a part is "
-                f"{values[wrong[0]]}."
-            )
-        keep &= values > 0
+    for values in (rows.weight, rows.query_weight):
+        if values is not None:
+            keep &= values > 0
     return keep
 
 
@@ -676,7 +659,7 @@ class Part:
     rows : PartRows
         The training rows; none is fine.
     eval_rows : PartRows, optional
-        Rows of the eval set. All parts have some, or none has; a part may have 0 of them.
+        Rows of the eval set, which other parts may have too.
 
     Attributes
     ----------

@@ -325,8 +325,6 @@ def test_parts_without_a_pair_are_refused():
     with pytest.raises(DataError, match="the parts have no rows"):
         fit_parted(RankBoost(3), LocalParts([]), problem.schema)
     problem = Problem(weighted=True)
-    problem.weight[3] = -1.0
-    refused(DataError, "weight must be finite and not negative", problem.fit_cut, RankBoost(3), 2)
     problem.weight, problem.query_weight = np.full(len(problem.y), 1e-150), None
     problem.weight[
         LabelFeedback(problem.y, Groups.from_qid(problem.qid, len(problem.y))).rows[0]

@@ -348,13 +348,12 @@ def test_parts_and_eval_parts_are_on_the_workers(client, capsys):
     order = np.argsort(together["qid"].to_numpy(), kind="stable")
     np.testing.assert_array_equal(whole.labels, together["label"].to_numpy()[order])
     np.testing.assert_array_equal(whole.weight, together["w"].to_numpy()[order])
-    measured = join_rows([part for part in watched if part.n_rows])
+    measured = join_rows([part for part in watched if part is not None])
     assert measured.weight is None
     local = pd.concat(held).sort_values("qid", kind="stable")
     values = Dataset(local[["a", "b"]].to_numpy(), local["label"].to_numpy())
     codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
     np.testing.assert_array_equal(measured.bins.codes, codes)
-    assert all(part.bins.codes.shape[0] == 2 for part in watched)
     text = "360 rows in 15 queries: needs about 350 MB on each of 3 workers; the largest"
     assert str(memory).startswith(text)
 
@@ -366,7 +365,7 @@ def test_arrays_with_an_eval_set(client):
     columns, eval_set = ColumnRoles(labels, qid), (table[:150], labels[:150], qid[:150])
     with load(client, table, columns, eval_set=eval_set) as (parts, _, _):
         assert sum(part.n_rows for part in rows_of(parts)) == 360
-        assert sum(part.n_rows for part in rows_of(parts, "_eval_rows")) == 150
+        assert sum(part.n_rows for part in rows_of(parts, "_eval_rows") if part) == 150
     with pytest.raises(DataError, match="eval_set has no query ids, and the rows to learn"):
         load(client, table, columns, eval_set=(table, labels)).__enter__()
 

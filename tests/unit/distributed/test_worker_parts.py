@@ -1,17 +1,13 @@
 """Parts on one worker: changes happen once, whatever is asked twice or too late."""
 
 import pickle
-from dataclasses import replace
 
 import distributed
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import Bins, Instances
 from crucial.distributed import transport
-from crucial.distributed.part import PartRows
 from crucial.distributed.transport import (
     Call,
     Done,
@@ -191,7 +187,7 @@ def test_a_new_worker_takes_its_share():
     assert len(moves_to_idle(["a"] * 6 + ["b"] * 6, [1] * 12, ["a", "b", "c"])) == 4
 
 
-# -- parts in this process, and what they are made from -------------------------------------------
+# -- parts in this process ------------------------------------------------------------------------
 
 
 class Counter:
@@ -211,17 +207,3 @@ def test_local_parts_add_up():
     assert parts.n_parts == 3
     assert parts.total("add", 0, changes=True) == parts.total("maybe") == Sum(3)
     assert LocalParts([]).total("maybe") is None
-
-
-def coded(n):
-    table = Instances.from_input(np.arange(float(2 * n)).reshape(n, 2))
-    return Bins.build(table, np.arange(n))
-
-
-def test_part_rows_of_other_lengths_are_refused():
-    bins = coded(3)
-    PartRows(bins, np.zeros(3), np.zeros(3, np.int64))
-    with pytest.raises(DataError, match=r"3 rows has labels of shape \(2,\)"):
-        PartRows(bins, np.zeros(2), np.zeros(3, np.int64))
-    wide = replace(bins, codes=bins.codes.astype(np.uint16))
-    refused(DataError, "at most 255 bins", PartRows, wide, np.zeros(3), np.zeros(3, np.int64))
