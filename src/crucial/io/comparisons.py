@@ -175,7 +175,7 @@ def read_comparisons(
     right: str | None = None,
     sep: str | None = None,
 ) -> Comparisons:
-    """Read a CSV, a TSV or JSON lines of comparisons, plain or gzip.
+    """Read a CSV, a TSV, JSON lines or a sheet of Excel with comparisons, text plain or gzip.
 
     The first line (the keys of JSON) names the columns; names are found in any case, and columns
     with other names are passed over. A file has winner and loser, or the items of two sides and

@@ -731,7 +731,8 @@ def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> 
     An empty cell, ``NA``, ``N/A``, ``?``, ``nan`` or ``null`` is a missing value; ``true`` and
     ``false`` are 1 and 0. A column without any number is text, whose values are categories, or
     dates (2024-01-31, 31.1.2024, with or without a time), which become days since 1970; the
-    notes say so. The columns that cannot be features are all named in one error.
+    notes say so. The columns that cannot be features are all named in one error. CSV above 1 MiB
+    is read by pyarrow where it is installed: the same values and errors in less time.
 
     Parameters
     ----------

@@ -330,7 +330,7 @@ def read_items(
     Parameters
     ----------
     path : str or path
-        CSV or TSV with column names, or JSON lines, plain or gzip.
+        CSV or TSV with column names, JSON lines, or the first sheet of an Excel file.
     name, text, image : str, optional
         Columns with the name (by default ``item``, ``name``, ``id``, ``title``, ``model``,
         ``system``, else the first), a text, and the file of a picture. Other columns are shown as
