@@ -164,6 +164,7 @@ def test_bars_and_long_tables() -> None:
     text = frame_html("", {"v": [-1.0, 2.0]}, ["v"])
     left, right = re.findall(r"margin-left:([\d.]+)%;width:([\d.]+)%", text)
     assert (left, right) == (("25.0", "25.0"), ("50.0", "50.0"))
+    assert len(set(re.findall("background:(#[0-9a-f]+)", text))) == 2
 
 
 def test_every_result_is_shown_here() -> None:

@@ -199,6 +199,8 @@ def test_position_bias_is_found_per_judge():
     assert len(bias.to_frame()) == 3
     out = leaderboard(made, covariates=["position"], intervals=False)
     assert 0.2 < out.effects[0].effect < 0.6
+    takes = "the covariate position takes it out"
+    assert [takes in str(one) for one in (board, out)] == [True, False]
     assert leaderboard(Comparisons.from_columns(["a"], ["b"])).position is None
 
 
