@@ -19,7 +19,7 @@ from crucial.data.comparisons import (
 from crucial.data.files import atomic_write, first_bytes
 from crucial.data.words import CellTable, as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError, in_file
-from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells
+from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells, table_kind
 from crucial.types import PathLike
 
 # --- Pairs in a file: ``winner TAB loser [TAB weight]``
@@ -232,7 +232,7 @@ def read_comparisons(
 
 def _may_be_pairs(table: CellTable, sep: str | None) -> bool:
     """Return whether an unnamed table may be lines ``winner TAB loser [TAB weight]``."""
-    if b"\t" not in first_bytes(table.path, 4096):
+    if table_kind(table.path) != "text" or b"\t" not in first_bytes(table.path, 4096):
         return False
     if not table.n_rows:
         return True
