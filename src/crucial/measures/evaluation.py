@@ -221,15 +221,16 @@ class Evaluation(Result):
         by_rows = self.unit == "row"
         heads = ["measure", "value"]
         heads += [] if self.level is None else [f"{self.level:.0%} interval"]
-        if not by_rows:
-            heads += ["queries", "left out" if self.empty == "skip" else f"counted {self.empty}"]
+        left_out = "left out" if self.empty == "skip" else f"counted {self.empty}"
+        heads += ["rows"] if by_rows else ["queries", left_out]
         has_unjudged = any(one.unjudged is not None for one in self.results.values())
         heads += ["unjudged"] * has_unjudged
         rows = []
         for name, one in self.results.items():
             cells = [name, number_text(one.value)]
             cells += [] if self.level is None else [one.interval_text]
-            cells += [] if by_rows else [f"{one.n_queries:,}", f"{one.n_empty:,}"]
+            counts = [self.n_rows] if by_rows else [one.n_queries, one.n_empty]
+            cells += [f"{count:,}" for count in counts]
             rows.append(cells + ([] if one.unjudged is None else [f"{one.unjudged:.1%}"]))
         meanings = [
             f"{name}: {one.measure.description_of(self.unit)}" for name, one in self.results.items()

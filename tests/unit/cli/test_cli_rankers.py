@@ -222,7 +222,7 @@ def test_a_kernel_ranker_from_file_to_ranking(name: str, kernel: str, folder: Pa
 def test_the_table_and_the_choice_of_auto_are_shown(folder: Path, ok) -> None:
     done = ok(f"{TRAIN} --valid valid.txt {AUTO} --set budget=0.01 -m ndcg@5 --set store=cells")
     said = " ".join(done.stdout.split())
-    for text in ("> query_rmse, stumps", "Kept query_rmse, stumps with", "ndcg@5",
+    for text in ("outcome query_rmse, stumps", "Kept query_rmse, stumps with", "ndcg@5",
                  "held-out queries", "(6 queries)", "wrote"):  # fmt: skip
         assert text in said, text
     assert "--ranker auto chooses by folds of" in done.stderr
