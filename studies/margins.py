@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from scipy.optimize import brentq
 
 from common import new_figure, save_figure, studies, write
 from crucial.boosting.smooth_margin import smooth_step
+from crucial.inspection import margin_bound
 from crucial.parameters import between, check
 from crucial.types import Floats, PathLike
 
@@ -78,6 +82,74 @@ def draw(path: PathLike, tied: float = 0.01) -> Path:
     panel.set_ylabel("g")
     panel.set_title(f"B(r, g, d0), d0 = {tied:g}")
     return save_figure(figure, path)
+
+
+# --- Theorem 2: covering numbers, solved for epsilon
+
+
+def log_covering_of_means(n_rankers: float, theta: float, epsilon: float) -> float:
+    """Bound ``ln N(F, theta, epsilon)`` of means of {0, 1} weak rankers (lemma 3).
+
+    The bound is ``ln|H| ln(2 / epsilon) / (2 theta^2)`` for the weighted means of the weak rankers
+    of a class H, and 0 for an epsilon of 2 or more.
+
+    Examples
+    --------
+    >>> round(log_covering_of_means(1000, 0.1, 0.05), 6)
+    1274.093826
+    """
+    return math.log(n_rankers) * max(math.log(2.0 / epsilon), 0.0) / (2.0 * theta * theta)
+
+
+def covering_epsilon(
+    m: int,
+    crucial_share: float,
+    log_covering: Callable[[float, float], float],
+    theta: float,
+    delta: float = 0.05,
+) -> float:
+    """Return the smallest epsilon of theorem 2: what a class of rankers may cost on new pairs.
+
+    Solves ``2 N(F, theta / 4, epsilon / 8) exp(-m (epsilon E)^2 / 8) = delta``, whose left side
+    falls as epsilon grows. With a constant covering number it is corollary 5, with that of lemma 3
+    corollary 4, of which `crucial.inspection.margin_bound` has the paper's simpler equation 2.
+
+    Examples
+    --------
+    >>> round(covering_epsilon(100_000, 0.25, lambda theta, epsilon: math.log(1000), 0.1), 6)
+    0.116463
+    >>> round(covering_epsilon(10_000_000, 0.25, partial(log_covering_of_means, 1000), 0.1), 6)
+    0.495779
+    """
+
+    def excess(epsilon: float) -> float:
+        size = log_covering(theta / 4.0, epsilon / 8.0)
+        return size + math.log(2.0 / delta) - m * (crucial_share * epsilon) ** 2 / 8.0
+
+    low = math.sqrt(8.0 * math.log(2.0 / delta) / m) / crucial_share  # (with one ranker)
+    if excess(low) <= 0.0:
+        return low
+    high = 2.0 * low
+    while excess(high) > 0.0:
+        high *= 2.0
+    return float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
+
+
+@app.command("covering")
+@click.option("--rankers", type=int, default=1000, help="|H|, the number of weak rankers")
+@click.option("--share", type=float, default=0.25, help="E, the share of crucial pairs")
+@click.option("--theta", type=float, default=0.1, help="margin")
+def covering_command(rankers: int, share: float, theta: float) -> None:
+    """Theorem 2, corollary 4: what means of weak rankers may cost on new pairs.
+
+    Prints the exact solution of theorem 2 with the covering number of lemma 3 beside equation 2.
+    """
+    write(f"epsilon for |H| = {rankers:,}, E = {share:g}, theta = {theta:g}, delta = 0.05")
+    write(f"{'instances':>14} {'theorem 2':>12} {'equation 2':>12}")
+    for m in (10**6, 10**7, 10**8, 10**9):
+        exact = covering_epsilon(m, share, partial(log_covering_of_means, rankers), theta)
+        stated = margin_bound(m, share, rankers, theta).value
+        write(f"{m:>14,} {exact:>12.6f} {stated:>12.6f}")
 
 
 @app.command("smooth-progress")

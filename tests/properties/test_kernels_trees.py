@@ -116,9 +116,9 @@ def test_scores(seed: int) -> None:
     where = (sums._cells.features, sums._cells.thresholds, sums._cells.starts)
     expected = sum(tree.scores(X) for tree in trees)
     for kernel, tables in (
-        ("add_trees", sums._nodes._tables),
-        ("add_masked", sums._masks._tables),
-        ("add_tables", sums._tables._tables),
+        ("add_trees", sums._nodes.tables),
+        ("add_masked", sums._masks.tables),
+        ("add_tables", sums._tables.tables),
     ):
         found = np.zeros(len(X))
         getattr(compiled_scores, kernel)(X.ravel(), 2, 1, 0, *where, *tables, found)
@@ -140,7 +140,7 @@ def test_many_thresholds(n_trees: int) -> None:
     X = np.round(random.normal(size=(700, 1)), 2)
     X[random.random(X.shape) < 0.1] = np.nan
     expected = sum(tree.scores(X) for tree in trees)
-    for kernel, tables in (("add_trees", sums._nodes._tables), ("add_masked", sums._masks._tables)):
+    for kernel, tables in (("add_trees", sums._nodes.tables), ("add_masked", sums._masks.tables)):
         found = np.zeros(len(X))
         getattr(compiled_scores, kernel)(X.ravel(), 1, 1, 0, *where, *tables, found)
         assert found.tobytes() == expected.tobytes()

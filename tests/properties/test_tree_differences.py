@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from crucial import inspection
 from crucial.inspection.explain import tree_differences
 from crucial.model.additive import AdditiveRanker
-from crucial.model.tree_sums import TreeSums
 from crucial.model.weak import Stump, Tree
 
 
@@ -105,22 +103,3 @@ def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves:
     found = tree_differences(tree, rows, pairs)
     for (a, b), row in zip(pairs, found, strict=True):
         np.testing.assert_allclose(row, by_orders(tree, rows[a], rows[b]), atol=1e-12)
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("n_trees", [30, 60])
-def test_many_thresholds(n_trees: int) -> None:
-    """Features with more thresholds than are all compared, deep trees, values on thresholds."""
-    random = np.random.default_rng(n_trees)
-    trees = [
-        replace(
-            random_tree(random, 1, 12),
-            thresholds=tuple(np.round(random.normal(size=11), 2).tolist()),
-        )
-        for _ in range(n_trees)
-    ]
-    sums = TreeSums(tuple(trees), (1.0,) * n_trees)
-    assert np.diff(sums._cells.starts).min() > 100
-    X = np.round(random.normal(size=(700, 1)), 2)
-    X[random.random(X.shape) < 0.1] = np.nan
-    assert sums._nodes.scores(X).tobytes() == sum(tree.scores(X) for tree in trees).tobytes()

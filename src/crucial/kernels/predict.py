@@ -106,99 +106,46 @@ class ThresholdCells:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeTable:
-    """The nodes of all trees; see ``compiled.predict.add_trees``."""
+class TreeTables:
+    """The trees of a model as a compiled kernel reads them.
+
+    Attributes
+    ----------
+    cells : ThresholdCells
+    kernel : {"add_trees", "add_masked", "add_tables"}
+        Walk the nodes, exclude leaves by masks, or look up tables of one and of two features.
+    tables : tuple of arrays
+        What the kernel takes after the cells; see ``compiled.predict``.
+    """
 
     cells: ThresholdCells
-    nodes: NDArray[np.uint64]
-    values: Floats
-    roots: Ints
-    depths: Ints
+    kernel: str
+    tables: tuple[NDArray[np.generic], ...]
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Return the sum of the values of the leaves that each row reaches."""
-        return _scores(self.cells, X, n_jobs, "add_trees", self._tables)
+        from crucial.kernels.compiled import predict as compiled
 
-    @property
-    def _tables(self) -> tuple[NDArray[np.generic], ...]:
-        return self.nodes, self.values, self.roots, self.depths
+        out, features = np.zeros(len(X)), self.cells.features
+        where = (self.cells.thresholds, self.cells.starts, *self.tables)
+        call = getattr(compiled, self.kernel)
+        direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.c_contiguous
+        flat = X.ravel() if direct else np.zeros(0)
+        flat.flags.writeable = False  # (Numba compiles anew for writable arrays)
+        slots = np.arange(len(features))
 
+        def block(begin: int, end: int) -> None:
+            if direct:
+                call(flat, X.shape[1], 1, begin, features, *where, out[begin:end])
+                return
+            part = X[begin:end].take(features, axis=1)
+            dense = np.ascontiguousarray(part, np.float64).ravel()
+            dense.flags.writeable = False
+            call(dense, len(slots), 1, 0, slots, *where, out[begin:end])
 
-@dataclass(frozen=True, eq=False)
-class LeafMasks:
-    """The leaves that tests exclude; see ``compiled.predict.add_masked``."""
-
-    cells: ThresholdCells
-    tests: NDArray[np.uint64]
-    masks: NDArray[np.uint32]
-    roots: Ints
-    values: Floats
-
-    def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
-        """Return the sum of the values of the leaves that each row reaches."""
-        return _scores(self.cells, X, n_jobs, "add_masked", self._tables)
-
-    @property
-    def _tables(self) -> tuple[NDArray[np.generic], ...]:
-        return self.tests, self.masks, self.roots, self.values
-
-
-@dataclass(frozen=True, eq=False)
-class ValueTables:
-    """Tables of one and of two features; see ``compiled.predict.add_tables``."""
-
-    cells: ThresholdCells
-    one_slot: Ints
-    one_start: Ints
-    pair_slots: Ints
-    pair_maps: NDArray[np.uint16]
-    map_start: Ints
-    pair_start: Ints
-    pair_width: Ints
-    values: Floats
-
-    def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
-        """Return the sum of the entries that belong to each row."""
-        return _scores(self.cells, X, n_jobs, "add_tables", self._tables)
-
-    @property
-    def _tables(self) -> tuple[NDArray[np.generic], ...]:
-        return (
-            self.one_slot, self.one_start, self.pair_slots, self.pair_maps, self.map_start,
-            self.pair_start, self.pair_width, self.values,
-        )  # fmt: skip
-
-
-def _scores(
-    cells: ThresholdCells,
-    X: Reals,
-    n_jobs: int | None,
-    kernel: str,
-    tables: tuple[NDArray[np.generic], ...],
-) -> Floats:
-    """Score rows in blocks."""
-    from crucial.kernels.compiled import predict as compiled
-
-    out = np.zeros(len(X))
-    where = (cells.features, cells.thresholds, cells.starts)
-    call = getattr(compiled, kernel)
-    direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.c_contiguous
-    flat = X.ravel() if direct else np.zeros(0)
-    flat.flags.writeable = False  # (Numba compiles anew for writable arrays)
-    slots = np.arange(len(cells.features))
-
-    def block(begin: int, end: int) -> None:
-        if direct:
-            call(flat, X.shape[1], 1, begin, *where, *tables, out[begin:end])
-            return
-        part = X[begin:end].take(cells.features, axis=1)
-        dense = np.ascontiguousarray(part, np.float64).ravel()
-        dense.flags.writeable = False
-        call(dense, len(slots), 1, 0, slots, *where[1:], *tables, out[begin:end])
-
-    bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
-    over_ranges(bounds, count_threads(n_jobs), block)
-    return out
+        bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
+        over_ranges(bounds, count_threads(n_jobs), block)
+        return out
 
 
 # --- Ranking rows inside queries, and sums over intervals of relevance

@@ -212,29 +212,23 @@ class Ladder:
         return look_up(column, *searchable(self.thresholds(), self.values()))
 
 
-class StepFunctions(StepTables):
-    """The step functions of an ensemble of stumps; see `StepTables`."""
-
-    @classmethod
-    def compile(
-        cls, rankers: Sequence[Stump | Presence | Vote], weights: Sequence[float]
-    ) -> StepFunctions:
-        """Add up an ensemble; weights of the same threshold are added in their order."""
-        ladders: dict[int, Ladder] = {}
-        for ranker, weight in zip(rankers, weights, strict=True):
-            ladders.setdefault(ranker.feature, Ladder()).add(ranker, weight)
-        used = sorted(ladders)
-        thresholds = [ladders[feature].thresholds() for feature in used]
-        values = [ladders[feature].values() for feature in used]
-        functions = cls(
-            np.array(used, np.int64),
-            np.concatenate([np.zeros(0), *thresholds]),
-            np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
-            np.concatenate([np.zeros(0), *values]),
-        )
-        for array in (functions.features, functions.thresholds, functions.starts, functions.values):
-            array.flags.writeable = False
-        return functions
+def step_functions(rounds: Sequence[tuple[Stump | Presence | Vote, float]]) -> StepTables:
+    """Add up stumps and their weights; weights of the same threshold are added in their order."""
+    ladders: dict[int, Ladder] = {}
+    for ranker, weight in rounds:
+        ladders.setdefault(ranker.feature, Ladder()).add(ranker, weight)
+    used = sorted(ladders)
+    thresholds = [ladders[feature].thresholds() for feature in used]
+    values = [ladders[feature].values() for feature in used]
+    tables = StepTables(
+        np.array(used, np.int64),
+        np.concatenate([np.zeros(0), *thresholds]),
+        np.cumsum([0, *map(len, thresholds)], dtype=np.int64),
+        np.concatenate([np.zeros(0), *values]),
+    )
+    for array in (tables.features, tables.thresholds, tables.starts, tables.values):
+        array.flags.writeable = False
+    return tables
 
 
 # --- The weak rankers of an ensemble that are no step functions: scaled features, the user's own
@@ -335,10 +329,6 @@ class Terms:
 # --- The additive ranker: a weighted sum of weak rankers, H(x) = sum_t alpha_t h_t(x)
 
 
-def _is_step(ranker: object) -> bool:
-    return isinstance(ranker, Stump | Presence | Vote)
-
-
 @dataclass(frozen=True, init=False, repr=False)
 class AdditiveRanker(RoundsModel):
     """A weighted sum of weak rankers; the higher its score, the higher the rank.
@@ -393,16 +383,17 @@ class AdditiveRanker(RoundsModel):
         return any(getattr(ranker, "needs_query", False) for ranker in self.rankers)
 
     @cached_property
-    def _steps(self) -> StepFunctions:
-        rounds = [(r, w) for r, w in self.weighted() if _is_step(r)]
-        return StepFunctions.compile([r for r, _ in rounds], [w for _, w in rounds])  # type: ignore[misc]
+    def _steps(self) -> StepTables:
+        return step_functions(
+            [(r, w) for r, w in self.weighted() if isinstance(r, Stump | Presence | Vote)]
+        )
 
     @cached_property
     def _terms(self) -> Terms | None:
         rest = [
             (r, w)
             for r, w in self.weighted()
-            if not _is_step(r) and not isinstance(r, Constant | Tree)
+            if not isinstance(r, Stump | Presence | Vote | Constant | Tree)
         ]
         return Terms(tuple(r for r, _ in rest), tuple(w for _, w in rest)) if rest else None
 

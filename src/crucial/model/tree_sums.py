@@ -14,14 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.predict import (
-    MASK_BITS,
-    LeafMasks,
-    NodeTable,
-    ThresholdCells,
-    ValueTables,
-    leaf_places,
-)
+from crucial.kernels.predict import MASK_BITS, ThresholdCells, TreeTables, leaf_places
 from crucial.model.weak import Tree
 from crucial.types import Floats, Reals
 
@@ -130,7 +123,7 @@ class TreeSums:
         return out
 
     @cached_property
-    def _masks(self) -> LeafMasks | None:
+    def _masks(self) -> TreeTables | None:
         """The leaves that every test excludes, if no tree has more than `MASK_BITS`."""
         if any(len(tree.values) > MASK_BITS for tree in self.trees):
             return None
@@ -146,16 +139,16 @@ class TreeSums:
             sides = zip(tree.left, tree.right, strict=True)
             masks += [(below[left] | unused, below[right] | unused) for left, right in sides]
             own[leaf_places(n_leaves)] = weight * np.array(tree.values)
-        return LeafMasks(
-            self._cells,
+        tables = (
             np.array([test for own in tests for test in own], np.uint64),
             np.array(masks, np.uint32),
             np.cumsum([0, *map(len, tests)], dtype=np.int64),
             values.ravel(),
         )
+        return TreeTables(self._cells, "add_masked", tables)
 
     @cached_property
-    def _nodes(self) -> NodeTable:
+    def _nodes(self) -> TreeTables:
         """The trees with the children of a node side by side, ready to be walked."""
         nodes: list[int] = []
         values: list[float] = []
@@ -181,13 +174,13 @@ class TreeSums:
                     waiting.append((child, depth + 1))
                     nodes.append(0)
                     values.append(0.0)
-        return NodeTable(
-            self._cells,
+        tables = (
             np.array(nodes, np.uint64),
             np.array(values),
             np.array(roots, np.int64),
             np.array(depths, np.int64),
         )
+        return TreeTables(self._cells, "add_trees", tables)
 
     def _grid(self, number: int, cuts: Sequence[Floats], features: Sequence[int]) -> Floats:
         """Return the values of a tree on all combinations of cells of its features."""
@@ -235,7 +228,7 @@ class TreeSums:
         return out
 
     @cached_property
-    def _tables(self) -> ValueTables | None:
+    def _tables(self) -> TreeTables | None:
         """The trees as tables, if each has at most two features and their sums are exact."""
         if not self.exact or any(len(features) > 2 for features in self.by_features):
             return None
@@ -258,8 +251,7 @@ class TreeSums:
             pair_start.append(sum(map(len, values)))
             pair_width.append(table.values.shape[1])
             values.append(table.values.ravel())
-        return ValueTables(
-            cells,
+        tables = (
             np.array(one_slot, np.int64),
             np.array(one_start, np.int64),
             np.array(pair_slots, np.int64).reshape(-1, 2),
@@ -269,6 +261,7 @@ class TreeSums:
             np.array(pair_width, np.int64),
             np.concatenate(values),
         )
+        return TreeTables(cells, "add_tables", tables)
 
     @staticmethod
     def _map(cells: ThresholdCells, slot: int, cuts: Floats) -> NDArray[np.uint16]:

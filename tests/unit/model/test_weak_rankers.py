@@ -141,12 +141,6 @@ def test_a_model_adds_them_up_in_every_way(model, intercept, tmp_path):
     assert (again, again.predict(X).tobytes()) == (model, model.predict(X).tobytes())
 
 
-def test_two_ways_of_many_rows():
-    many = np.tile(X, (2000, 1))
-    steps = AdditiveRanker(2, VOTES.rankers[:4], VOTES.weights[:4])._steps
-    assert steps.by_kernel(many).tobytes() == steps.by_search(many).tobytes()
-
-
 def test_constants_alone_score_all_the_same():
     alone = AdditiveRanker(3, [Constant()], [0.5])
     assert alone.predict(np.zeros((2, 3))).tolist() == [0.5, 0.5]

@@ -155,13 +155,6 @@ def test_weights_that_weigh_too_little_are_explained(data) -> None:
         TreeRank(min_rows=10).fit(train.X, train.y, sample_weight=tiny)
 
 
-def test_weights_that_are_no_whole_numbers_draw_bootstraps(data) -> None:
-    train, test = data
-    weight = np.random.default_rng(0).random(len(train.y)) + 0.5
-    forest = RankingForest(8).fit(train.X, train.y, sample_weight=weight)
-    assert forest.score(test.X, test.y) > 0.85
-
-
 def test_the_roc_curve_of_a_tree(data, tmp_path) -> None:
     train, test = data
     ranker = TreeRank().fit(train.X, train.y)
@@ -217,23 +210,6 @@ def test_abstentions_below_every_threshold(splitter, search) -> None:
     filled = TreeRank(max_bins=None, **more).fit(low, y)
     assert below.auc_ == pytest.approx(filled.auc_)
     assert below.predict(X).tolist() == filled.predict(low).tolist()
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("splitter", ["stump", "tree"])
-def test_compiled_kernels_grow_the_same_trees(splitter, monkeypatch) -> None:
-    X, y = pyramid(300, 2)
-    X[::7, 0] = np.nan
-    weight = np.random.default_rng(0).random(300) + 0.1
-
-    def model(jobs: int):
-        ranker = TreeRank(splitter=splitter, min_rows=5, n_jobs=jobs)
-        return ranker.fit(X, y, sample_weight=weight).model_
-
-    plain = model(1)
-    monkeypatch.setattr("crucial.kernels.runtime.PLAIN_CELLS", 0)
-    for jobs in (1, 2, 3):
-        assert model(jobs) == plain
 
 
 def test_folds_of_pruning_depend_on_what_the_rows_are() -> None:

@@ -210,7 +210,9 @@ class NodeRows:
         """Return the places of all rows."""
         return np.arange(len(self.rows), dtype=np.uint32)
 
-    def best(self, sides: Sides, slots: Ints, gini: bool = False) -> CellSplits:
+    def best(
+        self, sides: Sides, slots: Ints, scale: Floats | None = None, gini: bool = False
+    ) -> CellSplits:
         """Return the best split of every cell, by the one tie rule.
 
         Features come in their order, then thresholds; of one threshold, the values above it come
@@ -221,15 +223,14 @@ class NodeRows:
         sides : Sides
         slots : int array of shape (n_cells, n_tried)
             The features to try in each cell, ascending.
+        scale : array of shape (n_cells, 2), optional
+            Factors on the weights of both classes of every cell; default: both weigh 1.
         gini : bool
             Whether the criterion is the decrease of the Gini impurity, with both classes of a
             node weighing the same, instead of TPR - FPR of the left side.
         """
-        return self.best_scaled(sides, sides.scale, slots, gini)
-
-    def best_scaled(self, sides: Sides, scale: Floats, slots: Ints, gini: bool) -> CellSplits:
-        """Return `best`, with factors on the weights of both classes of every cell."""
         cells = sides.cells
+        scale = sides.scale if scale is None else scale
         inputs = (cells.rows, cells.starts, sides.good, sides.weight, scale)
         peak = self._sums.peaks(*inputs, slots, gini)
         top = peak.max(axis=1, initial=0.0)
@@ -617,7 +618,7 @@ class TreeSplitter:
         sides = Sides(cells, good, np.concatenate([box.weight for box in level]))
         owners = np.array([box.owner for box in level])
         slots = self._slots.draw(len(level))
-        found = self._rows.best_scaled(sides, scale[owners], slots, gini=True)
+        found = self._rows.best(sides, slots, scale[owners], gini=True)
         left = self._rows.goes_left(cells, found)
         deeper = []
         for cell, (box, up) in enumerate(zip(level, cells.parts(left), strict=True)):
