@@ -2,8 +2,8 @@
 
 The loop, the step rules and the searches are the local ones. The rows stay with the parts, and the
 pieces here have totals instead: a `RankerOutput` stands for the scores of a weak ranker, and
-`PartedState` asks the parts for the sums of a round in one exchange. `PartedTraining` is what a ranker
-fits.
+`PartedState` asks the parts for the sums of a round in one exchange. A ranker fits a
+`PartedTraining`.
 """
 
 from __future__ import annotations
