@@ -17,7 +17,7 @@ from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.distributed.input import Schema
 from crucial.distributed.part import Part, PartRows
-from crucial.distributed.parted import PartedRows
+from crucial.distributed.parted import PartedTraining
 from crucial.distributed.transport import LocalParts
 
 QUERIES, DOCS, FEATURES, ROUNDS = 500, 120, 136, 5
@@ -49,7 +49,7 @@ def main() -> None:
     rows = []
     for name, ranker in RANKERS.items():
         parts = Counted([Part(PartRows(bins, made.y.astype(np.float64), made.qid))])
-        ranker.fit_prepared(nullcontext(PartedRows(parts, schema)))
+        ranker.fit_prepared(nullcontext(PartedTraining(parts, schema)))
         used = sum(len(getattr(one, "features", ())) for one in ranker.ensemble_.rankers)
         rows.append([name, *(f"{one / ROUNDS:.1f}" for one in (parts.calls, parts.splits, used))])
     header = ["weak rankers", "exchanges a round", "splits asked for", "splits used"]

@@ -108,7 +108,7 @@ def rows_per_second() -> float:
     from crucial import Bins, Instances, RankBoost, make_letor
     from crucial.distributed.input import Schema
     from crucial.distributed.part import Part, PartRows
-    from crucial.distributed.parted import PartedRows
+    from crucial.distributed.parted import PartedTraining
     from crucial.distributed.transport import LocalParts
 
     made = make_letor(1000, 120, FEATURES, seed=0)
@@ -120,7 +120,7 @@ def rows_per_second() -> float:
     def fit(rounds: int) -> float:
         parts = LocalParts([Part(PartRows(bins, labels, query))])
         began = time.process_time()
-        RankBoost(rounds, n_jobs=1).fit_prepared(nullcontext(PartedRows(parts, schema)))
+        RankBoost(rounds, n_jobs=1).fit_prepared(nullcontext(PartedTraining(parts, schema)))
         return time.process_time() - began
 
     fit(2)  # (kernels are compiled)

@@ -11,7 +11,7 @@ from crucial import Bins, Instances
 from crucial.data.instances import CodedTable
 from crucial.distributed.input import Schema
 from crucial.distributed.part import Part, PartRows
-from crucial.distributed.parted import PartedRows
+from crucial.distributed.parted import PartedTraining
 from crucial.distributed.ranker import check_supported
 from crucial.distributed.transport import LocalParts
 
@@ -19,7 +19,7 @@ from crucial.distributed.transport import LocalParts
 def fit_parted(estimator, parts, schema, **options):
     """Fit a ranker to parts that are loaded."""
     check_supported(estimator)
-    return estimator.fit_prepared(nullcontext(PartedRows(parts, schema, **options)))
+    return estimator.fit_prepared(nullcontext(PartedTraining(parts, schema, **options)))
 
 
 @dataclass

@@ -84,9 +84,12 @@ def train_on_cluster(
     reader = {**roles, "format": how.form, **how.reader_options()}
     reader.pop("group_sizes", None)
     valid = None if options.valid is None else part_files([options.valid])
-    learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint)
+    shown = getattr(ranker, "verbose", 0)
+    learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint, verbose=shown)
     with in_training_files(options.data, options.valid):
         learner.fit(files, eval_set=valid, resume=options.resume, **reader)
+    if not shown:  # (a terminal has seen it before the rows were loaded)
+        note(str(learner.memory_))
     fitted, schema = learner.to_local(), learner.schema_
     metrics = metrics or [default_measure(np.array([schema.lowest_label]), schema.with_qid)]
     if how.form == "svmlight":

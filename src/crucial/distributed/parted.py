@@ -2,8 +2,8 @@
 
 The loop, the step rules and the searches are the local ones. The rows stay with the parts, and the
 pieces here have totals instead: a `RankerOutput` stands for the scores of a weak ranker, and
-`PartedState` asks the parts for the sums of a round in one exchange. `PartedRows` is what a ranker
-fits.
+`PartedState` asks the parts for the sums of a round in one exchange. A ranker fits a
+`PartedTraining`.
 """
 
 from __future__ import annotations
@@ -833,7 +833,7 @@ _LEARNERS: dict[str, Callable[[Any, Parts, Counts], WeakLearner]] = {
 
 
 @dataclass(frozen=True)
-class PartedRows:
+class PartedTraining:
     """Rows in parts, for `BoostedRanker.fit_prepared`.
 
     Attributes

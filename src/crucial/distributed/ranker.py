@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from crucial.boosting.loop import show_rounds
 from crucial.distributed.checkpoint import Checkpoint
 from crucial.distributed.input import ColumnRoles, load_parts
-from crucial.distributed.parted import PartedRows
+from crucial.distributed.parted import PartedTraining
 from crucial.distributed.scoring import (
     agreement,
     evaluate_parts,
@@ -359,7 +359,7 @@ class DaskRanker(Generic[Fitted]):
         eval_set: Any,
         bins: Bins | Dataset | None,
         resume: PathLike | None,
-    ) -> Iterator[PartedRows]:
+    ) -> Iterator[PartedTraining]:
         """Load the rows on the workers of the cluster."""
         rounds = Checkpoint(ranker, self.checkpoint, resume=resume, every=self.checkpoint_every)
         with connected(self.client) as client:
@@ -378,7 +378,9 @@ class DaskRanker(Generic[Fitted]):
             with loading as (parts, self.schema_, self.memory_), rounds.kept():
                 note = partial(traffic_note, parts)
                 with show_rounds(ranker.n_estimators, self.verbose, note) as shown:
-                    yield PartedRows(parts, self.schema_, rounds.watching(shown), rounds.earlier)
+                    yield PartedTraining(
+                        parts, self.schema_, rounds.watching(shown), rounds.earlier
+                    )
 
     @property
     def bins_(self) -> Bins:

@@ -82,7 +82,7 @@ Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
 class PreparedRows(Protocol):
-    """Rows that are not in a table of this process; see `crucial.distributed.parted.PartedRows`."""
+    """Rows that are not in a table of this process, such as `PartedTraining` on a cluster."""
 
     @property
     def with_qid(self) -> bool:
