@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from crucial.data.instances import Instances
-from crucial.rankers.ranking_trees.forests import ClassSampler
-from crucial.rankers.ranking_trees.growth import Node
-from crucial.rankers.ranking_trees.pruning import (
+from crucial.rankers.ranking_trees.forests import (
+    ClassSampler,
     Pruning,
     best_penalty,
     candidate_penalties,
@@ -15,8 +14,8 @@ from crucial.rankers.ranking_trees.pruning import (
     prune,
     pruning_path,
 )
+from crucial.rankers.ranking_trees.growth import Node, PairGains
 from crucial.rankers.ranking_trees.splitters import NodeRows
-from crucial.rankers.ranking_trees.tasks import PairGains
 
 
 def node(gain: float, left: Node | None = None, right: Node | None = None) -> Node:

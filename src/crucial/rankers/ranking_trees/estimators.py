@@ -33,22 +33,30 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import Binned, Ranker, RankingInput, Seeded, warn_caller
-from crucial.rankers.ranking_trees.forests import GrowTree, agreed, grow_forest
-from crucial.rankers.ranking_trees.growth import Node, TreeGrower, TreeTask
-from crucial.rankers.ranking_trees.pruning import PenaltySearch, prune, search_penalty
+from crucial.rankers.ranking_trees.forests import (
+    GrowTree,
+    PenaltySearch,
+    agreed,
+    grow_forest,
+    prune,
+    search_penalty,
+)
+from crucial.rankers.ranking_trees.growth import (
+    MedianTask,
+    Node,
+    PairGains,
+    TournamentTask,
+    TreeGrower,
+    TreeTask,
+    TwoClassTask,
+    class_pairs,
+)
 from crucial.rankers.ranking_trees.splitters import (
     ClassifierSplitter,
     NodeRows,
     Splitter,
     StumpSplitter,
     TreeSplitter,
-)
-from crucial.rankers.ranking_trees.tasks import (
-    MedianTask,
-    PairGains,
-    TournamentTask,
-    TwoClassTask,
-    class_pairs,
 )
 from crucial.types import Bools, Bytes, Floats, Ints, TableLike, VectorLike
 
