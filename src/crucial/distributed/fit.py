@@ -311,7 +311,7 @@ def _watch(
         lowest, survey = survey.lowest, parts.total("survey")
     assert survey.eval_facts is not None
     measures = measures_of(estimator.eval_metric, survey.eval_facts, head.with_qid, lowest)
-    return PartedWatch(parts, measures, patience, estimator._tolerance())
+    return PartedWatch(parts, measures, patience, estimator.stopping_tolerance)
 
 
 # --- The file of a checkpoint: the rounds of a fit so far

@@ -14,8 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Callback
-from crucial.boosting.stumps import StumpLearner
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances, suspicious_features
@@ -36,7 +34,6 @@ from crucial.model.base import FrozenModel, check_columns, check_queries, member
 from crucial.parameters import (
     Rule,
     at_least,
-    between,
     check,
     check_parameters,
     either,
@@ -48,6 +45,7 @@ from crucial.parameters import (
     parameter,
     parameters_of,
     plain,
+    with_arguments,
     with_parameters,
 )
 from crucial.rankers.classifiers import OrdinalClassifier, make_ordinal
@@ -120,6 +118,39 @@ def warn_suspicious(instances: Instances) -> None:
     )
 
 
+# --- Parameters that several families have, each declared once, and what they are for
+
+
+#: A seed, as scikit-learn takes it.
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+_RANDOM_STATE = Rule(
+    ("a RandomState",),
+    ("RandomState",),
+    lambda value: value is np.random or isinstance(value, np.random.RandomState),
+)
+# Model files keep the seed, and whole numbers of 64 bits at most.
+_LARGEST_SEED = 2**63 - 1
+
+RANDOM_STATE: Any = parameter(
+    none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
+    "Seeds all random draws: of rows, queries, features, thresholds, folds, bags and noise.",
+    default=0,
+)
+VERBOSE: Any = parameter(
+    either(at_least(0), flag),
+    "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
+    "elsewhere. A larger number writes one line per so many rounds there.",
+    default=0,
+    shapes_model=False,
+)
+MAX_BINS: Any = parameter(
+    none_or(int_between(2, 65535)),
+    "Bins per feature; None for one per distinct value.",
+    default=255,
+)
+
+
 # --- Base of the estimators that learn from a table: parameters, columns, rows to predict
 
 
@@ -176,6 +207,13 @@ class TableEstimator(BaseEstimator):
             if name not in running
         }
 
+    def _seed(self) -> int:
+        """Return one integer for everything random in a fit, by ``random_state``."""
+        state: RandomState = vars(self)["random_state"]
+        if isinstance(state, int | np.integer):
+            return int(state)
+        return int(check_random_state(state).randint(2**31 - 1))
+
     def _learn_columns(self, instances: Instances) -> None:
         """Remember number and names of the features that a fit sees."""
         self.n_features_in_ = instances.n_features
@@ -225,6 +263,42 @@ def _as_json(value: object) -> object:
 
 
 Model = TypeVar("Model", bound=FrozenModel)
+
+
+#: Documents the arguments of ``fit``, each once for all rankers.
+documented = with_arguments(
+    X=(
+        "array, sparse matrix or frame of shape (n_rows, n_features)",
+        "NaN: the feature abstains. Absent entries of sparse input are 0.",
+    ),
+    y=("array of shape (n_rows,)", "Labels: two values, grades, real numbers, or a strict order."),
+    qid=(
+        "array of shape (n_rows,), optional",
+        "Query of every row, of any type, in any order. Without, all rows are compared.",
+    ),
+    sample_weight=(
+        "array of shape (n_rows,), optional",
+        "A row of weight 2 counts as two rows, of weight 0 as none.",
+    ),
+    query_weight=(
+        "array of shape (n_rows,) or mapping from query id, optional",
+        "Factor on all pairs of a query.",
+    ),
+    judge_weight=(
+        "array of shape (n_judges,), optional",
+        "Factor on all pairs of a judge, where y has several columns; 1 by default.",
+    ),
+    eval_set=("(X, y), optional", "Rows to measure ``eval_metric`` on after every round."),
+    eval_qid=("array, optional", "Queries of the eval set."),
+    pairs=(
+        "int array of shape (n_pairs, 2)",
+        "Row numbers (winner, loser); contradictions and cycles are fine.",
+    ),
+    pair_weight=(
+        "array of shape (n_pairs,), optional",
+        "Importance of each pair; a pair that labels imply weighs 1.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -397,15 +471,24 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check_is_fitted(self, "model_")
         instances = self._table(X)
-        groups = self._queries(self.model_, qid, instances.n_rows)
+        groups = self._queries(qid, instances.n_rows)
         return self.model_.predict(instances, groups, n_jobs=self.n_jobs)
 
-    def _queries(self, model: Model, qid: VectorLike | None, n_rows: int) -> Groups | None:
+    def _queries(self, qid: VectorLike | None, n_rows: int) -> Groups | None:
         """Return the queries, for a model that ranks whole queries."""
-        if qid is None and (not model.needs_query or self.fitted_with_qid_):
+        if qid is None and (not self.model_.needs_query or self.fitted_with_qid_):
             return None
         groups = Groups.from_qid(qid, n_rows)
-        return groups if model.needs_query else None
+        return groups if self.model_.needs_query else None
+
+    def _compared(self, X: TableLike, qid: VectorLike | None, call: str) -> tuple[Floats, Groups]:
+        """Return scores and queries, for a method that compares rows; ``call`` names it."""
+        check_is_fitted(self, "model_")
+        check_queries(call, qid, self.fitted_with_qid_)
+        instances = self._table(X)
+        groups = Groups.from_qid(qid, instances.n_rows)
+        needed = groups if self.model_.needs_query else None
+        return self.model_.predict(instances, needed, n_jobs=self.n_jobs), groups
 
     def rank(self, X: TableLike, qid: VectorLike | None = None, *, ties: str = "min") -> Ints:
         """Return the position of every row in its query, 1 for the best.
@@ -419,10 +502,7 @@ class Ranker(TableEstimator, Generic[Model]):
         ties : {"min", "first"}
             Equal scores share the best position, or stand in the order of their rows.
         """
-        check_is_fitted(self, "model_")
-        check_queries("rank(X, qid=...)", qid, self.fitted_with_qid_)
-        scores = self.predict(X, qid)
-        return positions(scores, Groups.from_qid(qid, len(scores)), ties)
+        return positions(*self._compared(X, qid, "rank(X, qid=...)"), ties)
 
     def select(
         self, X: TableLike, k: int, qid: VectorLike | None = None, *, ties: str = "expected"
@@ -449,10 +529,7 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check("select", "k", k, at_least(1))
         check("select", "ties", ties, one_of("expected", "first"))
-        check_is_fitted(self, "model_")
-        check_queries("select(X, k, qid=...)", qid, self.fitted_with_qid_)
-        scores = self.predict(X, qid)
-        groups = Groups.from_qid(qid, len(scores))
+        scores, groups = self._compared(X, qid, "select(X, k, qid=...)")
         if ties == "first":
             return np.asarray(positions(scores, groups, "first") <= k)
         return membership(scores, groups, k)
@@ -560,118 +637,3 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check_is_fitted(self, "model_")
         return self.model_.export(path, target, **settings)
-
-
-# --- Groups of parameters that several estimators share, with what they are for
-
-
-_RANDOM_STATE = Rule(
-    ("a RandomState",),
-    ("RandomState",),
-    lambda value: value is np.random or isinstance(value, np.random.RandomState),
-)
-_CALLBACKS = Rule(
-    ("a function", "a list of functions"),
-    ("callable", "list of them"),
-    lambda value: (
-        callable(value) or (isinstance(value, list | tuple) and all(callable(one) for one in value))
-    ),
-)
-#: Allows any finite number.
-ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
-# Model files keep the seed, and whole numbers of 64 bits at most.
-_LARGEST_SEED = 2**63 - 1
-#: A seed, as scikit-learn takes it.
-RandomState: TypeAlias = int | np.random.RandomState | None
-
-
-@with_parameters
-class Seeded:
-    """Estimators that draw random numbers."""
-
-    random_state: RandomState = parameter(
-        none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
-        "Seeds all random draws.",
-        default=0,
-    )
-
-    #: Seed of thresholds that several runs share; None where each draws its own.
-    _threshold_seed: int | None = None
-
-    def _seed(self) -> int:
-        """Return one integer for everything random in a fit."""
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-
-@with_parameters
-class Verbose:
-    """Estimators that show their progress."""
-
-    verbose: int = parameter(
-        either(at_least(0), flag),
-        "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
-        "elsewhere. A larger number writes one line per so many rounds there.",
-        default=0,
-        shapes_model=False,
-    )
-
-
-@with_parameters
-class Followed(Verbose):
-    """Estimators that show their rounds, and call functions after each of them."""
-
-    callbacks: Callback | Sequence[Callback] | None = parameter(
-        none_or(_CALLBACKS),
-        "Called after every round with a `crucial.boosting.loop.FinishedRound`: number, loss, "
-        "measures on the eval set, trace. The training ends after a round for which one returns "
-        "True. With validation_folds, only the run on all data is followed.",
-        default=None,
-        shapes_model=False,
-    )
-
-
-@with_parameters
-class Binned:
-    """Estimators that cut features into bins."""
-
-    max_bins: int | None = parameter(
-        none_or(int_between(2, 65535)),
-        "Bins per feature; None for one per distinct value.",
-        default=255,
-    )
-
-
-@with_parameters
-class Stumps(Binned, Seeded):
-    """Estimators whose weak rankers are stumps."""
-
-    thresholds: str = parameter(
-        one_of("quantiles", "random"),
-        "Which thresholds a feature keeps that has more than fit in ``max_bins``: weighted "
-        "quantiles, or ``max_bins - 1`` of them drawn at random (Connamacher et al. 2019, who "
-        "draw 255), seeded by random_state.",
-        default="quantiles",
-    )
-
-    default_rank: str | float = parameter(
-        one_of("learned", 0, 1),
-        "Score of a stump where its feature abstains (``q_def``).",
-        default="learned",
-    )
-
-    def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
-        """Make the learner of stumps, with a rule of choice."""
-        return StumpLearner(choice, _plain_rank(self.default_rank), self.max_bins, self._drawn_by())
-
-    def _drawn_by(self) -> int | None:
-        """Return the seed of thresholds that are drawn; None for quantiles."""
-        if self.thresholds == "quantiles":
-            return None
-        return self._seed() if self._threshold_seed is None else self._threshold_seed
-
-
-def _plain_rank(value: str | float) -> str | int:
-    """Return "learned", or 0 or 1 as a whole number."""
-    return value if isinstance(value, str) else int(value)

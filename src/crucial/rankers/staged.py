@@ -1,47 +1,35 @@
-"""Base of the rankers that are made round by round: feedback, warm starts, eval sets."""
+"""Base of the rankers that are made round by round, and of those that an eval set may stop."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Round, Trace
+from crucial.boosting.loop import Callback, Trace
 from crucial.boosting.watch import Watch
 from crucial.data.groups import Groups
-from crucial.data.instances import CodedTable, Instances
+from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels, weighing_rows
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import (
-    add_feedback,
-    check_judge_weights,
-    check_judges,
-    judge_parts,
-    n_judges,
-)
+from crucial.feedback.labels import QueryWeight, check_labels, weighing_rows
 from crucial.measures.base import default_measure
 from crucial.measures.names import Measures, get_measures
 from crucial.model.base import RoundsModel
 from crucial.parameters import (
+    Rule,
     anything,
     at_least,
     between,
-    flag,
     none_or,
     parameter,
-    parameters_of,
-    plain,
     with_parameters,
 )
-from crucial.rankers.base import Model, RandomState, Ranker, RankingInput, TableEstimator
+from crucial.rankers.base import VERBOSE, Model, Ranker, RankingInput, documented
 from crucial.types import Bools, Floats, Ints, TableLike, VectorLike
 
 # --- Rows to measure while learning: an eval set, or rows of the training set held out
@@ -75,8 +63,8 @@ class EvalRows:
 
 
 @with_parameters
-class Evaluated(TableEstimator):
-    """Rankers that measure an eval set after every round."""
+class EvaluatedRanker(Ranker[Model]):
+    """Base of rankers that measure an eval set while they learn, and may stop by it."""
 
     #: What ``fit`` calls the eval set and its queries, for messages.
     _eval_names: ClassVar[tuple[str, str]] = ("eval_set", "eval_qid")
@@ -88,6 +76,26 @@ class Evaluated(TableEstimator):
         "Measured on the eval set after every round; the first decides which round is best. "
         'Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
         default=None,
+    )
+    early_stopping_rounds: int | None = parameter(
+        none_or(at_least(1)),
+        "Stop after so many rounds without a better value on the eval set; predict uses the "
+        "first best round, or a later one within ``stopping_tolerance``.",
+        default=None,
+    )
+    stopping_tolerance: float = parameter(
+        between(0, math.inf),
+        "A later round takes the place of the best one as long as it is worse by less than so many "
+        "standard errors of the difference, query by query: with few queries in the eval set, "
+        "the first best round is a matter of luck.",
+        default=0.0,
+    )
+    validation_fraction: float = parameter(
+        between(0, 0.9, low_open=True),
+        "Share of whole queries held out for early stopping where no eval set is given. Rows and "
+        "queries of weight 0 are neither held out nor measured; other weights do not count in the "
+        "measures.",
+        default=0.2,
     )
 
     def _check_parameters(self) -> None:
@@ -138,11 +146,7 @@ class Evaluated(TableEstimator):
             Rounds without a new best value before stopping.
         """
         measures = self._prepared(rows, self.eval_metric)
-        return Watch(rows.instances, rows.groups, measures, patience, self._tolerance())
-
-    def _tolerance(self) -> float:
-        """Return by how many standard errors the round kept may be worse than the best."""
-        return 0.0
+        return Watch(rows.instances, rows.groups, measures, patience, self.stopping_tolerance)
 
     def _prepared(
         self, rows: EvalRows, metric: Measures | None
@@ -162,32 +166,6 @@ class Evaluated(TableEstimator):
                     parameter=self._eval_names[0],
                 )
         return measures
-
-
-@with_parameters
-class EarlyStopping(Evaluated):
-    """Rankers that stop when an eval set is ranked no better any more."""
-
-    early_stopping_rounds: int | None = parameter(
-        none_or(at_least(1)),
-        "Stop after so many rounds without a better value on the eval set; predict uses the "
-        "first best round, or a later one within ``stopping_tolerance``.",
-        default=None,
-    )
-    stopping_tolerance: float = parameter(
-        between(0, math.inf),
-        "A later round takes the place of the best one as long as it is worse by less than so many "
-        "standard errors of the difference, query by query: with few queries in the eval set, "
-        "the first best round is a matter of luck.",
-        default=0.0,
-    )
-    validation_fraction: float = parameter(
-        between(0, 0.9, low_open=True),
-        "Share of whole queries held out for early stopping where no eval set is given. Rows and "
-        "queries of weight 0 are neither held out nor measured; other weights do not count in the "
-        "measures.",
-        default=0.2,
-    )
 
     def _stopping(
         self,
@@ -209,9 +187,6 @@ class EarlyStopping(Evaluated):
         weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
         weight[held] = 0.0
         return self._watch(take_rows(data, held, measure_of(data, weighing)), patience), weight
-
-    def _tolerance(self) -> float:
-        return self.stopping_tolerance
 
     def _check_judge(self, data: RankingInput) -> None:
         """Refuse to set rows of several judges aside."""
@@ -302,38 +277,22 @@ def _held_out(
     return rows[held]
 
 
-# --- Base classes of rankers that are made round by round
+# --- Base of rankers that are made round by round
 
 
+_CALLBACKS = Rule(
+    ("a function", "a list of functions"),
+    ("callable", "list of them"),
+    lambda value: (
+        callable(value) or (isinstance(value, list | tuple) and all(callable(one) for one in value))
+    ),
+)
 StagedModel = TypeVar("StagedModel", bound=RoundsModel)
 
 
 @with_parameters
-class StagedRanker(Ranker[StagedModel]):
-    """Base of rankers that are made round by round; ``fit`` ends with `_set_ensemble`."""
-
-    def _set_ensemble(self, ensemble: StagedModel, n_rounds: int, with_qid: bool) -> None:
-        """Keep all rounds as the ensemble, and the first ``n_rounds`` as the model."""
-        self.ensemble_: StagedModel = self._with_columns(ensemble)
-        whole = n_rounds == ensemble.n_rounds
-        self._set_model(ensemble if whole else ensemble.truncate(n_rounds), with_qid)
-
-    def staged_predict(self, X: TableLike, qid: VectorLike | None = None) -> Iterator[Floats]:
-        """Yield the scores after every round, all rounds included; arguments as in `predict`."""
-        check_is_fitted(self, "model_")
-        instances = self._table(X)
-        groups = self._queries(self.ensemble_, qid, instances.n_rows)
-        return self.ensemble_.staged_predict(instances, groups)
-
-    def truncate(self, n_rounds: int) -> StagedModel:
-        """Return the ranker as it was after ``n_rounds`` rounds."""
-        check_is_fitted(self, "model_")
-        return self.ensemble_.truncate(n_rounds)
-
-
-@with_parameters
-class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
-    """Base of rankers whose number of rounds an eval set may choose, fitted by `_fit`.
+class RoundRanker(EvaluatedRanker[StagedModel]):
+    """Base of rankers that are made round by round; ``_fit`` ends with `_set_ensemble`.
 
     Attributes
     ----------
@@ -343,6 +302,34 @@ class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
         Rounds in ``model_``.
     """
 
+    verbose: int = VERBOSE
+    callbacks: Callback | Sequence[Callback] | None = parameter(
+        none_or(_CALLBACKS),
+        "Called after every round with a `crucial.boosting.loop.FinishedRound`: number, loss, "
+        "measures on the eval set, trace. The training ends after a round for which one returns "
+        "True. With validation_folds, only the run on all data is followed.",
+        default=None,
+        shapes_model=False,
+    )
+
+    def _set_ensemble(self, ensemble: StagedModel, n_rounds: int, with_qid: bool) -> None:
+        """Keep all rounds as the ensemble, and the first ``n_rounds`` as the model."""
+        self.ensemble_: StagedModel = self._with_columns(ensemble)
+        complete = n_rounds == ensemble.n_rounds
+        self._set_model(ensemble if complete else ensemble.truncate(n_rounds), with_qid)
+
+    def staged_predict(self, X: TableLike, qid: VectorLike | None = None) -> Iterator[Floats]:
+        """Yield the scores after every round, all rounds included; arguments as in `predict`."""
+        check_is_fitted(self, "model_")
+        instances = self._table(X)
+        return self.ensemble_.staged_predict(instances, self._queries(qid, instances.n_rows))
+
+    def truncate(self, n_rounds: int) -> StagedModel:
+        """Return the ranker as it was after ``n_rounds`` rounds."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.truncate(n_rounds)
+
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -354,25 +341,7 @@ class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
         eval_set: EvalSet | None = None,
         eval_qid: VectorLike | None = None,
     ) -> Self:
-        """Learn from labels: within a query, a higher label should rank higher.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. Absent entries of sparse input are 0.
-        y : array of shape (n_rows,)
-            Labels: two values, grades, real numbers, or a strict order.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are compared.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on all pairs of a query.
-        eval_set : (X, y), optional
-            Rows to measure ``eval_metric`` on after every round.
-        eval_qid : array, optional
-            Queries of the eval set.
-        """
+        """Learn from labels: within a query, a higher label should rank higher."""
         data = self._input(X, y, qid, sample_weight, query_weight)
         return self._fit(data, query_weight, eval_set, eval_qid)
 
@@ -417,178 +386,3 @@ class EvaluatedRanker(Evaluated, StagedRanker[StagedModel]):
         if best_round and trace[best_round - 1].measures:
             summary["eval"] = dict(trace[best_round - 1].measures)
         return summary
-
-
-# --- Labels of one judge or several and explicit pairs, from the arguments of a fit to feedback
-
-
-@with_parameters
-class FeedbackRanker(Ranker[Model]):
-    """Rankers that learn from a sum of feedbacks."""
-
-    #: Whether y may have one column per judge.
-    takes_judges: ClassVar[bool] = False
-
-    # Declared by the estimators.
-    balance: str
-    gain: Any
-    contradictions: str
-
-    def _judged_input(
-        self,
-        X: TableLike,
-        y: VectorLike | None,
-        qid: VectorLike | None,
-        sample_weight: VectorLike | None,
-        query_weight: QueryWeight | None,
-        judge_weight: VectorLike | None,
-        *,
-        needs_y: bool = True,
-    ) -> RankingInput:
-        """Check the arguments of a fit; labels of several judges have a second axis."""
-        several = y is not None and n_judges(y) > 1
-        if judge_weight is not None and not several:
-            raise DataError(
-                "judge_weight weighs the columns of y, one per judge, and y has no second one.",
-                parameter="judge_weight",
-            )
-        if not several:
-            return self._input(X, y, qid, sample_weight, query_weight, needs_y=needs_y)
-        assert y is not None
-        if not self.takes_judges:
-            raise DataError(
-                f"y should be a 1d array: {type(self).__name__} learns from the labels of one "
-                f"judge, and y has {n_judges(y)} columns.",
-                remedy="RankBoost, RankBoostPlus and SmoothMarginRanker add up several judges.",
-                parameter="y",
-            )
-        data = self._input(X, None, qid, sample_weight, needs_y=False)
-        labels = check_judges(y, data.instances.n_rows)
-        weight = check_judge_weights(judge_weight, labels.shape[1])
-        data = replace(data, labels=labels, judge_weight=weight)
-        return self._with_numbers(data, query_weight)
-
-    def _feedback(
-        self,
-        data: RankingInput,
-        weight: Floats | None,
-        query_weight: QueryWeight | None,
-        explicit: PairFeedback | None,
-    ) -> Feedback:
-        """Return the pairs of labels, of one judge or several, and explicit ones."""
-        labels: list[LabelFeedback] = []
-        if data.labels is not None:
-            labels = judge_parts(
-                data.labels,
-                weight,
-                lambda own, mass: self._label_feedback(
-                    replace(data, labels=own), mass, query_weight
-                ),
-            )
-        factors = np.ones(len(labels)) if data.judge_weight is None else data.judge_weight
-        return add_feedback(labels, factors, explicit, self.contradictions)
-
-    def _label_feedback(
-        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
-        """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
-        return LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=weight,
-            balance=self.balance,
-            query_weight=query_weight,
-            gain=self.gain,
-        )
-
-
-# --- Warm starts: continue an earlier fit on the same data
-
-
-@with_parameters
-class WarmStart(TableEstimator):
-    """Rankers that can continue an ensemble."""
-
-    warm_start: bool = parameter(
-        flag,
-        "Continue the ensemble of the last fit, on the same data, up to n_estimators; after a fit "
-        "without warm_start begin anew. random_state must be an int.",
-        default=False,
-        shapes_model=False,
-    )
-
-    # Declared by the estimators.
-    random_state: RandomState
-
-    #: Fingerprint of the data and parameters of a fit, and the rounds that it made.
-    _fitted_on: tuple[str, Trace] | None = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.warm_start and not isinstance(self.random_state, Integral):
-            raise ParameterError(
-                "warm_start continues with the random numbers of the last fit, and needs an "
-                f"integer as random_state. Got {self.random_state!r}.",
-                parameter="random_state",
-                value=self.random_state,
-            )
-
-    def _fingerprint(self, instances: Instances, feedback: Feedback) -> str | None:
-        """Return a hash of everything that a fit depends on; None without ``warm_start``."""
-        if not self.warm_start:
-            return None
-        free = {p.name for p in parameters_of(self).values() if not p.shapes_model} | {
-            "n_estimators"
-        }
-        same = {k: v for k, v in self.get_params().items() if k not in free}
-        return _hashed(instances, feedback, same)
-
-    def _earlier_rounds(self, fingerprint: str | None, rounds: int) -> Sequence[Round]:
-        """Return the rounds of the last fit, to be continued.
-
-        None where that fit is not known to be of the same data: it was without ``warm_start``, or
-        this one is. Other data than those of a fit with ``warm_start`` are refused.
-        """
-        last = self._fitted_on
-        # (a fit without warm_start, or on a cluster, has replaced the rounds and noted nothing)
-        if fingerprint is None or last is None or last[1] is not vars(self)["trace_"]:
-            return ()
-        before, earlier = last
-        if before != fingerprint:
-            raise DataError(
-                "warm_start continues on the data and parameters of the last fit, and these are "
-                "others. Set warm_start=False to begin anew."
-            )
-        if rounds < len(earlier):
-            raise ParameterError(
-                f"warm_start: n_estimators={rounds} is less than the {len(earlier)} "
-                "rounds there are; use truncate(n) for fewer."
-            )
-        return list(earlier)
-
-    def _note_data(self, fingerprint: str | None) -> None:
-        """Remember what the model was fitted on, once there is one."""
-        self._fitted_on = None if fingerprint is None else (fingerprint, vars(self)["trace_"])
-
-
-def _hashed(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
-    """Return a hash of rows, pairs and parameters."""
-    digest = hashlib.blake2b(digest_size=16)
-    table = instances.table
-    # At scores of no pattern, since at equal ones other pairs may have the same potentials.
-    scores = np.random.default_rng(0).random(feedback.n_rows)
-    arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
-    if feedback.weight is not None:
-        arrays.append(feedback.weight)
-    if isinstance(table, CodedTable):
-        arrays += table.arrays()
-    else:
-        arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
-    for array in arrays:
-        digest.update(f"{array.dtype}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    for name, value in sorted(parameters.items()):
-        # (the repr of a long array leaves its middle out)
-        written = value.tolist() if isinstance(value, np.ndarray) else plain(value)
-        digest.update(f"{name}={written!r};".encode())
-    return digest.hexdigest()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.arrays import check_values
 from crucial.data.instances import Instances
@@ -87,7 +88,6 @@ from crucial.rankers.linear.losses import (
 )
 from crucial.rankers.linear.newton import Minimum, Solution, lbfgs, newton, truncated_newton
 from crucial.rankers.linear.planes import HingeMinimum, cutting_planes, load_solver, minimise_hinge
-from crucial.rankers.staged import StagedRanker
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base classes of the rankers that are one weighted sum of the features
@@ -977,7 +977,7 @@ class ListMLE(RidgeRanker):
 
 
 @with_parameters
-class RankCosine(LinearRanker, StagedRanker[AdditiveRanker]):
+class RankCosine(LinearRanker):
     """Bring the scores of a query into line with its labels (Qin et al. 2008).
 
     The loss of a query is ``(1 - cos(labels, scores)) / 2``, between 0 and 1 for every query,
@@ -1039,6 +1039,16 @@ class RankCosine(LinearRanker, StagedRanker[AdditiveRanker]):
     def _set_model(self, model: AdditiveRanker, with_qid: bool) -> None:
         super()._set_model(model, with_qid)
         self.ensemble_ = self.model_
+
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.staged_predict(self._table(X))
+
+    def truncate(self, n_rounds: int) -> AdditiveRanker:
+        """Return the ranker as it was after ``n_rounds`` rounds."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.truncate(n_rounds)
 
 
 # --- RankRLS, as a scikit-learn estimator

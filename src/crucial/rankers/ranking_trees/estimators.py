@@ -30,7 +30,14 @@ from crucial.parameters import (
     refuse,
     with_parameters,
 )
-from crucial.rankers.base import Binned, Ranker, RankingInput, Seeded, warn_caller
+from crucial.rankers.base import (
+    MAX_BINS,
+    RANDOM_STATE,
+    RandomState,
+    Ranker,
+    RankingInput,
+    warn_caller,
+)
 from crucial.rankers.ranking_trees.forests import (
     ClassSampler,
     GrowTree,
@@ -84,7 +91,7 @@ _CLASSIFIER = Rule(
 
 
 @with_parameters
-class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
+class PooledRanker(Ranker[RankingTrees]):
     """Base of rankers of two labels that compare all rows with all; fitted by `_learn`."""
 
     pool: bool = parameter(
@@ -93,6 +100,8 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         "are refused.",
         default=False,
     )
+    max_bins: int | None = MAX_BINS
+    random_state: RandomState = RANDOM_STATE
 
     #: What would be different for every query.
     _one_curve: ClassVar[str] = "ROC curve"
