@@ -13,7 +13,7 @@ import warnings
 from typing import Any
 
 from benchmarks.timing import THREADS, interleaved, table
-from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, make_letor
+from crucial import DiffRank, FeatureRank, RankBoost, make_letor
 
 FEATURES = 136
 SIZES = (500, 1000, 2000, 4000)
@@ -30,7 +30,7 @@ def against_rankboost(n_queries: int = 4000, repeats: int = 3) -> None:
         "diffrank": lambda: fit(DiffRank(n_jobs=THREADS)),
         "prec": lambda: fit(DiffRank(prec=10, n_jobs=THREADS)),
         "featurerank": lambda: fit(FeatureRank(n_jobs=THREADS)),
-        "bl": lambda: fit(BLFeatureRank(n_jobs=THREADS)),
+        "bl": lambda: fit(FeatureRank(balance_control="mean", n_jobs=THREADS)),
     }
     for call in rankers.values():
         call()

@@ -36,7 +36,7 @@ print(f"\n{found.compare('RankBoost', movers=0)}")
 
 # 3. What was chosen, fold by fold, by the validation fold alone.
 print("\nRounds and learning rates that were chosen for ndcg@10:")
-for row in found.to_rows():
+for row in found.to_rows("cell"):
     if row["ranker"] == "RankBoost" and row["measure"] == "ndcg@10":
         print(
             f"  {row['split']}: round {row['round']:>2} of {row['of_rounds']}, {row['parameters']}"

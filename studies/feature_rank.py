@@ -26,13 +26,14 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups, deal_at_random
 from crucial.errors import DataError, FileError, in_file
 from crucial.io.tables import read_data
-from crucial.lab.protocols import FoldTask, SplitRows, Task, TaskRows, TaskSplit, read_folds
+from crucial.lab.protocols import Fold, FoldTask, Rows, SplitRows, Task, read_folds
 from crucial.measures.names import get_measure
 from crucial.model.weak import QuasiKNN
 from crucial.parameters import at_least, check, int_between, lookup, one_of
 from crucial.types import Floats, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
+    from crucial.boosting.loop import Trace
     from crucial.lab.protocols import TaskLike
     from crucial.lab.rankers import Estimator, LightGBMPeer
     from crucial.lab.results import ExperimentResult
@@ -129,12 +130,12 @@ class StrictFolds(FoldTask):
 
     best: str = "largest"
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold and check that they are strict."""
         read, files = super().parts(split), self.files_of(split)
         assert read.valid is not None
 
-        def strict(part: TaskRows, path: str) -> TaskRows:
+        def strict(part: Rows, path: str) -> Rows:
             return replace(part, y=_strict(path, part.y, part.qid, self.best))
 
         return SplitRows(
@@ -334,13 +335,13 @@ def rankers(rounds: int = 200, intervals: int = 8, relevant: int = 10) -> dict[s
         How many of the first positions are relevant for SVM-map.
     """
     from crucial.lab.rankers import LightGBMPeer
-    from crucial.rankers.feature_rank import BLFeatureRank, DiffRank, FeatureRank
+    from crucial.rankers.feature_rank import DiffRank, FeatureRank
     from crucial.rankers.linear.estimators import ListMLE, RankCosine, SVMMap
     from crucial.rankers.rankboost import RankBoost
 
     found: dict[str, Estimator] = {
         "DiffRank": DiffRank(intervals),
-        "BL-FeatureRank": BLFeatureRank(intervals),
+        "BL-FeatureRank": FeatureRank(intervals, balance_control="mean"),
         "FeatureRank": FeatureRank(intervals),
         "ListMLE": ListMLE(),
         "SVM-map": SVMMap(top=relevant),
@@ -476,6 +477,92 @@ def strict_order_command(
     print_experiment(
         lambda: run(task, systems, folder, jobs, seed), show, "Strictly ordered lists", report
     )
+
+
+# -- figures 5 to 7: centres of intervals, and how steadily rankers learn ------------------------
+
+#: How an interval of relevance is represented.
+KINDS = ("mean", "prior", "middle", "posterior")
+
+
+def centres_by_kind(task: Task, intervals: int) -> dict[str, Floats]:
+    """Return the centres of all features by kind, the least relevant interval first.
+
+    An interval without values has the centre NaN.
+    """
+    from crucial.rankers.feature_rank import FeatureRank
+
+    found = {}
+    for kind in KINDS:
+        ranker = FeatureRank(intervals, centre=kind).fit(task.X, task.y, qid=task.qid)
+        found[kind] = np.array([one.centres for one in ranker.model_.rankers], np.float64)
+    return found
+
+
+def wrong_shares(trace: Trace) -> Floats:
+    """Return the share of training pairs in the wrong order after every step (definition 2)."""
+    return np.maximum(2.0 * trace.column("r2") - trace.column("r1"), 0.0)
+
+
+def promised(trace: Trace) -> Floats:
+    """Return the bound of the algorithm after every step: the loss itself if it has no other."""
+    return trace.column("bound" if "bound" in trace[0].extras else "loss")
+
+
+def print_steadiness(traces: Mapping[str, Trace]) -> None:
+    """Print how often, and how far, the Kendall distance on the training pairs rose again."""
+    write(f"{'':16}{'first':>8}{'last':>8}{'rises':>7}{'climbed':>9}")
+    for name, trace in traces.items():
+        kendall = trace.column("r2")
+        rises = np.maximum(np.diff(kendall), 0.0)
+        count = np.count_nonzero(rises > 1e-12)
+        write(f"{name:16}{kendall[0]:8.4f}{kendall[-1]:8.4f}{count:7}{rises.sum():9.4f}")
+
+
+def draw_training(
+    centres_of: Mapping[str, Floats], traces: Mapping[str, Trace], path: PathLike
+) -> Path:
+    """Draw centres of the first feature, distances, losses and errors; return the path."""
+    figure, panels = new_figure(1, 3, (15.0, 4.4))
+    for kind, table in centres_of.items():
+        panels[0].plot(np.arange(1, table.shape[1] + 1), table[0], marker=".", label=kind)
+    panels[0].set_xlabel("interval (more relevant to the right)")
+    for name, trace in traces.items():
+        steps = np.arange(1, len(trace) + 1)
+        (line,) = panels[1].plot(steps, trace.column("r2"), label=name)
+        color = line.get_color()
+        panels[2].plot(steps, trace.column("loss"), color=color, label=f"{name}: loss")
+        panels[2].plot(steps, promised(trace), ":", color=color, label="promised")
+        panels[2].plot(steps, wrong_shares(trace), "--", color=color, label="misordered")
+    for step in np.flatnonzero(np.diff(traces["FeatureRank"].column("cycle"))) + 1.5:
+        panels[1].axvline(step, linestyle="--", color="0.7")
+    for panel, title in zip(panels, ("centres", "Kendall distance", "bound and error")):
+        panel.set_title(title)
+        panel.legend()
+    return save_figure(figure, path)
+
+
+@app.command("training")
+@click.option("--substitute", default="diabetes", help=" or ".join(SUBSTITUTES))
+@click.option("--intervals", type=int, default=8, help="K of quasi-KNN")
+@click.option("--cycles", type=int, default=3, help="how often each feature is added")
+@click.option("--plot", help="file to draw the figures to; needs matplotlib")
+def training_command(substitute: str, intervals: int, cycles: int, plot: str | None) -> None:
+    """Show the four kinds of centre, and how steadily rankers learn: figures 5, 6 and 7."""
+    task = lookup(SUBSTITUTES, substitute, "substitute")()
+    found = centres_by_kind(task, intervals)
+    write("centres of the first feature, least relevant interval first")
+    for kind, table in found.items():
+        write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in table[0]))
+    traces = {}
+    for name, ranker in rankers(intervals=intervals).items():
+        if name in ("FeatureRank", "BL-FeatureRank", "DiffRank"):
+            more = {"record_risks": True} if name == "DiffRank" else {}
+            ranker.set_params(cycles=cycles, **more)
+            traces[name] = ranker.fit(task.X, task.y, qid=task.qid).trace_
+    print_steadiness(traces)
+    if plot:
+        write(f"drawn: {draw_training(found, traces, plot)}")
 
 
 # -- figure 9: a feature that ranks along a curve, not a line -----------------------------------

@@ -26,18 +26,21 @@ from common import (
     studies,
     write,
 )  # fmt: skip
+from crucial.data.groups import Groups
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.inspection.learning_curves import e2_trace
+from crucial.feedback.labels import LabelFeedback
 from crucial.io.ratings import read_ratings
-from crucial.lab.cross_validation import curves, stages
+from crucial.kernels.pairs import PlusSums
+from crucial.lab.comparison import average_ranks, critical_difference
+from crucial.lab.cross_validation import curves
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import GivenFolds, Task, ThreeWayFolds, read_folds
-from crucial.lab.results import average_ranks, critical_difference
 from crucial.measures.names import get_measure
+from crucial.rankers.plus_search import PlusWeights, Span, list_pairs
 from crucial.rankers.rankboost import RankBoost
 from crucial.rankers.rankboost_plus import RankBoostPlus
-from crucial.types import Floats, PathLike
+from crucial.types import Floats, PathLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.lab.protocols import TaskLike
@@ -156,8 +159,7 @@ def print_readings(tasks: list[Task], rounds: int, seed: int) -> None:
                 fitted = clone(ranker).fit(parts.train.X, parts.train.y)
                 tables = []
                 for part in (parts.valid, parts.test):
-                    staged = stages(fitted, part)
-                    assert staged is not None
+                    staged = fitted.staged_predict(part.X)
                     tables.append(curves(staged, part, measures)[0])
                 for measure in (one.name for one in measures):
                     for kept, at in (("largest", np.argmax), ("smallest", np.argmin)):
@@ -218,6 +220,57 @@ def movielens_command(
     )
 
 
+# -- E2 of an ensemble that was not trained on it, round by round ------------------------------
+
+
+def e2_trace(ranker: Any, X: Floats, y: VectorLike) -> Floats:
+    """Return E2 after every round, with the ensemble expressed on independent weak rankers.
+
+    E2 depends on the set that F2 is defined on (section 3.2), so the weak rankers of the ensemble
+    are processed one after the other as in section 5: an independent one joins the set; one in the
+    span of the set changes the weights of its members, so that the scores of all pairs stay those
+    of the ensemble.
+
+    Parameters
+    ----------
+    ranker : fitted boosting estimator
+        Its weak rankers have scores 0 and 1.
+    X, y : rows and labels of one query
+
+    Examples
+    --------
+    >>> from crucial import RankBoost
+    >>> X = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]], float)
+    >>> y = [3, 2, 2, 1, 1, 0]
+    >>> model = RankBoost.preset("rb_c", choice="steepest", n_estimators=3).fit(X, y)
+    >>> e2_trace(model, X, y).round(4).tolist()  # (in its first round RB-C is RankBoost+)
+    [0.9231, 0.8608, 0.8809]
+    """
+    feedback = LabelFeedback(y, Groups.single(len(X)))
+    pairs = list_pairs(feedback, None, 0)
+    weights = PlusWeights(pairs, PlusSums(pairs.start, pairs.low, 1))
+    span = Span(pairs.component)
+    betas: dict[object, Floats] = {}
+    model = ranker.ensemble_
+    values = np.empty(model.n_rounds)
+    for number, (weak, alpha) in enumerate(zip(model.rankers, model.weights)):
+        if weak not in betas:
+            output = weak.scores(X)[feedback.rows].astype(np.uint8)
+            if span.add(output):
+                beta = np.zeros(weights.add(output) + 1)
+                beta[-1] = 1.0
+            else:
+                beta = span.coordinates(output[None, :])[1][0]
+                beta[np.abs(beta) < 1e-9] = 0.0
+            betas[weak] = beta
+        beta = betas[weak]
+        for place in np.flatnonzero(beta).tolist():
+            column = weights.used[:, place].astype(np.uint8)
+            weights.step(place, column, alpha * float(beta[place]))
+        values[number] = np.exp(weights.log_e2)
+    return values
+
+
 # -- figures 2 and 4 ----------------------------------------------------------------------------
 
 #: Values after every round, by measure and ranker.
@@ -244,14 +297,13 @@ def _of_task(task: Task, rounds: int, seed: int) -> Curves:
         parts = task.parts(split)
         for name, ranker in film_rankers(rounds).items():
             fitted = clone(ranker).set_params(n_jobs=1).fit(parts.train.X, parts.train.y)
-            staged = stages(fitted, parts.test)
-            assert staged is not None
+            staged = fitted.staged_predict(parts.test.X)
             values, _ = curves(staged, parts.test, measures)
             if name == "RB+":
                 values |= {loss: fitted.trace_.column(loss) for loss in TRAIN}
             else:
                 values["e1"] = fitted.trace_.column("loss")
-                values["e2"] = e2_trace(fitted, parts.train.X, parts.train.y, n_jobs=1)
+                values["e2"] = e2_trace(fitted, parts.train.X, parts.train.y)
             for measure in (*TEST, *TRAIN):
                 folds.setdefault((measure, name), []).append(_continued(values[measure], rounds))
     return {key: np.mean(some, axis=0) for key, some in folds.items()}

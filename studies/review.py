@@ -21,10 +21,10 @@ from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import GivenFolds, read_folds
-from crucial.measures.base import CustomMeasure
-from crucial.measures.names import get_measure
+from crucial.measures.names import CustomMeasure, get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
-from crucial.rankers.ranking_trees.estimators import PooledRanker, RankingForest, RankOver, TreeRank
+from crucial.rankers.ranking_trees.estimators import PooledRanker, RankingForest, TreeRank
+from crucial.rankers.ranking_trees.rank_over import RankOver
 from crucial.rankers.registry import RANKERS, ranker_class
 from crucial.rankers.regression_boosting import ComponentwiseBoost
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
@@ -576,6 +576,23 @@ MEASURES = ("map", "ndcg@10", LETOR_MAP, LETOR_NDCG)
 NAMES = ("map", "ndcg@10", LETOR_MAP.name, LETOR_NDCG.name)
 
 
+#: Other settings of rankers to compare, by the names that the table gives them.
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "featurerank": {"balanced": {"balance_control": "mean"}},
+    "treerank": {task: {"task": task} for task in ("bipartite", "continuous")},
+    "ranking-forest": {
+        **{task: {"task": task} for task in ("bipartite", "continuous")},
+        "aggregation": {
+            "task": "aggregation",
+            "n_estimators": 1,
+            "bootstrap": False,
+            "max_features": None,
+            "consensus": "rank",
+        },
+    },
+}
+
+
 @dataclass(frozen=True)
 class Entry:
     """A ranker of the table.
@@ -598,7 +615,9 @@ class Entry:
 
 
 def entries(names: Iterable[str] = RANKERS, rounds: int | None = None) -> list[Entry]:
-    """Return the rankers of the registry in their forms; a kernel ranker also with landmarks.
+    """Return the rankers of the registry in their forms, some also with other `SETTINGS`.
+
+    A kernel ranker is there with landmarks, too.
 
     Parameters
     ----------
@@ -616,6 +635,8 @@ def entries(names: Iterable[str] = RANKERS, rounds: int | None = None) -> list[E
             known = ranker.get_params()
             ranker.set_params(**{"n_estimators": rounds} if "n_estimators" in known else {})
         found.append(_entry(name, ranker))
+        for setting, values in SETTINGS.get(name, {}).items():
+            found.append(_entry(f"{name}, {setting}", kind(**values)))
         if {"kernel", "n_landmarks"} <= set(ranker.get_params()):
             other = kind(kernel="rbf", n_landmarks=LANDMARKS)
             found.append(_entry(f"{name}, rbf", other))

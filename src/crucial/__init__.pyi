@@ -22,7 +22,6 @@ from crucial.feedback.labels import LabelFeedback as LabelFeedback
 from crucial.feedback.pairs import PairFeedback as PairFeedback
 from crucial.feedback.sums import SumFeedback as SumFeedback
 from crucial.inspection import bounds as bounds
-from crucial.inspection.learning_curves import e2_trace as e2_trace
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin
 from crucial.io.comparisons import read_pairs as read_pairs
@@ -65,7 +64,6 @@ from crucial.model.kernel import KernelRanker as KernelRanker
 from crucial.model.rank_addition import RankAdditionRanker as RankAdditionRanker
 from crucial.model.ranking_trees import RankingTrees as RankingTrees
 from crucial.rankers.adaboost import AdaBoostRanker as AdaBoostRanker
-from crucial.rankers.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.rankers.feature_rank import DiffRank as DiffRank
 from crucial.rankers.feature_rank import FeatureRank as FeatureRank
 from crucial.rankers.gradient import GradientRanker as GradientRanker
@@ -84,14 +82,9 @@ from crucial.rankers.rankboost import PNormPush as PNormPush
 from crucial.rankers.rankboost import RankBoost as RankBoost
 from crucial.rankers.rankboost import SmoothMarginRanker as SmoothMarginRanker
 from crucial.rankers.rankboost_plus import RankBoostPlus as RankBoostPlus
-from crucial.rankers.ranking_trees.estimators import CRank as CRank
-from crucial.rankers.ranking_trees.estimators import CRankForest as CRankForest
 from crucial.rankers.ranking_trees.estimators import RankingForest as RankingForest
-from crucial.rankers.ranking_trees.estimators import RankOver as RankOver
-from crucial.rankers.ranking_trees.estimators import TournamentForest as TournamentForest
 from crucial.rankers.ranking_trees.estimators import TreeRank as TreeRank
-from crucial.rankers.ranking_trees.estimators import TreeRankAggregation as TreeRankAggregation
-from crucial.rankers.ranking_trees.estimators import TreeRankTournament as TreeRankTournament
+from crucial.rankers.ranking_trees.rank_over import RankOver as RankOver
 from crucial.rankers.regression_boosting import ComponentwiseBoost as ComponentwiseBoost
 from crucial.rankers.regression_boosting import LogitBoost as LogitBoost
 from crucial.rankers.select import SelectByRanking as SelectByRanking

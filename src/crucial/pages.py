@@ -1,4 +1,10 @@
-"""One page of HTML that has everything it needs, and loads nothing."""
+"""Pages of HTML that have everything they need, and load nothing.
+
+The data of a page are a block of JSON in which no character can end the block; the script puts them
+on the page as text only. The content policy allows exactly this script and this style, known by
+their hashes, and pictures that are in the page itself; nothing can be fetched. A page that is made
+to be printed has its body in HTML instead, and no script.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -14,36 +20,39 @@ from typing import Any
 from crucial.data.files import atomic_write
 from crucial.results import json_value
 from crucial.types import PathLike
+from crucial.wording import printable
 
-# --- One page of HTML that has everything it needs, and loads nothing
-#
-# The data are a block of JSON in which no character can end the block; the script puts them
-# on the page as text only. The content policy allows exactly this script and this style,
-# known by their hashes, and pictures that are in the page itself; nothing can be fetched.
-
-
-#: Concatenated in this order.
-SCRIPTS = (
-    "core.js",
-    "charts.js",
-    "measures.js",
-    "curves.js",
-    "features.js",
-    "queries.js",
-    "main.js",
-)
-STYLE = "page.css"
-TEMPLATE = "page.html"
+_SHARED = ("colours.css", "page.css")
+#: Styles and scripts of each page, concatenated in this order.
+_ASSETS = {
+    "report": ((*_SHARED,), ("core.js", "charts.js", "report.js")),
+    "fusion": ((*_SHARED, "fusion.css"), ("core.js", "charts.js", "fusion.js")),
+    "leaderboard": ((*_SHARED, "leaderboard.css"), ("core.js", "leaderboard.js")),
+    "scorecard": (("scorecard.css",), ()),
+    "experiment": (("experiment.css",), ()),
+    "session": (("colours.css", "session.css"), ("core.js", "session.js")),
+}
+_DRAWN = """<a class="skip" href="#content">Skip to the content</a>
+<noscript><p class="noscript">This page draws itself with the script that is in it. Allow scripts \
+to see it; it fetches nothing.</p></noscript>
+<div id="app"></div>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>"""
 
 
-def page_asset(name: str, folder: str = "report") -> str:
+def page_asset(name: str) -> str:
     """Return the text of a file that pages are made of."""
-    return (files("crucial") / "assets" / folder / name).read_text("utf-8")
+    return (files("crucial") / "assets" / name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+def page_style(kind: str) -> str:
+    """Return the style of a kind of page."""
+    return "\n".join(map(page_asset, _ASSETS[kind][0]))
+
+
+def page_script(kind: str) -> str:
+    """Return the script of a kind of page."""
+    return "'use strict';\n" + "\n".join(map(page_asset, _ASSETS[kind][1]))
 
 
 def as_json(data: object) -> str:
@@ -60,55 +69,51 @@ def as_json(data: object) -> str:
     return text
 
 
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
 def page_html(
-    title: str,
-    data: Mapping[str, object],
-    *,
-    scripts: Sequence[str] | None = None,
-    styles: Sequence[str] | None = None,
+    kind: str, title: str, *, data: Mapping[str, object] | None = None, body: str = ""
 ) -> str:
-    """Return the page: the template filled in.
+    """Return a page; the same arguments give the same bytes.
 
     Parameters
     ----------
+    kind : str
+        Which style and script the page has.
     title : str
-    data : mapping
-        What the scripts show.
-    scripts, styles : sequences of str, optional
-        Texts of another page than the report on a ranker; they are concatenated.
+    data : mapping, optional
+        What the script shows.
+    body : str
+        HTML of a page without a script.
     """
-    style = "\n".join([page_asset(STYLE)] if styles is None else styles)
-    texts = list(map(page_asset, SCRIPTS)) if scripts is None else scripts
-    script = "(() => {\n'use strict';\n" + "\n".join(texts) + "\n})();\n"
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {_hash(script)}",
-            f"style-src {_hash(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    style, script = page_style(kind), ""
+    if data is not None:
+        script = f"(() => {{\n{page_script(kind)}\n}})();\n"
+        body = _DRAWN.format(data=as_json(data), script=script)
+    policy = (
+        "default-src 'none'",
+        f"script-src {_hash(script)}" if script else "script-src 'none'",
+        f"style-src {_hash(style)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
     )
     # (a lone surrogate stands for a byte that was not text: shown as a question mark)
     name = title.encode("utf-8", "replace").decode()
     fields = {
-        "policy": html.escape(policy),
+        "policy": html.escape("; ".join(policy)),
         "title": html.escape(name),
         "style": style,
-        "script": script,
-        "data": as_json(data),
+        "body": body,
     }
     # One pass over the template: what is inserted is never searched for fields.
-    parts = page_asset(TEMPLATE).split("{{")
-    out = [parts[0]]
-    for part in parts[1:]:
-        key, _, rest = part.partition("}}")
-        out += [fields[key], rest]
-    return "".join(out)
-
-
-# --- What all pages have in common
+    first, *parts = page_asset("page.html").split("{{")
+    return first + "".join(
+        fields[key] + rest for key, _, rest in (part.partition("}}") for part in parts)
+    )
 
 
 class SavedAsHtml:
@@ -127,17 +132,30 @@ class SavedAsHtml:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page(SavedAsHtml):
-    """A page made of plain data.
+    """A page that a script draws from plain data.
 
     Attributes
     ----------
+    kind : str
+        "report", "fusion" or "leaderboard".
     title : str
     data : dict
         Everything on the page, as plain data.
+    sentences : sequence of str
+        What the page shows, in words.
     """
 
+    kind: str
     title: str
     data: dict[str, Any]
+    sentences: tuple[str, ...] = ()
+
+    def to_html(self) -> str:
+        """Return the page; the same data give the same bytes."""
+        return page_html(self.kind, self.title, data=self.data)
+
+    def __str__(self) -> str:
+        return "\n".join(printable(line, 4000) for line in (self.title, *self.sentences))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.title!r})"
+        return f"<Page: {self.kind}, {self.title!r}>"

@@ -57,6 +57,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import math
 import numbers
 import re
@@ -261,13 +262,37 @@ def check(owner: str, name: str, value: object, rule: Rule) -> None:
     crucial.errors.ParameterError: The 'resamples' parameter of evaluate must be an int of at ...
     """
     if not rule.accepts(value):
-        raise refuse(owner, name, rule.wording, value, rule.remedy or _beyond_floats(value))
+        raise refuse(owner, name, rule.wording, value, rule.remedy or _remedy(value, rule))
 
 
-def _beyond_floats(value: object) -> str:
-    """Return what is wrong with a number that only seems to keep the rule."""
+def _remedy(value: object, rule: Rule) -> str:
+    """Return the listed values close to a text, or that a number is beyond the floats."""
+    if isinstance(value, str):
+        names = [one for one in rule.choices if isinstance(one, str)]
+        close = difflib.get_close_matches(value, names, n=2)
+        return f"Did you mean {' or '.join(map(repr, close))}?" if close else ""
     is_number = isinstance(value, numbers.Real)
     return "" if not is_number or _fits_float(value) else "No float can hold it."
+
+
+def parse(text: str, rule: Rule) -> object:
+    """Return the value that a text stands for: a Python constant or JSON, else the text itself.
+
+    A rule that allows only one of the two decides.
+
+    Examples
+    --------
+    >>> parse("8", at_least(1)), parse("None", none_or(flag)), parse("exact", anything("str"))
+    (8, None, 'exact')
+    >>> parse("8", one_of("8", "16"))
+    '8'
+    """
+    constants = {"None": None, "True": True, "False": False}
+    try:
+        value: object = constants[text] if text in constants else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if rule.accepts(text) and not rule.accepts(value) else value
 
 
 def lookup(registry: Mapping[str, T], name: str, what: str) -> T:

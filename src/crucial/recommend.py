@@ -37,8 +37,8 @@ from crucial.kernels.elementary import column_sums, dot, log2, row_sums
 from crucial.kernels.runtime import count_threads, run_all
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, Stump
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import above, at_least, check, instance_of, mapping, none_or, one_of
+from crucial.results import Frame, Result, as_frame
 from crucial.types import Bools, Floats, Id, Ids, Ints, TableLike
 from crucial.wording import counted
 
@@ -615,7 +615,7 @@ class Finder:
 
 
 @dataclass(frozen=True)
-class Choice(HtmlResult):
+class Choice:
     """What the method "auto" chose, and how well it found ratings that were held out.
 
     Attributes
@@ -641,16 +641,6 @@ class Choice(HtmlResult):
     @property
     def _chosen(self) -> str:
         return f"ease, penalty {self.penalty:g}" if self.method == "ease" else self.method
-
-    def _html_title(self) -> str:
-        return f"Chosen on held-out ratings: {self._chosen}"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        found: dict[str, Sequence[object]] = {
-            "method": list(self.found),
-            "ndcg@10": list(self.found.values()),
-        }
-        return [HtmlTable(found, {"ndcg@10": 1.0})] if self.found else []
 
 
 def choose(by_user: Opinions) -> Choice:
@@ -776,7 +766,7 @@ def ndcg(best: Ints, gains: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Reason(HtmlResult):
+class Reason:
     """A viewer who liked an item and agrees with the user.
 
     ``str`` of it is a sentence, with the ids of items; `words` takes their titles.
@@ -827,12 +817,6 @@ class Reason(HtmlResult):
         if self.films:
             parts.append(f"also likes {listed([title(film) for film in self.films])}")
         return listed(parts)
-
-    def _html_title(self) -> str:
-        return str(self)
-
-    def _html_tables(self) -> list[HtmlTable]:
-        return []
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -916,8 +900,8 @@ class _Background:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendations(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendations(Result):
     """The items for one user, best first.
 
     Attributes
@@ -929,6 +913,8 @@ class Recommendations(HtmlResult):
         Why there are no picks.
     """
 
+    _bars = ("score",)
+
     user: Id | None
     picks: tuple[Pick, ...]
     problem: str | None = None
@@ -939,6 +925,16 @@ class Recommendations(HtmlResult):
         width = max((len(one.title) for one in self.picks), default=0)
         lines = [f"{one.position:4}  {one.title:{width}}  {one.score:.4g}" for one in self.picks]
         return "\n".join(lines) if lines else self.problem or "nothing to recommend"
+
+    def _title(self) -> str:
+        if not self.picks:
+            return str(self)
+        return "recommendations" if self.user is None else f"recommendations for {self.user}"
+
+    def to_frame(self) -> Frame:
+        """Return one row per recommended item."""
+        names = ("position", "item", "title", "score", "raters")
+        return as_frame({name: [getattr(one, name) for one in self.picks] for name in names})
 
     @property
     def _background(self) -> _Background:
@@ -986,21 +982,6 @@ class Recommendations(HtmlResult):
             rows = [self._row(one) for one in self.picks]
             self._reasons[top] = self._background.reasons(rows, top)
         return self._reasons[top][self.picks.index(pick)]
-
-    def _html_title(self) -> str:
-        return "Recommendations" if self.user is None else f"Recommendations for {self.user}"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "position": [one.position for one in self.picks],
-            "title": [one.title for one in self.picks],
-            "score": [one.score for one in self.picks],
-            "raters": [one.raters for one in self.picks],
-        }
-        return [HtmlTable(columns, {"score": None})] if self.picks else []
-
-    def _html_notes(self) -> list[str]:
-        return [] if self.picks else [self.problem or "nothing to recommend"]
 
 
 class Recommender:

@@ -1,12 +1,18 @@
-"""What results share: names, frames, JSON values and drawings."""
+"""What results share: one text, one frame, HTML in notebooks; names, JSON values and drawings.
+
+A result is data, `to_frame`, and one text, its ``str``. The command line prints the text, a
+notebook shows the frame, a page gets the data.
+"""
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crucial.errors import MissingExtraError
 from crucial.wording import printable
@@ -15,12 +21,185 @@ if TYPE_CHECKING:
     import matplotlib.axes
 
 
-# --- What results share: names, frames and drawings
-
-
 #: A pandas DataFrame, or a dict of lists where pandas is not installed.
 Frame: TypeAlias = Any
 Axes: TypeAlias = "matplotlib.axes.Axes"
+
+
+# --- The base of results, and their frames as HTML
+
+
+class Result:
+    """Base of results: data, `to_frame`, and one text.
+
+    The first line of the text says what the result is. A notebook shows it above the frame, and
+    the result's ``notes`` (sentences), if it has some, below.
+    """
+
+    #: Columns of the frame that a notebook also shows as bars.
+    _bars: ClassVar[tuple[str, ...]] = ()
+
+    def to_frame(self) -> Frame:
+        """Return the result as a frame."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._title()}>"
+
+    def _title(self) -> str:
+        return str(self).partition("\n")[0].strip().rstrip(":")
+
+    def _repr_html_(self) -> str:
+        notes = getattr(self, "notes", ())
+        return frame_html(self._title(), self.to_frame(), self._bars, notes)
+
+
+_ROWS = 15  # shown of a long table, at each end
+_UP, _DOWN = "#4a86c5", "#d9822b"  # (seen on white and on black)
+_CELL = "text-align:{};padding:.15em .6em"
+_NOTE = '<p style="opacity:.75;margin:.3em 0">{}</p>'
+
+
+def frame_html(
+    title: str, frame: Frame, bars: Sequence[str] = (), notes: Sequence[str] = ()
+) -> str:
+    """Return a title, a frame and notes as HTML, readable on light and dark pages.
+
+    The only colours are those of bars, there are no scripts, and text is escaped.
+
+    Parameters
+    ----------
+    title : str
+    frame : pandas frame, or mapping from name to column
+    bars : sequence of str
+        Columns with bars: the longest is the largest absolute value, values below 0 go to the left.
+    notes : sequence of str
+
+    Examples
+    --------
+    >>> text = frame_html("Shares", {"name": ["<b>", "c"], "share": [0.5, 1.0]}, ["share"])
+    >>> "&lt;b&gt;" in text, "width:50.0%" in text
+    (True, True)
+    """
+    columns = frame if isinstance(frame, Mapping) else frame.to_dict("list")
+    total = max(map(len, columns.values()), default=0)
+    left_out = range(_ROWS, total - _ROWS)
+    rows = [row for row in range(total) if row not in left_out]
+    head, lines = "", [""] * len(rows)
+    for name, column in columns.items():
+        cells = [column[row] for row in rows]
+        numbers = [_number(cell) for cell in cells]
+        numeric = all(n is not None or not _cell_text(c) for n, c in zip(numbers, cells))
+        style = _CELL.format("right" if numeric else "left")
+        known = [number for number in numbers if number is not None]
+        full = max(map(abs, known), default=0.0) if name in bars else 0.0
+        both = min(known, default=0.0) < 0
+        span = " colspan=2" if full else ""
+        head += f'<th style="{style}"{span}>{_html_text(str(name).replace("_", " "))}</th>'
+        for place, (cell, number) in enumerate(zip(cells, numbers)):
+            lines[place] += f'<td style="{style}">{_html_text(_cell_text(cell))}</td>'
+            if full:
+                lines[place] += f'<td style="width:10em">{_bar(number, full, both)}</td>'
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if columns else ""
+    if left_out:
+        notes = [f"{len(left_out):,} rows in the middle are not shown", *notes]
+    below = "".join(_NOTE.format(_html_text(note)) for note in notes)
+    above = f"<p><strong>{_html_text(title)}</strong></p>" if title else ""
+    return f'<div style="overflow-x:auto">{above}{table}{below}</div>'
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number as float; None for anything else."""
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _bar(number: float | None, full: float, both: bool) -> str:
+    if number is None:
+        return ""
+    width = 100.0 * abs(number) / full / (2 if both else 1)
+    before = (50.0 - (width if number < 0 else 0.0)) if both else 0.0
+    return (
+        f'<div aria-hidden="true" style="margin-left:{before:.1f}%;width:{width:.1f}%;height:.75em;'
+        f'background:{_DOWN if number < 0 else _UP}"></div>'
+    )
+
+
+def _cell_text(value: Any) -> str:
+    """Return a cell as text: numbers with four digits that count, nothing for no value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.6g}"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_cell_text, value))
+    return str(value)
+
+
+def _html_text(text: str) -> str:
+    """Return text that is safe in HTML, without control characters."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return html.escape(plain if len(plain) <= 300 else plain[:299] + "…")
+
+
+# --- Names, values, frames and tables of text
+
+
+def text_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: Sequence[int] = (0,),
+    width: int = 100,
+) -> list[str]:
+    """Return the lines of a table: words at the left, numbers at the right, a line below the heads.
+
+    A table that is wider than ``width`` becomes a block of lines per row.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    rows : iterable of sequences of str
+        Without control characters.
+    words : sequence of int
+        Columns that stand at the left; the first one has the names of the rows.
+    width : int
+
+    Examples
+    --------
+    >>> print(*text_table(["run", "map"], [["bm25", "0.31"], ["dense", "0.4"]]), sep="\\n")
+    run      map
+    ────────────
+    bm25    0.31
+    dense    0.4
+    """
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    total = sum(widths) + 3 * (len(widths) - 1)
+    if total > width:
+        longest = max(map(len, heads))
+        blocks = []
+        for line in lines[1:]:
+            blocks.append(line[words[0]])
+            for place, (head, cell) in enumerate(zip(heads, line)):
+                if cell.strip() and place != words[0]:
+                    blocks.append(f"  {head:<{longest}}  {cell}")
+        return blocks
+    texts = [
+        "   ".join(
+            cell.ljust(wide) if place in words else cell.rjust(wide)
+            for place, (cell, wide) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in lines
+    ]
+    return [texts[0], "─" * total, *texts[1:]]
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:
@@ -73,14 +252,32 @@ def listed(names: Sequence[str], count: int = 8) -> str:
     return few + (f" and {len(names) - count} more" if len(names) > count else "")
 
 
-def as_frame(columns: Mapping[str, Sequence[object]]) -> Frame:
-    """Return a pandas frame where pandas is installed, else a dict of lists."""
-    plain = {name: list(values) for name, values in columns.items()}
+def as_frame(columns: Mapping[str, Sequence[object] | NDArray[Any]]) -> Frame:
+    """Return a pandas frame where pandas is installed, else a dict of lists.
+
+    Arrays become lists of Python numbers.
+    """
+    plain = {
+        name: values.tolist() if isinstance(values, np.ndarray) else list(values)
+        for name, values in columns.items()
+    }
     try:
         import pandas
     except ImportError:
         return plain
     return pandas.DataFrame(plain)
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows as columns; None where a row has no such value.
+
+    Examples
+    --------
+    >>> columns_of([{"a": 1}, {"a": 2, "b": 3}])
+    {'a': [1, 2], 'b': [None, 3]}
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _new_figure(
@@ -110,6 +307,14 @@ def new_axes(
 ) -> Axes:
     """Return ``ax``, or the axes of a new figure if it is None."""
     return _new_figure(1, 1, size, projection)[0] if ax is None else ax
+
+
+def name_axes(ax: Axes, x: str, y: str) -> Axes:
+    """Name both axes, add the legend, and return the axes."""
+    ax.set_xlabel(x, parse_math=False)
+    ax.set_ylabel(y, parse_math=False)
+    ax.legend()
+    return ax
 
 
 def axes_grid(count: int, columns: int = 3) -> list[Axes]:

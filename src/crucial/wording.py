@@ -39,6 +39,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun_for(int(number), noun)}"
 
 
+def number_text(value: float, sign: str = "", digits: int = MOST_DIGITS) -> str:
+    """Return a number for a table; "none" for NaN.
+
+    Examples
+    --------
+    >>> number_text(0.5), number_text(0.5, "+"), number_text(float("nan"))
+    ('0.5000', '+0.5000', 'none')
+    """
+    return "none" if math.isnan(value) else f"{value:{sign}.{digits}f}"
+
+
 def p_text(p: float) -> str:
     """Return a p-value for a table; never 0.0000, which no test can find.
 

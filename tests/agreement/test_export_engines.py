@@ -365,5 +365,5 @@ def test_every_ranker_exports_or_says_why_not(name, tmp_path, monkeypatch):
         assert any(remedy in message for remedy in remedies)
     done = len(list(tmp_path.iterdir()))
     assert done == len(TARGETS) - len(messages)
-    queries = {"bl-featurerank", "diffrank", "featurerank", "ranknet"}
+    queries = {"diffrank", "featurerank", "ranknet"}
     assert done == 0 if name in queries else done >= 5

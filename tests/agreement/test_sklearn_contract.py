@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import crucial
-from crucial import BLFeatureRank, DiffRank, FeatureRank, RankBoost, RankingSVM, RankRLS
+from crucial import DiffRank, FeatureRank, RankBoost, RankingSVM, RankRLS
 
 
 def public_estimators() -> list[type[BaseEstimator]]:
@@ -30,7 +30,7 @@ def test_the_search_for_estimators_finds_them():
     assert RankBoost in public_estimators()
 
 
-RANKS_INSIDE_QUERIES = (BLFeatureRank, DiffRank, FeatureRank)
+RANKS_INSIDE_QUERIES = (DiffRank, FeatureRank)
 
 
 def excused(estimator: BaseEstimator) -> dict[str, str]:
@@ -41,13 +41,10 @@ def excused(estimator: BaseEstimator) -> dict[str, str]:
     return {"check_methods_subset_invariance": reason}
 
 
-FORESTS = (crucial.CRankForest, crucial.RankingForest, crucial.TournamentForest)
-
-
 def quick(estimator: type[BaseEstimator]) -> BaseEstimator:
     """An estimator with its defaults, but for how long it learns (as scikit-learn has it)."""
     made = estimator()
-    shorter = {"n_estimators": 5 if estimator in FORESTS else 30, "max_iter": 20}
+    shorter = {"n_estimators": 5 if estimator is crucial.RankingForest else 30, "max_iter": 20}
     if estimator is not crucial.RankNet:  # (others would warn that they have not converged)
         del shorter["max_iter"]
     if estimator is crucial.RSRank:

@@ -9,7 +9,7 @@ import pytest
 from crucial import Groups, LabelFeedback
 from crucial.boosting.row_losses import LambdaLoss
 from crucial.feedback.base import Potentials
-from crucial.kernels.losses import QueryLosses
+from crucial.kernels.losses import query_losses
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -79,5 +79,6 @@ def test_xendcg_is_rank_xendcg():
     starts = np.concatenate(([0], np.cumsum(SIZES)))
     pi, curvature, loss = np.empty(N), np.empty(N), np.empty(len(SIZES))
     ones = np.ones(len(SIZES))
-    QueryLosses(starts, None, 1).xendcg(SCORES, np.exp2(Y), ones, noise, ones, pi, curvature, loss)
+    inputs = (SCORES, np.exp2(Y), ones, noise, np.ones(len(Y)), ones)
+    query_losses("xendcg", inputs, starts, 1, (pi, curvature, loss))
     assert_leaves_agree(pi, curvature, "rank_xendcg", 1e-5, objective_seed=seed)

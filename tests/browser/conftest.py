@@ -39,7 +39,7 @@ def open_page(browser: Any) -> Iterator[Open]:
         own = (path.as_uri(), "data:")
         page.on("request", lambda one: one.url.startswith(own) or trouble.append(one.url))
         page.goto(path.as_uri())
-        page.wait_for_selector("html[data-ready=yes]")
+        page.wait_for_selector("[data-ready=yes]", state="attached")
         return page
 
     yield open_file

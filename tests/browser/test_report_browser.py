@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from crucial import inspection
-from crucial.inspection.report_page import Report
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
+from crucial.pages import Page
 from crucial.rankers.rankboost import RankBoost
 
 pytestmark = pytest.mark.browser
@@ -27,7 +27,7 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def made() -> Report:
+def made() -> Page:
     import pandas
 
     X, y, qid = problem()
@@ -43,7 +43,7 @@ def made() -> Report:
 
 
 @pytest.fixture(scope="module")
-def file(made: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(made: Page, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     made.save(path)
     return path
@@ -67,7 +67,7 @@ def test_it_draws_everything_and_fits(open_page, file: Path, width: int, scheme:
     assert page.locator("#queries img").first.evaluate("image => image.naturalWidth") == 8
 
 
-def test_the_cutoff_moves_values_and_the_line(open_page, file: Path, made: Report) -> None:
+def test_the_cutoff_moves_values_and_the_line(open_page, file: Path, made: Page) -> None:
     page = open_page(file)
     slider = page.get_by_role("slider", name="Cut-off")
     assert page.inner_text(".cutoff output") == "10"
@@ -85,7 +85,7 @@ def test_the_cutoff_moves_values_and_the_line(open_page, file: Path, made: Repor
     assert page.locator("tr.cut").get_attribute("data-place") == "5"
 
 
-def test_two_items_are_compared(open_page, file: Path, made: Report) -> None:
+def test_two_items_are_compared(open_page, file: Path, made: Page) -> None:
     page = open_page(file)
     lists = made.data["lists"]
     entries = lists["worst"] + lists["best"]
@@ -125,7 +125,7 @@ def test_radios_work_from_the_keyboard(open_page, file: Path) -> None:
     assert "(place 2," in page.locator("#why p").first.inner_text()
 
 
-def test_charts_are_read_by_pointer_and_keys(open_page, file: Path, made: Report) -> None:
+def test_charts_are_read_by_pointer_and_keys(open_page, file: Path, made: Page) -> None:
     page = open_page(file)
     figure = page.locator("#features figure").first
     shape = made.data["shapes"]["features"][0]
@@ -147,7 +147,7 @@ def test_charts_are_read_by_pointer_and_keys(open_page, file: Path, made: Report
     assert "quer" in bars.locator(".readout").inner_text()
 
 
-def test_features_are_found(open_page, file: Path, made: Report) -> None:
+def test_features_are_found(open_page, file: Path, made: Page) -> None:
     page = open_page(file)
     total = len(made.data["shapes"]["features"])
     assert total > 9

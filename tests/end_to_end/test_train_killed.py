@@ -37,7 +37,7 @@ else:
     stages = candidates.Stage(4, 1, 1, 10**9), candidates.Stage(2, 1, 3, 10**9)
     ranker.candidates_for = small
     ranker.plan_for = lambda budget, facts: candidates.Plan(3, stages, 2)
-    WORDS += ["--auto", "--budget", "quick", "--store", "cells"]
+    WORDS += ["--ranker", "auto", "--set", "budget=quick", "--set", "store=cells"]
 
 def train():
     words = list(WORDS)

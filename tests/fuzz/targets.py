@@ -48,14 +48,13 @@ def _reader(module: str, name: str, **how: Any) -> Callable[[Path], Any]:
 
 def _svmlight_compiled(path: Path) -> Any:
     """Read the way of large files: in blocks, by the kernel."""
-    from crucial.io import text as blocks
-    from crucial.io.svmlight import read_svmlight
+    from crucial.io import svmlight as blocks
     from crucial.kernels import runtime
 
     plain, block = runtime.TEXT_PLAIN, blocks.BLOCK
     runtime.TEXT_PLAIN, blocks.BLOCK = 0, 64
     try:
-        return read_svmlight(path, n_jobs=1)
+        return blocks.read_svmlight(path, n_jobs=1)
     finally:
         runtime.TEXT_PLAIN, blocks.BLOCK = plain, block
 

@@ -29,18 +29,13 @@ from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
 from crucial.boosting.row_losses import LOSSES
 from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 FILE = Path(__file__).parent / "manifest.json"
 #: Of the range of the scores. Equations of standard columns with a ridge l2 / 2 have a condition
 #: number of at most 2 p / l2 + 1: 14,000 for 700 columns and l2 = 0.1, the default. Times the unit
 #: of rounding, 1.1e-16, and a factor for its growth with p of at most p, that is 1e-9.
 CLOSE = 1e-9
-#: Rankers that compare all rows with all, and refuse queries.
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 #: Entries of more than 256 equations, which LAPACK solves.
 BY_LAPACK = {"rankrls / wide", "rankrls rbf / graded", "rankrls rbf / sparse"}
 #: Rankers that are also compared on as many columns as make BLAS use several threads.
@@ -66,6 +61,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rankboost exp gain": {"gain": "exp"},
     "rankboost early stopping": {"early_stopping_rounds": 2},
     "rankboost pairs": {"interactions": 2, "weak": "tree", "max_leaves": 3},
+    "featurerank balanced": {"balance_control": "mean"},
+    "treerank tournament": {"task": "tournament"},
+    "treerank continuous": {"task": "continuous"},
+    "ranking-forest tournament": {"task": "tournament"},
+    "ranking-forest continuous": {"task": "continuous"},
+    "ranking-forest aggregation": {
+        "task": "aggregation",
+        "n_estimators": 1,
+        "bootstrap": False,
+        "max_features": None,
+        "consensus": "rank",
+    },
     "ranking-svm rbf": {"kernel": "rbf"},
     "ranking-svm landmarks": {"kernel": "rbf", "n_landmarks": 20, "loss": "squared_hinge"},
     "ranking-svm poly": {"kernel": "poly"},
@@ -83,15 +90,15 @@ SMALL_ONLY = {
     "ranking-svm poly",
 }  # fmt: skip
 TAKE_BOTH = ("rankboost", "rankboost-plus", "smooth-margin")
-TWO_LABELS = WITHOUT_QUERIES | {"infinite-push", "svm-map"}
-NEED_CUTOFF = {"localised_loss", "p", "persistence", "profit", "recall", "top", "weak_loss"}
-MEASURES_AT = sorted(NEED_CUTOFF | {"err", "map", "mrr", "ndcg", "ndcg_exp"})
+TWO_LABELS = {"adaboost", "infinite-push", "logitboost", "rankover", "svm-map"}
+MEASURE_NAMES = [
+    *sorted(name for name, one in MEASURES.items() if one.cutoff != "must"),
+    *sorted(f"{name}@5" for name, one in MEASURES.items() if one.cutoff != "no"),
+]
 FEW = {
     "gradient": {"min_rows": 3},
     "ranknet": {"max_iter": 5},
-    "tournament-forest": {"n_estimators": 3},
     "ranking-forest": {"n_estimators": 3},
-    "crank-forest": {"n_estimators": 3},
 }
 
 
@@ -256,7 +263,7 @@ def others() -> dict[str, Callable[[], str]]:
 def measured(name: str, problem: Problem, scores: Any) -> str:
     """Return the digest of the values of a measure, one per query."""
     found = evaluate(problem.y, scores, problem.qid, [name])
-    return _digest(np.asarray(next(iter(found.per_query.values()))).tobytes())
+    return _digest(found.per_query[name].tobytes())
 
 
 def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple[str, Any]]:
@@ -275,7 +282,7 @@ def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple
     for place in ("two", "graded", "large graded"):
         problem = problems()[place]
         scores = np.round(np.nan_to_num(problem.X[:, 0]) * 8.0) / 8.0
-        for name in [*sorted({*MEASURES} - NEED_CUTOFF), *(f"{one}@5" for one in MEASURES_AT)]:
+        for name in MEASURE_NAMES:
             if only in (key := f"{name} / {place}"):
                 yield key, measured(name, problem, scores)
 

@@ -15,13 +15,9 @@ import pytest
 
 from crucial import Groups, RankBoost, load_model
 from crucial.model.file import VERSION
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 FOLDER = Path(__file__).parent / "models"
-WITHOUT_QUERIES = {
-    "adaboost", "crank", "crank-forest", "logitboost", "ranking-forest", "rankover",
-    "tournament-forest", "treerank", "treerank-aggregation", "treerank-tournament",
-}  # fmt: skip
 
 
 def numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

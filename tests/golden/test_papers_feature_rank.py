@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crucial import DiffRank, FeatureRank, Groups, get_measure, inspection
+from crucial import DiffRank, FeatureRank, Groups, get_measure
 from crucial.model.weak import QuasiKNN
 
 _ROWS = "292 174 381 663 420 823 052 209 571 790"
@@ -38,7 +38,8 @@ def test_rank_addition_of_section_4():
 
 
 def test_centres_of_two_queries_of_five():
-    found = inspection.centres(X, Y, qid=QID, n_intervals=2, kinds=["mean"]).values["mean"]
+    ranker = FeatureRank(n_intervals=2).fit(X, Y, qid=QID)
+    found = [one.centres for one in ranker.model_.rankers]
     expected = [(4.5, 2.75), (16 / 3, 5.75), (7 / 3, 2.75)]
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 

@@ -12,11 +12,11 @@ import pytest
 
 from crucial import LabelFeedback, PairFeedback, RankBoost, RankBoostPlus
 from crucial.errors import NoProgressWarning
-from crucial.inspection.learning_curves import e2_trace
 from crucial.model.weak import Presence, Stump
 from naive.papers import H1, H2, INSIDE, LEMMA_3, PAIRS8, SET_A, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
 from perfect_rounds import lemma_1, lemma_2
+from rankboost_plus import e2_trace
 
 nan = math.nan
 

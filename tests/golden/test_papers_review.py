@@ -8,7 +8,6 @@ import pytest
 
 from crucial import (
     ComponentwiseBoost,
-    CRank,
     LabelFeedback,
     LogitBoost,
     RankBoost,
@@ -21,7 +20,6 @@ from crucial import (
     SelectByRanking,
     SparseRankingSVM,
     TreeRank,
-    TreeRankTournament,
 )
 from crucial.data.instances import Instances
 from crucial.inspection import importances
@@ -30,7 +28,8 @@ from crucial.rankers.classifiers import best_cuts
 from crucial.rankers.linear.l1 import LogPenalty, frank_wolfe, minimise_concave, minimise_l1
 from crucial.rankers.linear.losses import HalfSquaredHinge, hinges_of
 from crucial.rankers.rank_net import Inputs, Network, Shuffled
-from crucial.rankers.ranking_trees.forests import pruning_path
+from crucial.rankers.ranking_trees.growth import TreeGrower
+from crucial.rankers.ranking_trees.pruning import pruning_path
 from crucial.rankers.ranking_trees.splitters import (
     NodeCells,
     NodeRows,
@@ -38,7 +37,7 @@ from crucial.rankers.ranking_trees.splitters import (
     StumpSplitter,
     TreeSplitter,
 )
-from crucial.rankers.ranking_trees.tasks import TreeRankAlgorithm
+from crucial.rankers.ranking_trees.tasks import TwoClassTask
 from naive.set_b import X1, X2, X12, X123, YB, YC, YD, YT, F, Q, leaf_sets
 from naive.set_b import X12 as X
 
@@ -272,8 +271,10 @@ def stumps(depth: int, y: np.ndarray = YT, table: np.ndarray = X) -> TreeRank:
 def grown(depth: int):
     rows = NodeRows.build(Instances.from_input(X), np.arange(8), None)
     good = YT.astype(np.uint8)
-    algorithm = TreeRankAlgorithm(rows, good, lambda _: StumpSplitter(rows), depth, 2.0)
-    return algorithm.grow(np.ones(8), np.random.default_rng(0))
+    grower = TreeGrower(
+        rows, lambda w: TwoClassTask(good, w), lambda _: StumpSplitter(rows), depth, 2.0
+    )
+    return grower.grow(np.ones(8), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("depth", "area"), [(1, 0.875), (2, 0.96875), (3, 1.0)])
@@ -404,7 +405,7 @@ def test_section_28_vus_of_set_b():
 
 
 def tournament_stumps(depth, pairs="neighbours", **more):
-    ranker = TreeRankTournament(depth, splitter="stump", min_rows=2, pairs=pairs, **more)
+    ranker = TreeRank(depth, splitter="stump", min_rows=2, pairs=pairs, **more)
     return ranker.fit(X12, YD)
 
 
@@ -439,7 +440,7 @@ def test_section_29_iauc_of_set_b():
 
 
 def crank_stumps(depth, **more):
-    return CRank(depth, splitter="stump", min_rows=2, **more).fit(X12, YC)
+    return TreeRank(depth, splitter="stump", min_rows=2, **more).fit(X12, YC)
 
 
 def test_section_29_crank_of_depth_1():

@@ -97,6 +97,7 @@ def run(command: str, folder: Path) -> str:
     lines = [f"{_PROMPT}{command}", f"exit {done.exit_code}"]
     for stream, text in (("", done.stdout), ("! ", done.stderr)):
         text = re.sub(r"\b(xgboost|lightgbm|onnxruntime|duckdb) [\d.]+\d", r"\1 VERSION", text)
+        text = re.sub(r"; known: .*", "; known: ...", text)  # (registers have tests of their own)
         lines += [f"{stream}{line}".rstrip() for line in text.splitlines()]
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()

@@ -18,18 +18,15 @@ from hypothesis import strategies as st
 
 from crucial import Groups, load_model
 from crucial.boosting.row_losses import LOSSES
-from crucial.rankers.registry import RANKERS, ranker_class
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 from crucial.types import Floats
 from naive.paths import PATHS, using
-from naive.rankers import WITHOUT_QUERIES
 from naive.sweep import holds_for
 
 FEW: dict[str, dict[str, Any]] = {
     "gradient": {"min_rows": 3},  # (20, the default, would leave one split in so few rows)
     "ranknet": {"max_iter": 5},
-    "tournament-forest": {"n_estimators": 3},
     "ranking-forest": {"n_estimators": 3},
-    "crank-forest": {"n_estimators": 3},
     "svm-map": {"tol": 1e-12},  # (rounding decides between planes that are as good)
 }
 TREES = {"weak": "tree", "max_leaves": 4, "min_rows": 3}
@@ -52,9 +49,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge", "piecewise")},
     "logitboost linear": {"weak": "linear"},
     **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},
+    "featurerank balanced": {"balance_control": "mean"},
     **{
-        f"{name} tree": {"splitter": "tree", "min_rows": 4}
-        for name in ("crank", "treerank", "treerank-aggregation", "treerank-tournament")
+        f"treerank {task}": {"task": task, "min_rows": 4}
+        for task in ("bipartite", "tournament", "continuous")
+    },
+    **{
+        f"ranking-forest {task}": {"task": task}
+        for task in ("tournament", "aggregation", "continuous")
     },
     "ranknet adam": {"solver": "adam"},
     "rankboost largest_drop": {"choice": "largest_drop"},
@@ -213,8 +215,8 @@ OF_VALUES = {
     "componentwise", "infinite-push", "listmle", "rankcosine", "ranking-svm", "ranknet", "rankrls",
     "rsrank", "sparse-ranking-svm", "svm-map",
 }  # fmt: skip
-OF_NEIGHBOURS = {"bl-featurerank", "diffrank", "featurerank"}
-OF_DRAWS = {"crank-forest", "ranking-forest", "tournament-forest", "ranknet"}
+OF_NEIGHBOURS = {"diffrank", "featurerank"}
+OF_DRAWS = {"ranking-forest", "ranknet"}
 EXCUSED = {
     **{("monotone", name): "adds up values of features" for name in OF_VALUES},
     **{("monotone", name): "looks at distances between values" for name in OF_NEIGHBOURS},

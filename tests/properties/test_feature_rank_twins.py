@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
-from crucial import BLFeatureRank, DiffRank, FeatureRank
+from crucial import DiffRank, FeatureRank
 from crucial.errors import ParameterError
 from crucial.feedback.labels import TopFeedback
 from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
@@ -50,7 +50,7 @@ def test_feature_rank_is_its_naive_twin(balanced, problem):
         weights, H, shares = naive.feature_rank(*given_, cycles=2, balanced=balanced)
     except (ZeroDivisionError, ValueError):
         assume(False)  # (an infinite weight, which is smoothed)
-    made = (BLFeatureRank if balanced else FeatureRank)(k, 2).fit(X, y, qid=qid)
+    made = FeatureRank(k, 2, balance_control="mean" if balanced else None).fit(X, y, qid=qid)
     np.testing.assert_allclose(made.trace_.column("alpha"), weights, atol=1e-10)
     if balanced:
         np.testing.assert_allclose(made.trace_.column("share_kept"), shares, atol=1e-10)
@@ -95,10 +95,10 @@ def test_misordered_pairs_stay_under_the_product_of_z_and_that_under_its_bound(
         assert (np.diff(np.concatenate(([1.0], bounds))) <= 1e-15).all()
 
 
-@given(problem=problems(), balanced=st.sampled_from([FeatureRank, BLFeatureRank]))
-def test_half_the_loss_bounds_the_kendall_distance(problem, balanced):
+@given(problem=problems(), balance=st.sampled_from([None, "mean"]))
+def test_half_the_loss_bounds_the_kendall_distance(problem, balance):
     X, y, qid, k = problem
-    for entry in balanced(k, 2).fit(X, y, qid=qid).trace_:
+    for entry in FeatureRank(k, 2, balance_control=balance).fit(X, y, qid=qid).trace_:
         assert entry.r2 <= entry.extras["bound"] * (1 + 1e-12)
 
 
@@ -113,7 +113,7 @@ def test_rounding_decides_nothing(problem, scale, shift):
     """
     X, y, qid, k = problem
     names = [f"q{9 - q}" for q in qid]
-    for ranker in (FeatureRank(k), BLFeatureRank(k), DiffRank(k)):
+    for ranker in (FeatureRank(k), FeatureRank(k, balance_control="mean"), DiffRank(k)):
         scores = ranker.fit(X, y, qid=qid).predict(X, qid=qid)
         moved = (X + shift) * scale
         found = ranker.fit(moved, 3.0 * y - 7.0, qid=names).predict(moved, qid=names)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crucial import CRank, TreeRank, TreeRankAggregation, TreeRankTournament
+from crucial import RankingForest, TreeRank
 from crucial.errors import DataError
-from crucial.rankers.ranking_trees.forests import held_out_values
 from crucial.rankers.ranking_trees.growth import Node
-from crucial.rankers.ranking_trees.tasks import PairGains, above_median, held_out_gains
+from crucial.rankers.ranking_trees.pruning import held_out_gains, held_out_values
+from crucial.rankers.ranking_trees.tasks import PairGains, above_median
 from naive import losses
 from naive.label_trees import NaiveCRank, median_positive, scores_of, tournament
 
@@ -36,6 +36,7 @@ def fit(ranker, X, y, **more):
 
 
 STUMPS = {"splitter": "stump", "min_rows": 1, "max_bins": None}
+AGGREGATION = {"task": "aggregation", "bootstrap": False, "max_features": None, "consensus": "rank"}
 
 
 def leaf_sets(ranker, X):
@@ -48,7 +49,9 @@ def leaf_sets(ranker, X):
        st.sampled_from(["neighbours", "all"]))  # fmt: skip
 def test_the_tournament_is_grown_as_told(seed, n, p, depth, d, pairs) -> None:
     X, y, weight = problem(seed, n, p, d)
-    ranker = fit(TreeRankTournament(depth, pairs=pairs, **STUMPS), X, y, sample_weight=weight)
+    ranker = fit(
+        TreeRank(depth, task="tournament", pairs=pairs, **STUMPS), X, y, sample_weight=weight
+    )
     leaves, volume = tournament(X, y, weight, depth, pairs)
     assert leaf_sets(ranker, X) == [np.flatnonzero(leaf).tolist() for leaf in leaves]
     assert ranker.vus_ == pytest.approx(volume, abs=1e-9)
@@ -60,7 +63,7 @@ def test_the_tournament_is_grown_as_told(seed, n, p, depth, d, pairs) -> None:
 @given(seeds, st.integers(4, 18), st.integers(1, 3), st.integers(1, 3), st.integers(2, 9))
 def test_crank_is_grown_as_told(seed, n, p, depth, d) -> None:
     X, y, weight = problem(seed, n, p, d)
-    ranker = fit(CRank(depth, **STUMPS), X, y, sample_weight=weight)
+    ranker = fit(TreeRank(depth, task="continuous", **STUMPS), X, y, sample_weight=weight)
     leaves = NaiveCRank(X, y, weight, depth).leaves()
     assert leaf_sets(ranker, X) == [np.flatnonzero(leaf).tolist() for leaf in leaves]
     scores = scores_of(leaves, n)
@@ -76,7 +79,8 @@ def test_pruning_of_crank_maximises_its_measure_less_the_price_of_leaves(
 ) -> None:
     X, y, weight = problem(seed, n, 2, 6)
     assume(len(set(y)) > 2)
-    ranker = fit(CRank(3, pruning=penalty, prune_by=measure, **STUMPS), X, y, sample_weight=weight)
+    ranker = TreeRank(3, task="continuous", pruning=penalty, prune_by=measure, **STUMPS)
+    fit(ranker, X, y, sample_weight=weight)
 
     def value(leaves):
         scores = scores_of(leaves, n)
@@ -130,7 +134,7 @@ def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
 @given(seeds, st.integers(6, 25))
 def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
     X, y, weight = problem(seed, n, 2, 2)
-    one = fit(TreeRankTournament(3, **STUMPS), X, y, sample_weight=weight)
+    one = fit(TreeRank(3, task="tournament", **STUMPS), X, y, sample_weight=weight)
     two = fit(TreeRank(3, **STUMPS), X, y, sample_weight=weight)
     assert leaf_sets(one, X) == leaf_sets(two, X)
     assert one.vus_ == pytest.approx(two.auc_, abs=1e-9)
@@ -140,7 +144,8 @@ def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
 def test_the_aggregation_is_the_mean_rank_of_trees_of_two_classes(seed, n, pairs) -> None:
     X, y, weight = problem(seed, n, 2, 3)
     labels = np.unique(y)
-    found = fit(TreeRankAggregation(2, pairs=pairs, **STUMPS), X, y, sample_weight=weight)
+    forest = RankingForest(1, max_depth=2, pairs=pairs, **AGGREGATION, **STUMPS)
+    found = fit(forest, X, y, sample_weight=weight)
     expected, trees = np.zeros(n), 0
     for low, high in combinations(range(len(labels)), 2):
         if pairs == "neighbours" and high > low + 1:
@@ -164,8 +169,8 @@ def data(n=300, seed=0, noise=0.5):
 @pytest.mark.parametrize("measure", ["iauc", "kendall"])
 def test_pruning_by_cross_validation(measure) -> None:
     X, y = data(noise=3.0)
-    whole = CRank(None, splitter="stump", min_rows=2).fit(X, y)
-    pruned = CRank(
+    whole = TreeRank(None, splitter="stump", min_rows=2).fit(X, y)
+    pruned = TreeRank(
         None, splitter="stump", min_rows=2, pruning="cv", prune_by=measure, random_state=0
     ).fit(X, y)
     assert len(pruned.model_.trees[0].scores) < len(whole.model_.trees[0].scores) / 2
@@ -177,5 +182,29 @@ def test_pruning_by_cross_validation(measure) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     X, y = data(60)
-    with pytest.raises(DataError, match=r"at most 30 classes, and y has 60 labels. Use CRank"):
-        TreeRankTournament().fit(X, y)
+    with pytest.raises(DataError, match=r"at most 30 classes, and y has 60 labels. Use task='con"):
+        TreeRank(task="tournament").fit(X, y)
+    with pytest.raises(DataError, match=r"of two values, and y has 60. .* task='auto'"):
+        RankingForest(task="bipartite").fit(X, y)
+    with pytest.raises(DataError, match="pruning is for two classes and continuous labels"):
+        TreeRank(pruning="cv").fit(X, np.arange(60) % 3)
+
+
+@pytest.mark.parametrize(
+    ("label", "task"),
+    [
+        (lambda y: y > 0, "bipartite"),
+        (lambda y: np.where(y > 0, 0.25, -3.5), "bipartite"),
+        (lambda y: np.digitize(y, [0.0, 1.0]), "tournament"),
+        (lambda y: np.digitize(y, [0.0, 1.0]) / 2, "continuous"),
+        (lambda y: np.argsort(np.argsort(y)), "continuous"),
+        (lambda y: y, "continuous"),
+    ],
+)
+def test_labels_decide_the_task(label, task) -> None:
+    X, y = data(60)
+    for ranker in (TreeRank(2), RankingForest(2, max_depth=2)):
+        ranker.fit(X, label(y))
+        assert ranker.task_ == ranker.model_.training["task"] == task
+        same = type(ranker)(**ranker.get_params()).set_params(task=task).fit(X, label(y))
+        assert same.predict(X).tolist() == ranker.predict(X).tolist()

@@ -4,6 +4,7 @@ import io
 import math
 import re
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from hypothesis import strategies as st
 
 from crucial.data.dataset import Dataset
 from crucial.errors import FileError
-from crucial.io import tables
-from crucial.io import text as blocks
-from crucial.io.columns import ColumnPlan, ParsedRows, RoleNames, assign_roles
+from crucial.io import svmlight, tables
+from crucial.io import text as cell_text
 from crucial.io.svmlight import (
     Rules,
     first_row,
@@ -24,7 +24,6 @@ from crucial.io.svmlight import (
     read_svmlight,
     write_svmlight,
 )
-from crucial.io.text import CellFormat
 from crucial.io.writing import write_table
 from crucial.kernels import runtime
 from crucial.kernels.text import FINE
@@ -221,7 +220,7 @@ def test_where_blocks_end_makes_no_difference(text, ended, size):
     whole = outcome(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "TEXT_PLAIN", 2)
-        patch.setattr(blocks, "BLOCK", size)
+        patch.setattr(svmlight, "BLOCK", size)
         assert outcome(text) == whole
 
 
@@ -278,7 +277,7 @@ def test_round_trip(tmp_path_factory, data, absent, base, name):
 # -- tables of cells
 
 NAMES = ["qid", "label", "a", "skipped", "b", "doc"]
-ROLES = RoleNames(item="doc", ignore=["skipped"])
+ROLES = {"item": "doc", "ignore": ["skipped"]}
 
 cell_numbers = st.one_of(
     st.integers(-5, 50).map(str),
@@ -320,57 +319,58 @@ bodies = st.builds(
 )
 
 
-def layout():
-    return ColumnPlan("x", NAMES, assign_roles("x", 1, NAMES, ROLES), ",")
+def table_outcome(path, sizes=(10**6, 10**6, 10**6), hidden=False):
+    """The rows of a table, or the error; read in blocks of some sizes, with or without pyarrow."""
+    plain, block, rows = sizes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "TEXT_PLAIN", plain)
+        patch.setattr(cell_text, "_BLOCK", block)
+        patch.setattr(cell_text, "_ROWS", rows)
+        if hidden:
+            patch.setitem(sys.modules, "pyarrow", None)
+        try:
+            data = tables.read_table(path, **ROLES)
+        except FileError as error:
+            return str(error)
+    return bits(data.instances().table), bits(data.y), data.qid.tolist(), data.item.tolist()
 
 
-@pytest.mark.kernels
-@quiet
-@given(bodies)
-def test_what_the_kernel_takes_is_what_the_plain_parser_reads(text):
-    part = tables.parse_compiled(layout(), text, 0, len(text))
-    if part is None:
-        return
-    parts = tables.parse_plain(layout(), iter(io.BytesIO(text)), 0)
-    plain = parts[0] if parts else ParsedRows(np.empty((0, 3)), [[], []])
-    assert bits(part.numbers) == bits(plain.numbers)
-    assert part.texts == plain.texts
-
-
-@pytest.mark.kernels
-@quiet
-@given(st.lists(st.lists(cell_numbers, min_size=4, max_size=4), min_size=1, max_size=5))
-def test_the_kernel_takes_ordinary_tables(rows):
-    text = "".join(f"q,{a},{b},-,{c},d\n" for a, b, c, _ in rows).encode()
-    part = tables.parse_compiled(layout(), text, 0, len(text))
-    expected = [[float(b), float(c), float(a)] for a, b, c, _ in rows]
-    assert part is not None
-    assert bits(part.numbers) == bits(expected)
-
-
-def table_outcome(text):
-    try:
-        data = tables.read_csv(Source(text), CellFormat(), ROLES, 2)
-    except FileError as error:
-        return str(error)
-    return bits(data.X), bits(data.y), data.qid.tolist(), data.item.tolist()
-
-
-@pytest.mark.kernels
 @quiet
 @given(
     st.one_of(
         bodies, st.binary(max_size=50), st.text(',"\r\n\t 01.aé', max_size=50).map(str.encode)
     ),
     st.integers(1, 60),
+    st.integers(1, 4),
 )
-def test_where_blocks_of_tables_end_makes_no_difference(body, size):
-    text = ",".join(NAMES).encode() + b"\n" + body
-    whole = table_outcome(text)
+def test_pyarrow_and_the_ends_of_blocks_make_no_difference(tmp_path_factory, body, size, rows):
+    path = tmp_path_factory.mktemp("blocks") / "x"
+    path.write_bytes(",".join(NAMES).encode() + b"\n" + body)
+    whole = table_outcome(path)
+    assert table_outcome(path, (10**6, size, rows)) == whole
+    assert table_outcome(path, (0, 10**6, 10**6)) == whole
+    assert table_outcome(path, (0, size, rows), hidden=True) == whole
+
+
+def first_block(file, blocks=cell_text.TextFile.blocks):
+    """Yield the rows that are looked at, and fail where all are read again."""
+    yield from blocks(file)
+    raise AssertionError("the other way is taken")
+
+
+@quiet
+@given(st.lists(st.lists(cell_numbers, min_size=4, max_size=4), min_size=1, max_size=5))
+def test_pyarrow_takes_ordinary_tables(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("arrow") / "x.csv"
+    rows *= 1000 // len(rows) + 1  # (more than are looked at before)
+    text = "".join(f"q_1,{a},{b},-,{c},d\n" for a, b, c, _ in rows)
+    path.write_text(",".join(NAMES) + "\n" + text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "TEXT_PLAIN", 2)
-        patch.setattr(blocks, "BLOCK", size)
-        assert table_outcome(text) == whole
+        patch.setattr(runtime, "TEXT_PLAIN", 0)
+        patch.setattr(cell_text.TextFile, "blocks", first_block)
+        data = tables.read_table(path, **ROLES)
+    assert bits(data.X) == bits([[float(b), float(c)] for _, b, c, _ in rows])
+    assert bits(data.y) == bits([float(a) for a, _, _, _ in rows])
 
 
 cell_values = st.floats(allow_infinity=False, width=64)

@@ -8,19 +8,23 @@ import numpy as np
 import pytest
 
 import feature_rank
+from crucial import DiffRank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.protocols import TaskSplit
+from crucial.lab.protocols import Fold, Task
 from feature_rank import (
     PUBLISHED,
     PUBLISHED_NDCG,
     SUBSTITUTES,
     Graded,
+    centres_by_kind,
     diabetes_lists,
     digit_lists,
     heights,
+    promised,
     read_lists,
     read_strict_folds,
+    wrong_shares,
 )
 from refusals import refused
 
@@ -84,15 +88,15 @@ def folds(folder: Path, n_folds: int = 2, seed: int = 0, length: int = 14) -> Pa
 def test_folds_are_checked_and_can_be_turned_round(tmp_path: Path) -> None:
     folder = folds(tmp_path / "lists")
     task = read_strict_folds(folder)
-    parts = task.parts(TaskSplit("Fold1"))
+    parts = task.parts(Fold("Fold1"))
     for part in (parts.train, parts.test):
         assert sorted(part.y[part.groups.order[:14]]) == list(range(1, 15))
     turned = read_strict_folds(folder, "smallest")
-    assert (turned.parts(TaskSplit("Fold1")).test.y + parts.test.y == 15.0).all()
+    assert (turned.parts(Fold("Fold1")).test.y + parts.test.y == 15.0).all()
     assert turned.digest() != task.digest()
     file = folder / "Fold1" / "vali.txt"
     file.write_text(re.sub(r"^10\d\d", "1001", file.read_text(), flags=re.MULTILINE))
-    refused(FileError, r"vali\.txt: a strict order was expected", task.parts, TaskSplit("Fold1"))
+    refused(FileError, r"vali\.txt: a strict order was expected", task.parts, Fold("Fold1"))
     refused(FileError, "is not a folder", read_strict_folds, tmp_path / "none")
 
 
@@ -222,3 +226,29 @@ def test_figure_8_is_drawn_beside_its_table(study, tmp_path):
     assert "Table 2: NDCG at k" in said
     assert f"drawn: {path}" in said
     assert path.read_bytes()[:4] == PNG
+
+
+def test_centres_of_four_kinds() -> None:
+    """Nine rows in three intervals: the third of an interval is one row."""
+    y = np.arange(9.0)
+    found = centres_by_kind(Task("toy", 10 * y[:, None], y, np.zeros(9)), 3)
+    assert found["mean"].tolist() == [[10.0, 40.0, 70.0]]
+    assert found["posterior"].tolist() == [[0.0, 30.0, 60.0]]
+    assert found["middle"].tolist() == [[10.0, 40.0, 70.0]]
+    assert found["prior"].tolist() == [[20.0, 50.0, 80.0]]
+
+
+def test_the_training_is_printed_and_drawn(study: Any, tmp_path: Path) -> None:
+    path = tmp_path / "training.png"
+    done = study("feature_rank", "training", "--intervals", 4, "--cycles", 2, "--plot", path)
+    lines = done.output.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["mean", "prior", "middle", "posterior"]
+    assert [line.split()[0] for line in lines[6:9]] == ["DiffRank", "BL-FeatureRank", "FeatureRank"]
+    assert path.read_bytes().startswith(PNG)
+
+
+def test_the_share_of_misordered_pairs_is_below_loss_and_bound() -> None:
+    task = diabetes_lists()
+    trace = DiffRank(4, cycles=2, record_risks=True).fit(task.X, task.y, qid=task.qid).trace_
+    assert (wrong_shares(trace) <= trace.column("loss")).all()
+    assert (trace.column("loss") <= promised(trace) * (1 + 1e-12)).all()

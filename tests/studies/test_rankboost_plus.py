@@ -9,9 +9,9 @@ from crucial import RankBoost, RankBoostPlus, make_letor
 from crucial.data.dataset import Dataset
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
-from crucial.inspection.learning_curves import e2_trace
 from crucial.io.svmlight import write_svmlight
 from crucial.lab.protocols import ThreeWayFolds, read_folds
+from naive.plus import ExactSpan, f2
 from rankboost_plus import (
     FILM_TABLES,
     LETOR_MEANS,
@@ -20,6 +20,7 @@ from rankboost_plus import (
     NDCG,
     RANKERS,
     convergence,
+    e2_trace,
     find_halt,
     letor_blocks,
     letor_rankers,
@@ -255,3 +256,40 @@ def test_a_folder_without_folds(study, tmp_path):
     done = study("rankboost_plus", "letor", tmp_path)
     assert done.exit_code == 2
     assert "there are no folds" in done.stderr
+
+
+# -- e2 of ensembles that were not trained on it --------------------------------------------------
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.integers(0, 4, (14, 3)).astype(float)
+Y = RANDOM.integers(0, 3, 14)
+
+
+def naive_e2(model, hi, lo, weight):
+    """Section 5 over explicit pairs: exact independence, least squares for the rest."""
+    span, members, eta, values = ExactSpan(), [], np.zeros(0), []
+    for ranker, alpha in zip(model.rankers, model.weights):
+        h = ranker.scores(X)
+        vector = h[hi] - h[lo]
+        if span.add(vector.astype(int)):
+            members.append(vector)
+            eta = np.append(eta, alpha)
+        elif members:
+            beta = np.linalg.lstsq(np.array(members).T, vector, rcond=None)[0]
+            eta = eta + alpha * beta
+        values.append(f2(np.array(members).T, eta, weight))
+    return values
+
+
+@pytest.mark.parametrize("preset", ["rb_d", "rb_c", "rankboost.2"])
+def test_it_is_what_section_5_says(preset):
+    model = RankBoost.preset(preset, choice="steepest", n_estimators=25).fit(X, Y)
+    hi, lo = np.nonzero(Y[:, None] > Y[None, :])
+    expected = naive_e2(model.model_, hi, lo, np.full(len(hi), 1 / len(hi)))
+    assert e2_trace(model, X, Y) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("search", ["efficient", "optimal"])
+def test_of_rankboost_plus_it_is_the_trace(search):
+    model = RankBoostPlus(30, search=search).fit(X, Y)
+    assert e2_trace(model, X, Y) == pytest.approx(model.trace_.column("e2"), rel=1e-7)

@@ -1,9 +1,7 @@
 """Results in notebooks: every class of results has HTML, which is whole, escaped and colourless."""
 
-import inspect
 import pkgutil
 import re
-import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,10 +15,9 @@ import crucial
 from crucial import RankBoost, inspection, preferences, recommend
 from crucial.data.comparisons import Comparisons
 from crucial.fusion import comparison
-from crucial.inspection import learning_curves, scorecards, shape_functions
-from crucial.lab import results
-from crucial.notebook import HtmlTable, tables_html
+from crucial.inspection import scorecards, shape_functions
 from crucial.preferences import judges, learning
+from crucial.results import Result, frame_html
 from naive.html import Page
 
 RNG = np.random.default_rng(0)
@@ -29,9 +26,6 @@ FRAME = pd.DataFrame(RNG.normal(size=(80, 3)).round(2), columns=NAMES)
 FRAME.iloc[::7, 1] = np.nan
 Y = (FRAME[NAMES[0]] + 0.3 * RNG.normal(size=80) > 0).astype(int)
 QID = np.repeat(np.arange(8), 10)
-
-#: Values of a measure that results are computed from.
-NO_RESULTS = {"Blocks"}
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +42,14 @@ def pairs() -> Any:
 
 
 Make = Callable[[RankBoost, Any], Any]
+
+
+def _many() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows enough to choose a ranker by."""
+    X = np.random.default_rng(0).random((200, 2))
+    return X, (X[:, 0] > 0.5).astype(int)
+
+
 RESULTS: dict[str, Make] = {
     "Shapes": lambda r, p: inspection.shapes(r, FRAME),
     "FeatureShape": lambda r, p: inspection.shapes(r, FRAME).features[0],
@@ -63,8 +65,6 @@ RESULTS: dict[str, Make] = {
     "RocSurface": lambda r, p: inspection.roc_surface(np.arange(80) % 3, FRAME[NAMES[0]]),
     "Margins": lambda r, p: inspection.margins(r, FRAME, Y, QID),
     "Bound": lambda r, p: inspection.training_bound(r),
-    "Report": lambda r, p: inspection.report(r, FRAME, Y, qid=QID),
-    "TrainingPaths": lambda r, p: inspection.training_paths({"<i>": r}),
     "Evaluation": lambda r, p: crucial.evaluate(Y, FRAME[NAMES[0]], QID, ["ndcg@10", "avg_rank"]),
     "CrossValidation": lambda r, p: crucial.cross_validate(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID, cv=2
@@ -75,10 +75,8 @@ RESULTS: dict[str, Make] = {
     "FeatureElimination": lambda r, p: crucial.eliminate_features(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID
     ),
-    "FriedmanTest": lambda r, p: results.friedman_test(RNG.random((6, 3))),
     "Leaderboard": lambda r, p: preferences.leaderboard(p),
     "Consensus": lambda r, p: preferences.consensus(p),
-    "Circles": lambda r, p: preferences.leaderboard(p).circles,
     "JudgeAgreement": lambda r, p: preferences.leaderboard(p).agreement,
     "PositionBias": lambda r, p: judges.PositionBias(
         ("all", "<i>"), (5, 5), (0.6, 0.6), (0.1, -0.2), (0.0, -0.3), (0.2, 0.1), (0.03, 0.5)
@@ -87,28 +85,23 @@ RESULTS: dict[str, Make] = {
     "PairShape": lambda r, p: shape_functions.PairShape(
         (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
     ),
-    "IntervalCentres": lambda r, p: learning_curves.IntervalCentres(
-        (0,), ("<b>",), {"mean": RNG.normal(size=(1, 3))}
-    ),
     "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
-    "MaxMargin": lambda r, p: inspection.max_margin(np.eye(3), [[0, 1], [1, 2]]),
-    "Band": lambda r, p: inspection.roc_curve(Y, FRAME[NAMES[0]], intervals=True).band,
     "Comparison": lambda r, p: _experiment().compare("<i>stump"),
+    "TriedRankers": lambda r, p: crucial.AutoRanker(0.01).fit(*_many()).table_,
     "RankSummary": lambda r, p: _experiment().ranks("auc"),
     "ExperimentResult": lambda r, p: _experiment(),
     "ReasonCodes": lambda r, p: scorecards.ReasonCodes(
         np.array([3]), np.array([0.5]), *[np.zeros((1, 0), int)] * 3, ()
     ),
-    "Loners": lambda r, p: _loners(),
     "FusionComparison": lambda r, p: _fusions(),
     "Recommendations": lambda r, p: recommend.Recommendations(
         7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),)
     ),
     "PrecisionRecallCurve": lambda r, p: inspection.precision_recall_curve(Y, FRAME[NAMES[0]]),
     "CalibrationCurve": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]),
-    "Calibration": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]).calibration,
-    "Choice": lambda r, p: recommend.Choice("ease", 200.0, {"<i>": 0.3}),
-    "Reason": lambda r, p: recommend.Reason("<i>", 4.0, True, 0.5, 3, 0.9, ("b",)),
+    "Scorecard": lambda r, p: inspection.scorecard(
+        RankBoost(n_estimators=3).fit(FRAME, Y), FRAME, Y
+    ),
     "Trace": lambda r, p: r.trace_,
 }
 
@@ -119,17 +112,15 @@ def _experiment() -> Any:
     return crucial.Experiment({"toy": (FRAME, Y, QID)}, rankers, ["auc"]).run()
 
 
-def _loners() -> Any:
-    return comparison.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
-
-
 def _fusions() -> Any:
     systems = [
         comparison.SystemResult(name, "run", {"map": value}, {"map": (value - 0.2, -0.1, 0.2)}, 0.1)
         for name, value in (("<i>", 0.2), ("rrf", 0.3))
     ]
     none: Any = None
-    more = ("<i>", "rrf", systems, {}, _loners(), none, ["1"], ["2", "3"])
+    loners = comparison.Loners(0.5, 0.1, 0.3, 0.2, 0.3, {"<i>": (5, 1, 2), "b": (3, 0, 0)})
+    against = {"map": (0.1, 0.0, 0.2)}
+    more = ("<i>", "rrf", systems, against, loners, none, ["1"], ["2", "3"])
     return comparison.FusionComparison(("map",), *more)
 
 
@@ -142,6 +133,9 @@ def test_the_html_is_whole_and_follows_the_page(name: str, ranker: RankBoost, pa
     styles = [value for name, value in found.attributes if name == "style"]
     assert not {"b", "i", "script", "img"} & set(found.tags)  # (names are escaped)
     assert "\u202e" not in "".join(found.words)
+    if isinstance(result, Result):
+        assert repr(result).startswith(f"<{name}: ")
+        assert len(repr(result).splitlines()) == 1
     for style in styles:
         assert not re.search(r"(?<!-)color:|font", style)  # (text is as the page has it)
         assert "background" not in style or style.startswith("margin-left")  # (only of bars)
@@ -154,45 +148,27 @@ def test_names_and_numbers_are_there(ranker: RankBoost) -> None:
     assert "row 0 (score " in text
     assert "<b>bm25</b>" in text
     bars = [text for name, text in found.attributes if text.startswith("margin-left")]
-    assert len(bars) == np.count_nonzero(why.added)
+    assert len(bars) == len(why.added)
     assert max(float(re.findall(r";width:([\d.]+)%", bar)[0]) for bar in bars) in (50.0, 100.0)
 
 
-def test_bars_long_tables_and_curves() -> None:
+def test_bars_and_long_tables() -> None:
     columns = {"place": list(range(100)), "change": [x - 50.0 for x in range(100)]}
-    long = Page(tables_html("", [HtmlTable(columns, {"change": None})]))
+    long = Page(frame_html("", columns, ["change"]))
     assert long.tags.count("tr") == 31
-    assert "and 70 more rows" in "".join(long.words)
-    curve = Page(tables_html("", [HtmlTable(columns, {}, curve=True)]))
-    assert curve.tags.count("tr") == 22
-    assert "99" in curve.words
+    assert "70 rows in the middle are not shown" in "".join(long.words)
+    assert "99" in long.words
     odd = {"v": [None, float("nan"), float("inf"), True, "1e3", (1, 2), 1234567, 0.123456]}
-    cells = [x for x in Page(tables_html("", [HtmlTable(odd, {"v": None})])).words if x != "v"]
+    cells = [x for x in Page(frame_html("", odd, ["v"])).words if x != "v"]
     assert cells == ["inf", "yes", "1e3", "1, 2", "1234567", "0.1235"]
-    text = tables_html("", [HtmlTable({"v": [-1.0, 2.0]}, {"v": None})])
+    text = frame_html("", {"v": [-1.0, 2.0]}, ["v"])
     left, right = re.findall(r"margin-left:([\d.]+)%;width:([\d.]+)%", text)
     assert (left, right) == (("25.0", "25.0"), ("50.0", "50.0"))
 
 
-def result_classes() -> list[type]:
-    """Every public class that prints, draws or becomes a frame, in the rooms of results."""
-    found = []
+def test_every_result_is_shown_here() -> None:
     for room in ("fusion", "inspection", "lab", "measures", "preferences"):
         package = import_module(f"crucial.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            members = vars(import_module(module.name))
-            for name, one in members.items():
-                own = inspect.isclass(one) and one.__module__ == module.name
-                if own and not name.startswith("_") and name not in NO_RESULTS:
-                    shows = {"to_frame", "to_rows", "plot", "__str__"} & set(vars(one))
-                    if shows and not issubclass(one, Exception):
-                        found.append(one)
-    return found
-
-
-def test_every_class_of_results_has_html() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        classes = result_classes()
-    assert len(classes) > 30
-    assert [one.__name__ for one in classes if not hasattr(one, "_repr_html_")] == []
+            import_module(module.name)
+    assert {one.__name__ for one in Result.__subclasses__()} <= set(RESULTS)

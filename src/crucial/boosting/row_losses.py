@@ -20,14 +20,7 @@ from crucial.errors import DataError, in_short
 from crucial.feedback.base import Feedback, LabelledRows, Output, draw_share
 from crucial.feedback.labels import GAINS
 from crucial.kernels.elementary import exp, exp2, log, log2
-from crucial.kernels.losses import (
-    AVERAGE_PRECISION,
-    NDCG,
-    RECIPROCAL_RANK,
-    LambdaSums,
-    QueryLosses,
-    YetiSums,
-)
+from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, query_losses
 from crucial.kernels.runtime import is_part
 from crucial.kernels.sums import ExactSum, QueryNoise
 from crucial.parameters import lookup
@@ -118,6 +111,14 @@ class RowLossState:
     def _write(self, pi: Floats) -> None:
         """Write the potentials of all rows, ``self.curvature`` and ``self._loss``."""
         raise NotImplementedError
+
+    def _by_query(self, kernel: str, pi: Floats, *inputs: Any, more: tuple[Any, ...] = ()) -> None:
+        """Write by a kernel of `crucial.kernels.losses.query_losses`."""
+        weight = self._feedback.weight
+        weight = np.ones(len(self.scores)) if weight is None else weight
+        everything = (self.scores, *inputs, weight, self._drawn, *more)
+        out = (pi, self.curvature, self._loss)
+        query_losses(kernel, everything, self._layout.row_start, self._threads, out)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss; return its scale and the log of the loss."""
@@ -345,13 +346,10 @@ class SquaresState(RowLossState):
         target: Floats,
     ) -> None:
         super().__init__(feedback, rows, coefficient, threads)
-        self._kernels = QueryLosses(rows.layout.row_start, feedback.weight, threads)
         self._target = target
 
     def _write(self, pi: Floats) -> None:
-        self._kernels.squares(
-            self.scores, self._target, self._drawn, pi, self.curvature, self._loss
-        )
+        self._by_query("squares", pi, self._target)
 
 
 def _entropies(target: Floats, weight: Floats | None, row_start: Ints) -> Floats:
@@ -376,9 +374,7 @@ class SoftmaxState(SquaresState):
         self._entropy = _entropies(target, feedback.weight, rows.layout.row_start)
 
     def _write(self, pi: Floats) -> None:
-        self._kernels.cross_entropy(
-            self.scores, self._target, self._drawn, pi, self.curvature, self._loss
-        )
+        self._by_query("cross_entropy", pi, self._target)
         self._loss -= self._entropy
 
 
@@ -396,7 +392,6 @@ class XENDCGState(RowLossState):
     ) -> None:
         super().__init__(feedback, rows, coefficient, threads)
         layout = rows.layout
-        self._kernels = QueryLosses(layout.row_start, feedback.weight, threads)
         self._noise = QueryNoise(seed, layout.queries, layout.row_start, threads)
         # In units of the highest gain of the query, which may be any power of 2.
         highest = np.maximum.reduceat(labels, layout.row_start[:-1])
@@ -410,9 +405,7 @@ class XENDCGState(RowLossState):
 
     def _write(self, pi: Floats) -> None:
         noise = self._noise.uniforms(self.rounds)
-        self._kernels.xendcg(
-            self.scores, self._worth, self._unit, noise, self._drawn, pi, self.curvature, self._loss
-        )
+        self._by_query("xendcg", pi, self._worth, self._unit, noise)
         self._loss -= self._entropy
 
 
@@ -491,10 +484,10 @@ class LambdaLoss(RowLoss):
             best = np.maximum.reduceat(worth, layout.row_start[:-1])
         inverse = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
         how = (kind, depth, truncation, float(self.sigmoid), bool(self.normalise))
-        sums = LambdaSums(layout.row_start, worth, feedback.weight, inverse, discount, how, threads)
         # A query that the measure has no value for cannot get better.
         coefficient = np.where(inverse > 0, query_weights(rows), 0.0)
-        return LambdaState(feedback, rows, coefficient, threads, sums)
+        more = (inverse, discount, how)
+        return LambdaState(feedback, rows, coefficient, threads, worth, more)
 
     def _worths(self, kind: int, rows: LabelledRows) -> Floats:
         """Return the gain of every row, or whether it is relevant."""
@@ -536,13 +529,14 @@ class LambdaState(RowLossState):
         rows: LabelledRows,
         coefficient: Floats,
         threads: int,
-        sums: LambdaSums,
+        worth: Floats,
+        more: tuple[Any, ...],
     ) -> None:
         super().__init__(feedback, rows, coefficient, threads)
-        self._sums = sums
+        self._worth, self._more = worth, more
 
     def _write(self, pi: Floats) -> None:
-        self._sums.sums(self.scores, self._drawn, pi, self.curvature, self._loss)
+        self._by_query("lambda_sums", pi, self._worth, more=self._more)
         np.subtract(1.0, self._loss, out=self._loss)
 
 
@@ -577,17 +571,8 @@ class YetiLoss(RowLoss):
 
     def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
         """Return the state of the loss at scores of 0."""
-        starts = rows.layout.row_start
-        sums = YetiSums(
-            starts,
-            worths_of(self.gain, rows, self.name),
-            feedback.weight,
-            self.permutations,
-            self.decay,
-            threads,
-        )
-        noise = QueryNoise(self.seed, rows.layout.queries, starts, threads)
-        return YetiState(feedback, rows, query_weights(rows), threads, sums, noise)
+        noise = QueryNoise(self.seed, rows.layout.queries, rows.layout.row_start, threads)
+        return YetiState(feedback, rows, query_weights(rows), threads, self, noise)
 
 
 class YetiState(RowLossState):
@@ -599,15 +584,16 @@ class YetiState(RowLossState):
         rows: LabelledRows,
         coefficient: Floats,
         threads: int,
-        sums: YetiSums,
+        loss: YetiLoss,
         noise: QueryNoise,
     ) -> None:
         super().__init__(feedback, rows, coefficient, threads)
-        self._sums, self._noise = sums, noise
+        self._worth, self._noise = worths_of(loss.gain, rows, loss.name), noise
+        self._orders = (loss.permutations, loss.decay)
 
     def _write(self, pi: Floats) -> None:
         keys = self._noise.keys(self.rounds)
-        self._sums.sums(self.scores, self._drawn, keys, pi, self.curvature, self._loss)
+        self._by_query("yeti_sums", pi, self._worth, more=(keys, *self._orders))
 
 
 # --- A loss of one's own: a function that returns gradient and curvature

@@ -34,7 +34,7 @@ VERBS = {
     "scorecard": "Turn MODEL into points per bin, scaled to odds on DATA.",
     "export": "Write MODEL in the format of another engine.",
     "demo": "Learn to fuse seven search engines over handwritten digits.",
-    "list": "List the measures, rankers or presets that other verbs take.",
+    "list": "List the names that other verbs take: measures, rankers and more.",
 }
 
 #: The modules of verbs that do not have one of their own name in ``verbs``.

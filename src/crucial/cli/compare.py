@@ -20,22 +20,10 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import is_model_file, note_learned_run, read_for_model
-from crucial.cli.terminal import (
-    check_target,
-    console,
-    label_column,
-    number_column,
-    one_line,
-    table,
-    write_text,
-)
+from crucial.cli.terminal import check_target, console, print_heading, print_meanings, write_text
 from crucial.errors import in_file
-from crucial.wording import p_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from crucial.data.dataset import Dataset
     from crucial.lab.comparison import Comparison
     from crucial.model.file import Model
@@ -98,7 +86,6 @@ def compare_command(options: CompareOptions) -> None:
       trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
       trec changes that).
     """
-    from crucial.cli.tables import print_heading, print_meanings
     from crucial.wording import counted
 
     if options.output is not None:
@@ -118,7 +105,7 @@ def compare_command(options: CompareOptions) -> None:
     names = list(dict.fromkeys(one.measure for one in found.differences))
     count = counted(len(paths), "model" if of_models else "run")
     print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
-    print_comparison(screen, found)
+    screen.print(found.text(screen.width))
     unit = "row" if found.unit == "row" else "query"
     print_meanings(screen, names, unit)
 
@@ -221,62 +208,7 @@ def _baseline(paths: dict[str, str], wanted: str | None) -> str | None:
     raise click.UsageError(f"--baseline '{wanted}' is not one of the runs: {', '.join(paths)}.")
 
 
-# --- The tables of systems against a baseline, and the same numbers as JSON
-
-
-def print_comparison(screen: Console, found: Comparison, *, values: bool = True) -> None:
-    """Print one table per measure, and the biggest movers of the first measure.
-
-    Parameters
-    ----------
-    screen : Console
-    found : Comparison
-    values : bool
-        Also print the systems' own values, and not only the differences.
-    """
-    from crucial.cli.evaluate import number
-
-    for measure in dict.fromkeys(one.measure for one in found.differences):
-        screen.print(_table_of(found, measure, values))
-    first = found.differences[0].measure
-    movers = [one for one in found.movers if one.measure == first]
-    if movers:
-        screen.print(f"biggest movers, {first}", style="bold")
-        shown = table(
-            *(label_column(head, 36) for head in ("system", found.unit)),
-            *(number_column(head) for head in ("baseline", "system's", "change")),
-        )
-        for one in movers:
-            numbers = number(one.baseline_value), number(one.value), number(one.change, "+")
-            shown.add_row(one_line(one.system), one_line(one.block), *numbers)
-        screen.print(shown)
-    for text in (*found.methods, *found.notes):
-        screen.print(one_line(text), style="dim")
-
-
-def _table_of(found: Comparison, measure: str, values: bool) -> Table:
-    """Return the table of one measure."""
-    from crucial.cli.evaluate import number
-
-    span = f"{found.level:.0%} interval"
-    heads = [*(("value", span) if values else ()), "difference", span, "p", "p Holm"]
-    counts = found.unit != "row"  # (a row alone is neither won nor lost)
-    heads += ["won/tied/lost"] if counts else []
-    shown = table(label_column(measure, 30), *(number_column(head) for head in heads))
-    for one in found.differences:
-        if one.measure != measure:
-            continue
-        cells = [one_line(one.system)]
-        if values:
-            cells += [number(one.value), one.interval_text]
-        if one.system == found.baseline:
-            cells += ["baseline", "", "", "", *([""] if counts else [])]
-        else:
-            cells += [number(one.difference, "+"), one.difference_text]
-            cells += [p_text(one.p), p_text(one.p_holm)]
-            cells += [f"{one.wins}/{one.ties}/{one.losses}"] if counts else []
-        shown.add_row(*cells)
-    return shown
+# --- The differences as JSON
 
 
 def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:

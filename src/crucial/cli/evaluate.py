@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from crucial.cli.options import (
     DEFAULT_MEASURE,
@@ -25,6 +24,7 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import (
+    evaluate_rows,
     named,
     note_learned_queries,
     note_learned_run,
@@ -33,25 +33,13 @@ from crucial.cli.rows import (
     refuse_row_options,
     score_files,
 )
-from crucial.cli.terminal import (
-    check_target,
-    console,
-    label_column,
-    number_column,
-    one_line,
-    table,
-    write_text,
-)
-from crucial.errors import DataError, in_file
-from crucial.types import VectorLike
+from crucial.cli.terminal import check_target, console, print_heading, write_text
+from crucial.errors import in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from crucial.data.dataset import Dataset, Qrels, Run
+    from crucial.data.dataset import Qrels, Run
     from crucial.measures.evaluation import Evaluation
-    from crucial.measures.names import Measures
     from crucial.model.file import Model
 
 
@@ -88,7 +76,7 @@ class EvaluateOptions(MeasuringOptions, ClusterOptions, RowOptions):
     )
 
 
-@verb("evaluate", EvaluateOptions)
+@verb("evaluate", EvaluateOptions, without=("categories",))
 def evaluate_command(options: EvaluateOptions) -> None:
     """Measure how well MODEL ranks labelled rows, or measure a run.
 
@@ -142,7 +130,12 @@ def evaluate_command(options: EvaluateOptions) -> None:
         from crucial.fusion.rules import DEPTH
 
         size += f", up to {DEPTH:,} per query"
-    print_evaluation(screen, f"{model} on {data}: {size}", found, options.worst)
+    queries = "" if found.unit == "row" else f", {counted(len(found.per_query['qid']), 'query')}"
+    heading = f"{model} on {data}: {size}{queries}; {_TIES[found.ties]}"
+    print_heading(screen, heading, found.results)
+    screen.print(found.text(screen.width))
+    if options.worst and found.unit != "row":
+        screen.print(f"\n{found.worst(options.worst, screen.width)}")
 
 
 def _evaluate_model(
@@ -152,8 +145,8 @@ def _evaluate_model(
 
     data = read_for_model(path, model, options, labels=True, weights=True)
     with in_file(path):
-        found = evaluate_model(
-            model, data, metrics, sample_weight=data.weight, n_jobs=options.jobs, **_how(options)
+        found = evaluate_rows(
+            model, data, metrics, options.jobs, sample_weight=data.weight, **_how(options)
         )
     return found, data.n_rows
 
@@ -161,8 +154,8 @@ def _evaluate_model(
 def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evaluation, int]:
     """Measure a model on the rows of files that the workers of a cluster read."""
     from crucial.distributed.ranker import connected
-    from crucial.measures.base import default_measure
     from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
 
     model = _load(options)
     with connected(options.dask or None) as client:
@@ -256,87 +249,6 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
 _TIES = {"expected": "equal scores by expectation", "trec": "equal scores as in trec_eval"}
 
 
-def number(value: float, sign: str = "", digits: int = 4) -> str:
-    """Return a number for a table; "none" for NaN.
-
-    Examples
-    --------
-    >>> number(0.5), number(0.5, "+"), number(float("nan"))
-    ('0.5000', '+0.5000', 'none')
-    """
-    return "none" if math.isnan(value) else f"{value:{sign}.{digits}f}"
-
-
-def print_evaluation(screen: Console, subject: str, found: Evaluation, worst: int) -> None:
-    """Print one line per measure, and what the values rest on.
-
-    Parameters
-    ----------
-    screen : Console
-    subject : str
-        What was measured, for the heading.
-    found : Evaluation
-    worst : int
-        Number of queries to list that pull the first measure down.
-    """
-    from crucial.cli.tables import print_heading, print_meanings
-
-    by_rows = found.unit == "row"
-    queries = "" if by_rows else f", {counted(len(found.per_query['qid']), 'query')}"
-    print_heading(screen, f"{subject}{queries}; {_TIES[found.ties]}", found.results)
-    filled = found.empty != "skip"
-    has_unjudged = any(one.unjudged is not None for one in found.results.values())
-    shown = table(label_column("measure"), number_column("value"))
-    if found.level is not None:
-        shown.add_column(f"{found.level:.0%} interval", justify="right")
-    if not by_rows:
-        shown.add_column("queries", justify="right")
-        shown.add_column(f"counted {found.empty}" if filled else "left out", justify="right")
-    if has_unjudged:
-        shown.add_column("unjudged", justify="right")
-    for name, one in found.results.items():
-        cells = [name, number(one.value)]
-        if found.level is not None:
-            cells.append(one.interval_text)
-        cells += [] if by_rows else [f"{one.n_queries:,}", f"{one.n_empty:,}"]
-        cells += [] if one.unjudged is None else [f"{one.unjudged:.1%}"]
-        shown.add_row(*cells)
-    screen.print(shown)
-    print_meanings(screen, found.results, found.unit)
-    for text in found.notes():
-        screen.print(text, style="dim")
-    if found.n_missing:
-        text = counted(found.n_missing, "judged query")
-        screen.print(f"{text} without a document, counted as empty lists", style="dim")
-    if found.n_unjudged_queries:
-        text = counted(found.n_unjudged_queries, "query")
-        screen.print(f"{text} without a judgement, left out", style="dim")
-    nothing = any(one.n_empty for one in found.results.values())
-    if nothing and by_rows:
-        screen.print(
-            "a measure without a value: no row is relevant, or no two labels differ", style="dim"
-        )
-    elif nothing:
-        rule = f"count as {found.empty}" if filled else "are left out of the mean (--empty 0|1)"
-        screen.print(f"queries without a relevant row, or without a pair, {rule}", style="dim")
-    if worst and not by_rows:
-        _print_worst(screen, found, worst)
-
-
-def _print_worst(screen: Console, found: Evaluation, count: int) -> None:
-    """Print the queries that pull the first measure down."""
-    name, first = next(iter(found.results.items()))
-    values = found.per_query[name]
-    sign = 1.0 if first.measure.higher_is_better else -1.0
-    order = [q for q in np.argsort(sign * values, kind="stable").tolist() if values[q] == values[q]]
-    screen.print(f"\nqueries with the worst {name}", style="bold")
-    shown = table(label_column("qid"), *(number_column(other) for other in found.results))
-    for q in order[:count]:
-        cells = [number(float(found.per_query[other][q])) for other in found.results]
-        shown.add_row(one_line(str(found.per_query["qid"][q])), *cells)
-    screen.print(shown)
-
-
 def by_query_tsv(found: Evaluation) -> str:
     """Return one line per query; a cell is empty where the query has no value."""
     from crucial.io.text import sheet_cell
@@ -365,60 +277,3 @@ def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool)
     if by_query:
         result["by_query"] = found.per_query
     return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"
-
-
-# --- Measure a model on labelled rows
-
-
-def evaluate_model(
-    model: Model,
-    data: Dataset,
-    measures: Measures | None = None,
-    *,
-    sample_weight: VectorLike | None = None,
-    ties: str = "expected",
-    empty: str | int = "skip",
-    intervals: bool | float = False,
-    resamples: int | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> Evaluation:
-    """Measure how well a model ranks the rows of a dataset.
-
-    Parameters
-    ----------
-    model : Model
-    data : Dataset
-        Rows with labels; without query ids all of them are one query.
-    measures : str, Measure, or several of them, optional
-        Default: ndcg@10, or auc without queries or with labels below 0.
-    sample_weight, ties, empty, intervals, resamples, random_state
-        As in `crucial.evaluate`.
-    n_jobs : int, optional
-        Number of threads.
-
-    Raises
-    ------
-    DataError
-        The rows have no labels.
-    """
-    from crucial.data.groups import Groups
-    from crucial.measures.base import default_measure
-    from crucial.measures.evaluation import evaluate
-
-    if data.y is None:
-        raise DataError("the rows have no labels to measure by.")
-    groups = Groups.from_qid(data.qid, data.n_rows)
-    return evaluate(
-        data.y,
-        model.predict(data.instances(), groups, n_jobs=n_jobs),
-        groups,
-        measures or default_measure(data.y, data.qid is not None),
-        ids=data.item,
-        sample_weight=sample_weight,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
@@ -20,15 +20,16 @@ from crucial.cli.options import (
 )
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
+    TextTable,
     check_targets,
     console,
     label_column,
     note,
     number_column,
     one_line,
-    table,
+    print_heading,
 )
-from crucial.wording import counted, interval_text
+from crucial.wording import counted, interval_text, number_text
 
 if TYPE_CHECKING:
     from crucial.lab.protocols import ExperimentProtocol, FoldTask, Task
@@ -42,19 +43,16 @@ _ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
-class ExperimentOptions(RowOptions):
-    """The options of ``crucial experiment``."""
+class ProtocolOptions:
+    """How the rows are divided, and rounds and parameters chosen."""
 
-    data: tuple[File, ...] = argument(required=True, metavar="DATA...")
-    rankers: str = option(
-        "Rankers by name; the others are compared with the first.", required=True, metavar="A,B,..."
-    )
-    metrics: tuple[str, ...] = measures_option("ndcg@10")
-    folds: int | None = option("Number of folds. [default: 5]", low=2)
+    heading: ClassVar[str] = "Protocol"
+
     protocol: Literal["three-way", "plain", "half"] | None = option(
         "three-way: train, validate and test in turn; plain: no validation, use the last round; "
         "half: train on half of every query's rows, test on the rest. [default: three-way]"
     )
+    folds: int | None = option("Number of folds. [default: 5]", low=2)
     choose_by: str | None = option(
         "Measure by which rounds are chosen. [default: each measure for itself]"
     )
@@ -62,19 +60,30 @@ class ExperimentOptions(RowOptions):
     rounds: int | None = option(
         "Number of rounds, for rankers that have rounds. [default: the ranker's]", low=1
     )
+    seed: int = option("Seed for the folds.", low=0, default=0)
+
+
+@dataclass(frozen=True)
+class ExperimentOptions(ProtocolOptions, RowOptions):
+    """The options of ``crucial experiment``."""
+
+    data: tuple[File, ...] = argument(required=True, metavar="DATA...")
+    rankers: str = option(
+        "Rankers by name ('crucial list rankers' lists them).", required=True, metavar="A,B,..."
+    )
+    metrics: tuple[str, ...] = measures_option("ndcg@10")
     baseline: str | None = option("Ranker to compare the others with. [default: the first]")
     output: File | None = option("Folder where every result is kept once computed.", metavar="DIR")
+    retry_failed: bool = option("With --output: retry what failed.")
     save: File | None = option("File for a table of all results: .csv, .tsv, .json or .parquet.")
     report: File | None = option("File for a page with all results (.html).")
-    retry_failed: bool = option("With --output: retry what failed.")
-    seed: int = option("Seed for the folds.", low=0, default=0)
     jobs: int | None = option(
         "Number of parallel fits, each on one thread. [default: one after the other, on all cores]",
         low=1,
     )
 
 
-@verb("experiment", ExperimentOptions)
+@verb("experiment", ExperimentOptions, without=("weight", "missing_features"))
 def experiment_command(options: ExperimentOptions) -> None:
     """Compare rankers on DATA, by cross-validation.
 
@@ -96,9 +105,8 @@ def experiment_command(options: ExperimentOptions) -> None:
       Of five folds, three train, one validates and one tests, in turn. The round of every ranker,
       and with --tune its parameters, are chosen by validation, for each measure separately
       (--choose-by map: by map for all measures).
-      Rankers: those of 'crucial train --ranker', the names of 'crucial list presets', and peers:
-      lightgbm, xgboost, catboost, ridge, logistic-regression, random-forest,
-      hist-gradient-boosting, best-feature (by training pairs), random.
+      Rankers are those of 'crucial list rankers', which also lists peers such as lightgbm and
+      random, and of 'crucial list presets'.
       With --output, an experiment that was killed continues where it stopped. A ranker that
       fails on a fold is shown with its failures; the others continue.
     """
@@ -138,8 +146,6 @@ def _tasks(options: ExperimentOptions) -> list[Task | FoldTask]:
     """Return one task per file or folder."""
     from crucial.lab.protocols import Task, read_folds
 
-    if options.weight:
-        raise click.UsageError("--weight is not used in experiments; leave it out.")
     names = [os.path.basename(os.path.normpath(path)) for path in options.data]
     if len(set(names)) < len(names):
         names = list(options.data)
@@ -195,9 +201,6 @@ _COLUMNS = ("value", "95% interval", "average rank", "mean round", "fit s", "fai
 
 def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     """Print the rankers by each measure, their differences, and what failed."""
-    from crucial.cli.compare import print_comparison
-    from crucial.cli.evaluate import number
-    from crucial.cli.tables import print_heading
 
     screen = console()
     head = f"{counted(len(result.tasks), 'task')}: {result.settings['protocol']['text']}"
@@ -208,15 +211,15 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
             [one for one in rows if one["measure"] == measure], about["higher_is_better"]
         )
         columns = (number_column(head) for head in _COLUMNS)
-        shown = table(label_column(measure, 26), *columns)
+        shown = TextTable(label_column(measure, 26), *columns)
         for one in mine:
             shown.add_row(
                 one_line(one["ranker"]),
-                number(one["value"]),
+                number_text(one["value"]),
                 interval_text((one["low"], one["high"]), one["error"]),
-                number(one["average_rank"], digits=3),
-                number(one["mean_round"], digits=1),
-                number(one["fit_seconds"], digits=2),
+                number_text(one["average_rank"], digits=3),
+                number_text(one["mean_round"], digits=1),
+                number_text(one["fit_seconds"], digits=2),
                 str(one["failures"] or ""),
             )
         screen.print(shown)
@@ -227,7 +230,7 @@ def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
     if len(result.rankers) > 1:
         found = result.compare(baseline, movers=2)
         screen.print(f"differences, paired by {found.unit}", style="bold")
-        print_comparison(screen, found, values=False)
+        screen.print(found.text(screen.width, values=False))
     for measure in result.measures:
         screen.print(f"{measure}: {result.description(measure)}", style="dim")
     for failure in result.failures[:5]:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
-from crucial.cli.options import File, RowOptions, argument, option, verb
-from crucial.cli.terminal import check_target, console, label_column, table
+from crucial.cli.options import File, RowOptions, argument, option, refuse_given, verb
+from crucial.cli.terminal import check_target
 from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
     from crucial.model.base import FrozenModel
-    from crucial.model.file import Model
     from crucial.types import PathLike
 
 
-_DIALECTS = Literal["ansi", "postgres", "sqlite", "duckdb", "bigquery", "snowflake"]
+@dataclass(frozen=True)
+class FusionWeightOptions:
+    """What the weights of a fusion are measured on."""
+
+    heading: ClassVar[str] = "Weights of a fusion"
+
+    runs: tuple[File, ...] = option("A TREC run on which the loss is measured; may be repeated.")
+    qrels: File | None = option("Judgements of the queries of the runs.")
+    metric: str | None = option("The measure of the loss. [default: that of the fusion]", "-m")
 
 
 @dataclass(frozen=True)
-class ExportOptions:
-    """The options of ``crucial export``."""
+class RowExportOptions:
+    """How a model of rows is written."""
 
-    model: File | None = argument(required=False)
-    to: str | None = option("The target; --list describes all.", metavar="TARGET")
-    output: File | None = option("The file to write.", "-o")
-    list: bool = option("List the targets, and what each can hold.")
+    heading: ClassVar[str] = "Models of rows"
+
     data: File | None = option(
         "Rows to hold the export to, those of training best, read as at training: thresholds are "
         "chosen so that their values stay on their sides in the engine's numbers."
@@ -50,15 +55,21 @@ class ExportOptions:
     allow_ties: bool = option(
         "Go on where the engine cannot tell values apart that the model does."
     )
-    dialect: _DIALECTS = option("Dialect of SQL.", default="ansi")
-    runs: tuple[File, ...] = option(
-        "A fusion as weights: a TREC run on which the loss is measured; may be repeated."
-    )
-    qrels: File | None = option("A fusion as weights: judgements of the queries of the runs.")
-    metric: str | None = option(
-        "A fusion as weights: the measure of the loss. [default: that of the fusion]", "-m"
+    dialect: str = option(
+        "Dialect of SQL, such as postgres ('crucial list targets' lists them).", default="ansi"
     )
     name: str | None = option("Name of the model or function in the engine.")
+
+
+@dataclass(frozen=True)
+class ExportOptions(RowExportOptions, FusionWeightOptions):
+    """The options of ``crucial export``."""
+
+    model: File = argument()
+    to: str = option(
+        "The target ('crucial list targets' lists them).", metavar="TARGET", required=True
+    )
+    output: File = option("The file to write.", "-o", required=True)
     verify: bool | None = option(
         "Score rows by what was written before the file is moved into place.",
         "--verify/--no-verify",
@@ -72,7 +83,7 @@ def export_command(options: ExportOptions) -> None:
 
     \b
     Examples:
-      crucial export --list
+      crucial list targets
       crucial export model.json --to xgboost -o model.xgb.json --data train.txt
       crucial export model.json --to elasticsearch-ltr -o ltr.json --features names.json
       crucial export model.json --to sql --dialect postgres -o score.sql
@@ -83,93 +94,42 @@ def export_command(options: ExportOptions) -> None:
     is read back and scored, by the engine if it is installed, otherwise by a twin of its
     evaluation.
     """
-    if options.list:
-        _print_targets()
-        return
-    if options.model is None or options.to is None or options.output is None:
-        raise click.UsageError(
-            "name the model, the target and the file: crucial export MODEL --to TARGET -o FILE"
-        )
     sources = (options.model, options.data, options.features, options.qrels, *options.runs)
     check_target(options.output, *sources)
     from crucial.export.targets import TARGETS, refuse_reader
+    from crucial.fusion.export import FLAT_TARGETS, export_fusion
+    from crucial.fusion.ranker import FusionRanker
+    from crucial.io.runs import read_qrels
     from crucial.model.file import load_model, row_model
     from crucial.parameters import lookup
 
     refuse_reader(options.to)
-    lookup(dict.fromkeys((*TARGETS, *_FUSIONS_ONLY)), options.to, "target")
-    loaded = load_model(options.model)
-    if options.to in _FUSIONS_ONLY:
-        _export_fusion(options, loaded, options.to, options.output)
-        return
-    _refuse_unused(options, ("runs", "qrels", "metric"))
-    model = row_model(loaded)
-    settings: dict[str, Any] = {
-        "features": read_names(options.features),
-        "shift": options.shift,
-        "missing": options.missing,
-        "probability": options.probability,
-        "encoded": options.encoded,
-        "allow_ties": options.allow_ties,
-        "dialect": options.dialect,
-        "name": options.name,
-        "data": _rows(options, model),
-    }
-    done = model.export(options.output, options.to, verify=bool(options.verify), **settings)
-    click.echo(str(done))
-
-
-# Targets that take the weights of a fusion.
-_FUSIONS_ONLY = (
-    "elasticsearch-rrf",
-    "elasticsearch-linear",
-    "opensearch-rrf",
-    "opensearch-linear",
-    "langchain",
-    "llamaindex",
-)
-
-
-def _export_fusion(options: ExportOptions, loaded: Model, target: str, output: str) -> None:
-    from crucial.fusion.export import export_fusion
-    from crucial.fusion.ranker import FusionRanker
-
-    if not isinstance(loaded, FusionRanker):
-        raise ParameterError(
-            f"{target} takes the weights of runs, and this model does not fuse runs: learn a "
-            "fusion with crucial fuse, or export to another target.",
-            parameter="to",
-        )
-    _refuse_unused(
-        options,
-        (
-            "features", "shift", "missing", "probability", "encoded", "allow_ties", "data",
-            "dialect", "name",
-        ),
-    )  # fmt: skip
-    qrels = None
-    if options.qrels is not None:
-        from crucial.io.runs import read_qrels
-
-        qrels = read_qrels(options.qrels)
-    done = export_fusion(
-        loaded, output, target, runs=list(options.runs), qrels=qrels, measure=options.metric
-    )
-    click.echo(str(done))
-
-
-_UNSET = (None, False, (), "abstain", "ansi")
-
-
-def _refuse_unused(options: ExportOptions, names: tuple[str, ...]) -> None:
-    """Refuse options that this export would not look at."""
-    for name in names:
-        if getattr(options, name) not in _UNSET:
+    lookup({**TARGETS, **FLAT_TARGETS}, options.to, "target")
+    model = load_model(options.model)
+    unused = f"is not for --to {options.to}: leave it out."
+    if options.to in FLAT_TARGETS:
+        if not isinstance(model, FusionRanker):
             raise ParameterError(
-                f"--to {options.to} takes no --{name.replace('_', '-')} for this model: leave it "
-                "out.",
-                parameter=name,
+                f"{options.to} takes the weights of runs, and this model does not fuse runs: learn "
+                "a fusion with crucial fuse, or export to another target.",
+                parameter="to",
             )
+        refuse_given(RowExportOptions.__annotations__, unused)
+        done: object = export_fusion(
+            model,
+            options.output,
+            options.to,
+            runs=list(options.runs),
+            qrels=None if options.qrels is None else read_qrels(options.qrels),
+            measure=options.metric,
+        )
+    else:
+        refuse_given(FusionWeightOptions.__annotations__, unused)
+        model = row_model(model)
+        settings = {one.name: getattr(options, one.name) for one in fields(RowExportOptions)}
+        settings |= {"features": read_names(options.features), "data": _rows(options, model)}
+        done = model.export(options.output, options.to, verify=bool(options.verify), **settings)
+    click.echo(str(done))
 
 
 def _rows(options: ExportOptions, model: FrozenModel) -> Any:
@@ -198,41 +158,3 @@ def read_names(path: PathLike | None) -> dict[str, str]:
             f"engine: {error}.",
             parameter="features",
         ) from error
-
-
-def _print_targets() -> None:
-    from crucial.export.targets import TARGETS, target_named
-
-    shown = table(label_column("target"), "what it is", "numbers")
-    targets = {name: target_named(name) for name in TARGETS}
-    for name, target in targets.items():
-        shown.add_row(name, target.title, target.numbers)
-    console().print(shown)
-    console().print()
-    kinds = table(label_column("models"), "go to")
-    for kind, part, otherwise in _KINDS:
-        able = [name for name, target in targets.items() if part in target.holds | target.takes]
-        names = "all targets" if len(able) == len(targets) else ", ".join(able) or "no target"
-        kinds.add_row(kind, f"{names}{otherwise}")
-    kinds.add_row("learned fusions", f"{', '.join(_FUSIONS_ONLY)} as weights, with a loss")
-    console().print(kinds)
-
-
-# Kinds of models and columns, what a target must hold for them, and what to do with the others.
-_KINDS = (
-    ("of stumps: rankboost, logitboost, adaboost ...", "trees", ""),
-    ("of trees: gradient; treerank, crank and their forests by the mean", "trees", ""),
-    (
-        "of straight lines: linear rankers, componentwise, --weak feature",
-        "pieces",
-        "; others: train stumps or trees",
-    ),
-    ("probabilities: logitboost, to_classifier()", "probability", "; scores to all targets"),
-    ("columns of text", "text", "; others with --encoded"),
-    ("columns of dates", "dates", " (sqlite, duckdb, postgres); others with --encoded"),
-    (
-        "ranking inside queries (featurerank, diffrank ...), kernels, nets, medians of trees",
-        "queries",
-        ": score with crucial rank",
-    ),
-)

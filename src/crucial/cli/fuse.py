@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
@@ -18,6 +18,7 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.terminal import (
+    TextTable,
     check_tag,
     check_target,
     console,
@@ -26,7 +27,6 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     picture_column,
-    table,
     write_run_to,
 )
 from crucial.errors import in_file
@@ -36,7 +36,6 @@ from crucial.wording import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crucial.fusion.comparison import FusionComparison
     from crucial.fusion.ranker import FusionChoice, FusionRanker, Setting
     from crucial.fusion.rules import Judging
 
@@ -45,7 +44,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FuseOptions(JobsOptions):
+class LearnedFusionOptions:
+    """How a fusion is learned from judgements."""
+
+    heading: ClassVar[str] = "Learned fusion (--qrels)"
+
+    metrics: tuple[str, ...] = measures_option(
+        "map, ndcg@10", "A measure; settings are chosen by the first"
+    )
+    holdout: float = option(
+        "Share of the queries held out for the table; 0 for no table.",
+        low=0, high=0.9, default=0.3, metavar="SHARE",
+    )  # fmt: skip
+    keep_split: bool = option("Write the model that has not seen the held-out queries.")
+    seed: int = option("Seed for the split and the folds.", low=0, default=0)
+    folds: int = option("Folds of cross-validation.", low=2, default=5)
+    rounds: int = option("Maximum number of rounds.", low=1, default=100)
+    features: tuple[str, ...] = option(
+        "Choose only from these features, such as positions or reciprocal+scores ('crucial list "
+        "fusions' lists them); may be repeated."
+    )
+    balance: Literal["pairs", "queries"] = option(
+        "Whether all pairs or all queries have the same weight.", default="queries"
+    )
+    positive: bool = option(
+        "Require that a better position never lowers the score.",
+        "--positive/--any-sign",
+        default=True,
+    )
+    default_rank: Literal[0, 1, "learned"] = option(
+        "The rank of a document that a run did not return; 0 is behind all others.", default="0"
+    )
+
+
+@dataclass(frozen=True)
+class FusionRuleOptions:
+    """How runs are fused by a rule."""
+
+    heading: ClassVar[str] = "Fusion by a rule (--method)"
+
+    k: float = option(
+        "rrf: the larger k is, the less the first positions stand out.", low=0, default=60.0
+    )
+    depth: int = option("Documents per query in the fused run.", low=1, default=1000)
+    tag: str | None = option("Name of the fused run, in the last column. [default: METHOD]")
+
+
+@dataclass(frozen=True)
+class FuseOptions(LearnedFusionOptions, FusionRuleOptions, JobsOptions):
     """The options of ``crucial fuse``."""
 
     runs: tuple[File, ...] = argument(required=True)
@@ -57,50 +103,14 @@ class FuseOptions(JobsOptions):
     qrels: File | None = option(
         "Judgements to learn from: lines 'qid 0 doc relevance', or a file of BEIR."
     )
-    method: (
-        Literal["learned", "rrf", "combsum", "combmnz", "borda", "condorcet", "median"] | None
-    ) = option("How to fuse. [default: learned, which needs --qrels]")
-    k: float = option(
-        "rrf: the larger k is, the less the first positions stand out.", low=0, default=60.0
+    method: str | None = option(
+        "A rule, such as rrf or combsum ('crucial list fusions' lists them). [default: learned, "
+        "which needs --qrels]"
     )
-    normalise: Literal["min-max", "z-score", "rank"] = option(
-        "How the scores of different runs are made comparable.", default="min-max"
+    normalise: str = option(
+        "How the scores of different runs are made comparable: min-max, z-score or rank.",
+        default="min-max",
     )
-    depth: int = option("Documents per query in a fused run.", low=1, default=1000)
-    tag: str | None = option("Name of the fused run, in the last column. [default: METHOD]")
-    metrics: tuple[str, ...] = measures_option(
-        "map, ndcg@10", "learned: a measure; settings are chosen by the first"
-    )
-    holdout: float = option(
-        "learned: share of the queries held out for the table; 0 for no table.",
-        low=0, high=0.9, default=0.3, metavar="SHARE",
-    )  # fmt: skip
-    seed: int = option("learned: seed for the split and the folds.", low=0, default=0)
-    folds: int = option("learned: folds of cross-validation.", low=2, default=5)
-    rounds: int = option("learned: maximum number of rounds.", low=1, default=100)
-    features: tuple[str, ...] = option(
-        "learned: choose only from: positions, reciprocal, positions+rrf, positions+combsum, "
-        "positions+scores, reciprocal+scores; may be repeated. [default: reciprocal, positions, "
-        "reciprocal+scores]"
-    )
-    balance: Literal["pairs", "queries"] = option(
-        "learned: whether all pairs or all queries have the same weight.", default="queries"
-    )
-    positive: bool = option(
-        "learned: require that a better position never lowers the score.",
-        "--positive/--any-sign",
-        default=True,
-    )
-    default_rank: Literal[0, 1, "learned"] = option(
-        "learned: the rank of a document that a run did not return; 0 is behind all others.",
-        default="0",
-    )
-    keep_split: bool = option("learned: write the model that has not seen the held-out queries.")
-
-
-_OF_RUNS = ("k", "depth", "tag")
-_LEARNED = ("metrics", "holdout", "seed", "folds", "rounds", "features", "balance", "positive",
-            "default_rank", "keep_split")  # fmt: skip
 
 
 @verb("fuse", FuseOptions)
@@ -123,13 +133,7 @@ def fuse_command(options: FuseOptions) -> None:
       The table shows results on the held-out queries; a fusion is measured as the run that
       'crucial rank' writes, up to 1,000 documents per query. The model is then learned again
       from all queries with the chosen settings; --keep-split writes the one in the table.
-    Without judgements, --method names a rule, and -o is a fused run:
-      rrf        reciprocal rank fusion: the sum of 1 / (k + position)
-      combsum    the sum of normalised scores
-      combmnz    combsum times the number of runs that returned the document
-      borda      points for positions
-      condorcet  majorities of runs
-      median     the median position
+    Without judgements, --method names a rule, and -o is a fused run.
 
     RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzipped, or
     JSON {query: {doc: score}}.
@@ -147,9 +151,14 @@ def fuse_command(options: FuseOptions) -> None:
             "with 'crucial evaluate'."
         )
     if method == "learned":
-        refuse_given(_OF_RUNS, "is for fused runs; give it to 'crucial rank', if anywhere.")
+        refuse_given(
+            FusionRuleOptions.__annotations__,
+            "is for fused runs; give it to 'crucial rank', if anywhere.",
+        )
     else:
-        refuse_given(_LEARNED, "is for a learned fusion, which needs --qrels.")
+        refuse_given(
+            LearnedFusionOptions.__annotations__, "is for a learned fusion, which needs --qrels."
+        )
         if method != "rrf":
             refuse_given(["k"], "needs --method rrf.")
         if method not in ("combsum", "combmnz"):
@@ -172,8 +181,8 @@ def _fuse(options: FuseOptions, method: str) -> None:
 
     tag = method if options.tag is None else options.tag
     check_tag(tag)
-    pool = Pool.of(list(options.runs))
     rule = Fusion(method, options.k, options.normalise)
+    pool = Pool.of(list(options.runs))
     fused = pool.to_run(rule.scores(pool), options.depth, tag)
     write_run_to(options.output, fused)
     if options.output != "-":
@@ -217,7 +226,7 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
             fusion = learn_judged(judging, how, progress)
     screen = console()
     if comparison is not None:
-        print_comparison(screen, comparison)
+        screen.print(comparison.text(screen.width))
     print_fusion(screen, fusion)
     fusion.save(options.output)
     assert fusion.choice is not None
@@ -237,60 +246,6 @@ def _note_unused_queries(judging: Judging) -> None:
 
 
 # --- The tables of ``crucial fuse``: systems on held-out queries, and the weight of every run
-
-
-def print_comparison(screen: Console, found: FusionComparison) -> None:
-    """Print every system on the held-out queries, and the documents that one run returned."""
-    from crucial.cli.tables import print_heading, print_meanings
-    from crucial.fusion.rules import MEASURED
-
-    first = found.measures[0]
-    test = counted(len(found.test_queries), "held-out query")
-    print_heading(screen, f"{test}, {len(found.train_queries)} to learn from", found.measures)
-    shown = table(
-        label_column("system", 24),
-        *(number_column(name) for name in found.measures),
-        number_column(f"{first} against best run"),
-        number_column("unjudged@10"),
-    )
-    for one in found.systems:
-        span = "best run in training"
-        if one.name != found.baseline:
-            span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
-        cells = [f"{one.values[name]:.4f}" for name in found.measures]
-        style = "bold" if one.kind == "learned" else None
-        shown.add_row(one_line(one.name), *cells, span, f"{one.unjudged:.1%}", style=style)
-    screen.print(shown)
-    span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*found.against_rrf[first])
-    screen.print(f"learned against {found.rrf}, its k tuned on training queries: {first} {span}")
-    screen.print(
-        "differences over the same queries, 95% bootstrap intervals; "
-        f"{one_line(found.baseline)} is the best run on training queries; unjudged documents count "
-        f"as not relevant; {MEASURED}",
-        style="dim",
-    )
-    print_meanings(screen, found.measures)
-    _print_loners(screen, found)
-
-
-def _print_loners(screen: Console, found: FusionComparison) -> None:
-    """Print what became of documents that only one run returned."""
-    alone = found.loners
-    screen.print("\ndocuments that only one run returned", style="bold")
-    screen.print(
-        f"{alone.share:.0%} of all; {alone.relevant:.1%} of them are relevant, of the others "
-        f"{alone.relevant_others:.1%}. They make up {alone.first_ten:.1%} of the first ten of the "
-        f"learned fusion, {alone.first_ten_rrf:.1%} of {found.rrf}."
-    )
-    shown = table(
-        label_column("run"),
-        number_column("alone"),
-        number_column("relevant"),
-        number_column("in the first ten"),
-    )
-    for name, counts in alone.by_run.items():
-        shown.add_row(one_line(name), *(f"{count:,}" for count in counts))
-    screen.print(shown)
 
 
 def _described(setting: Setting) -> str:
@@ -336,7 +291,7 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     assert fusion.choice is not None
     screen.print(f"\nlearned: {_described(fusion.choice.setting)}", style="bold")
     _print_support(screen, fusion.choice)
-    shown = table(
+    shown = TextTable(
         label_column("run", 30),
         number_column("share of weight"),
         picture_column("last → first place"),

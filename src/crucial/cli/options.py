@@ -25,27 +25,25 @@ annotation              command line
 ======================  ================================================
 
 Options that several verbs share are base classes, such as `RowOptions`; they follow the verb's
-own options in the help text.
+own options in the help text, each class under its ``heading``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 import inspect
+import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import click
 from click.core import ParameterSource
+
+from crucial.io.options import SvmlightOptions, TableOptions
+from crucial.parameters import lookup
+from crucial.rankers.registry import RANKERS, ranker_class
 
 Options = TypeVar("Options")
 
@@ -70,7 +68,7 @@ def _text(value: str) -> str:
 
 
 #: A path on the command line.
-File: TypeAlias = Annotated[str, _FileName()]
+File: TypeAlias = Annotated[str, "file"]
 
 
 def argument(**settings: Any) -> Any:
@@ -105,31 +103,83 @@ def option(
     return field(metadata={"option": (flags, bounds, {"help": help, **settings})})
 
 
+def name_option(help: str, registry: Iterable[str], what: str, **settings: Any) -> Any:
+    """Declare an option that takes a name of a register; the error names what is close to it."""
+
+    def known(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        if value is not None:
+            lookup(dict.fromkeys(registry), value, what)
+        return value
+
+    return option(help, callback=known, **settings)
+
+
 def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map") -> Any:
     """Declare ``-m``; the default is for the help text only."""
     about = f"{role}; may be repeated ('crucial list measures' lists them). [default: {default}]"
     return option(about, "-m", "--metric")
 
 
+class _Option(click.Option):
+    """An option that stands under a heading in the help text."""
+
+    heading = "Options"
+
+
+class _Verb(click.Command):
+    """A command whose help text has its options under headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; where a verb takes settings, an unknown option may be one of them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if all(one.name != "settings" for one in self.params):
+                raise
+            name = error.option_name.lstrip("-").replace("-", "_")
+            raise click.UsageError(
+                f"{error.format_message()} A parameter of the ranker is set by --set {name}=VALUE.",
+                ctx,
+            ) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, heading by heading."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option):
+                heading = getattr(parameter, "heading", _Option.heading)
+                record = parameter.get_help_record(ctx)
+                groups.setdefault(heading, []).extend([] if record is None else [record])
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
 def _parameters(options: type[Any]) -> list[click.Parameter]:
     """Return click's parameters for a dataclass of options, those of base classes last."""
     hints = typing.get_type_hints(options, include_extras=True)
-    declared = {one.name: one.metadata for one in fields(options)}
-    names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
-    found: list[click.Parameter] = []
-    for name in dict.fromkeys(names):
+    declared = {field.name: field.metadata for field in fields(options)}
+    headings: dict[str, str] = {}
+    for base in options.__mro__:
+        for name in inspect.get_annotations(base):
+            headings.setdefault(name, vars(base).get("heading", _Option.heading))
+    parameters: list[click.Parameter] = []
+    for name, heading in headings.items():
+        if not {"option", "argument"} & declared.get(name, {}).keys():
+            continue
         kind, several = _value_type(hints[name])
         if "argument" in declared[name]:
             fallback = {"nargs": -1 if several else 1, "type": _FileName()}
-            found.append(click.Argument([name], **(fallback | declared[name]["argument"])))
+            parameters.append(click.Argument([name], **(fallback | declared[name]["argument"])))
             continue
         flags, bounds, settings = declared[name]["option"]
-        if not any(one.startswith("--") for one in flags):
+        if not any(flag.startswith("--") for flag in flags):
             flags = (*flags, f"--{name.replace('_', '-')}")
         settings = {**_click_settings(kind, bounds), "multiple": several, **settings}
         settings.setdefault("show_default", settings.get("default") is not None)
-        found.append(click.Option([*flags, name], **settings))
-    return found
+        parameters.append(_Option([*flags, name], **settings))
+        parameters[-1].heading = heading  # type: ignore[attr-defined]
+    return parameters
 
 
 def _value_type(hint: Any) -> tuple[Any, bool]:
@@ -157,7 +207,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     if kind is float:
         return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
-        return {"type": kind.__metadata__[0], "metavar": "FILE"}
+        return {"type": _FileName(), "metavar": "FILE"}
     return {"type": _text, "metavar": "NAME"}
 
 
@@ -179,19 +229,35 @@ def refuse_given(names: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{flag} {why}")
 
 
-def verb(name: str, options: type[Options]) -> Callable[[Callable[[Options], None]], click.Command]:
+def verb(
+    name: str, options: type[Options], *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[[Options], None]], click.Command]:
     """Make a command of a function that takes one object of options.
 
     The docstring of the function is the command's help text; its examples, and what follows
     them, are shown below the options.
+
+    Parameters
+    ----------
+    name : str
+    options : type
+        A dataclass of options.
+    without : tuple of str
+        Fields of shared options that the verb cannot use: it has no such option.
     """
+    parameters = _parameters(options)
+    unused: dict[str, Any] = {
+        str(one.name): () if getattr(one, "multiple", False) else None
+        for one in parameters
+        if one.name in without
+    }
 
     def wrap(action: Callable[[Options], None]) -> click.Command:
         about, examples = split_help(inspect.getdoc(action))
-        return click.Command(
+        return _Verb(
             name,
-            callback=lambda **values: action(options(**values)),
-            params=_parameters(options),
+            callback=lambda **values: action(options(**values, **unused)),
+            params=[one for one in parameters if one.name not in without],
             help=about,
             epilog=examples,
         )
@@ -226,6 +292,8 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 class ClusterOptions:
     """Whether to work on a Dask cluster."""
 
+    heading: ClassVar[str] = "Large data"
+
     dask: str | None = option(
         "Work on a Dask cluster: DATA is then a folder, a pattern in quotes such as "
         "'parts/*.parquet', or several files, which the workers read. Without ADDRESS, a cluster "
@@ -246,6 +314,8 @@ class ClusterOptions:
 class MeasuringOptions:
     """How measures are computed and written."""
 
+    heading: ClassVar[str] = "Measuring"
+
     ties: Literal["expected", "trec"] = option(
         "How equal scores count: by expectation over random order, or as in trec_eval.",
         default="expected",
@@ -258,75 +328,48 @@ class MeasuringOptions:
 
 
 @dataclass(frozen=True)
-class RowOptions(JobsOptions):
+class RowOptions(SvmlightOptions, TableOptions, JobsOptions):
     """How files of rows are read; None, or empty, where an option is not given."""
+
+    heading: ClassVar[str] = "Files of rows"
 
     input_format: Literal["auto", "svmlight", "table"] | None = option(
         "Format of DATA; CSV, JSON lines, Excel and parquet are tables. "
         "[default: recognised by the file's name and content]"
     )
-    absent: Literal["zero", "missing"] | None = option(
-        "svmlight: the value of a feature that a line does not mention. [default: zero]"
-    )
-    index_base: Literal["auto", 0, 1] | None = option(
-        "svmlight: index of the first feature. [default: auto: 0 if index 0 occurs, else 1]"
-    )
-    group_sizes: File | None = option(
-        "svmlight without qid: rows per query, one number per line (LightGBM's .query)."
-    )
-    label: str | None = option("Table: column of labels. [default: label]")
-    qid: str | None = option("Table: column of query ids. [default: qid]")
-    item: str | None = option("Table: column of item names.")
-    weight: str | None = option("Table: column of row weights.")
-    ignore: tuple[str, ...] = option("Table: a column that is not a feature; may be repeated.")
-    categories: tuple[str, ...] = option(
-        "Table: a feature that is a category, though it has numbers; may be repeated. [default: "
-        "columns without a number]",
-        "--category",
-    )
-    header: bool | None = option(
-        "Table: whether the first line names the columns; if not, columns are named by their "
-        "numbers, from 1 (--label 1). [default: --header]",
-        "--header/--no-header",
-        default=None,
-    )
-    sep: str | None = option(
-        "Table: the character between cells. [default: comma, tab or semicolon, as found]",
-        metavar="CHAR",
-    )
-    decimal: Literal[".", ","] | None = option(
-        "Table: the decimal sign. [default: a comma if numbers have it and no point]"
-    )
-    missing: tuple[str, ...] = option(
-        "Table: a cell that is a missing value, besides empty, NA, N/A, ?, nan and null; may be "
-        "repeated.",
-        metavar="CELL",
-    )
-    encoding: str | None = option("Table: of the text. [default: UTF-8, else Latin-1]")
-    sheet: str | None = option("Excel: the sheet to read. [default: the first]")
-
-    missing_features: Literal["refuse", "allow"] | None = option(
-        "Whether DATA in which features of MODEL never occur are refused; if not, they abstain in "
-        "tables, and are as --absent says in svmlight. [default: refuse]"
-    )
 
     @classmethod
     def as_trained(cls, **given: Any) -> RowOptions:
         """Return options of which none, or some, are given: the others are those of training."""
-        several = ("ignore", "categories", "missing")
         none: dict[str, Any] = {
-            one.name: () if one.name in several else None for one in fields(RowOptions)
+            one.name: () if one.default == () else None for one in fields(RowOptions)
         }
         return cls(**(none | given))
 
     def explicit(self) -> dict[str, Any]:
         """Return the options about rows that were given on the command line, by name."""
-        names = [one.name for one in fields(RowOptions) if one.name != "jobs"]
-        values = {name: getattr(self, name) for name in names}
+        values = {
+            one.name: getattr(self, one.name)
+            for one in fields(RowOptions)
+            if "option" in one.metadata and one.name != "jobs"
+        }
         return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
-# --- Measures by name
+# --- Rankers and measures by name
+
+
+#: The rankers that ``train`` takes.
+RANKER_NAMES = ["auto", *RANKERS]
+
+
+def estimator_named(name: str) -> type[Any]:
+    """Return the estimator of a name; "auto" chooses among the others."""
+    if name != "auto":
+        return ranker_class(name)
+    from crucial.lab.auto_ranker import AutoRanker
+
+    return AutoRanker
 
 
 #: The measure that applies where none is named, for help texts.

@@ -6,12 +6,13 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from crucial.cli.options import File, argument, option, verb
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     console,
     label_column,
@@ -19,7 +20,6 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     refuse_overwriting,
-    table,
     write_text,
 )
 from crucial.errors import FileError, in_file
@@ -44,7 +44,39 @@ def answers_path(items: str) -> str:
 
 
 @dataclass(frozen=True)
-class PreferOptions:
+class ItemColumnOptions:
+    """The columns of a table of items."""
+
+    heading: ClassVar[str] = "Columns of ITEMS"
+
+    name: str | None = option("Column of names.")
+    text: str | None = option("Column of texts to show.")
+    image: str | None = option("Column of pictures to show.")
+    features: tuple[str, ...] = option("Column of numbers to learn from; may be repeated.")
+
+
+@dataclass(frozen=True)
+class SessionPageOptions:
+    """How the page looks, and where it is."""
+
+    heading: ClassVar[str] = "Page"
+
+    blind: bool = option(
+        "Hide the names of the items, and the ranking until it is asked for.", default=False
+    )
+    markdown: bool = option(
+        "Whether texts are Markdown. [default: markdown]", "--markdown/--no-markdown", default=True
+    )
+    title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
+    port: int = option(
+        "Port of the page. [default: any free port]",
+        low=0, high=65535, default=0, show_default=False,
+    )  # fmt: skip
+    open: bool = option("Open a browser. [default: open]", "--open/--no-open", default=True)
+
+
+@dataclass(frozen=True)
+class PreferOptions(ItemColumnOptions, SessionPageOptions):
     """The options of ``crucial prefer``."""
 
     items: File = argument()
@@ -54,28 +86,12 @@ class PreferOptions:
     export: File | None = option(
         "Write the answers so far as a CSV for 'crucial pairs', and exit; - is standard output."
     )
-    name: str | None = option("Column of names.")
-    text: str | None = option("Column of texts to show.")
-    image: str | None = option("Column of pictures to show.")
-    features: tuple[str, ...] = option("Column of numbers to learn from; may be repeated.")
     top: int | None = option(
         "Number of first places to settle: questions concentrate on them. [default: questions "
         "about the whole ranking; done when 3 places are settled]",
         low=1,
     )
-    blind: bool = option(
-        "Hide the names of the items, and the ranking until it is asked for.", default=False
-    )
-    markdown: bool = option(
-        "Whether texts are Markdown. [default: markdown]", "--markdown/--no-markdown", default=True
-    )
     judge: str | None = option("Name of the person who compares, for the exported comparisons.")
-    title: str | None = option("Heading of the page. [default: the file's name]", metavar="TEXT")
-    port: int = option(
-        "Port of the page. [default: any free port]",
-        low=0, high=65535, default=0, show_default=False,
-    )  # fmt: skip
-    open: bool = option("Open a browser. [default: open]", "--open/--no-open", default=True)
     seed: int = option(
         "Seed for the sides and for choices between equally good questions.", low=0, default=0
     )
@@ -207,7 +223,7 @@ def print_session(session: PreferenceSession) -> None:
     places = session.ranking()
     if not places:
         return
-    shown = table(number_column("rank"), label_column("item", 40), number_column("strength"))
+    shown = TextTable(number_column("rank"), label_column("item", 40), number_column("strength"))
     for one in places[:_MOST_ITEMS]:
         known = one.settled or one.rank_low == one.rank_high
         still = "" if known else f" ({one.rank_low}-{one.rank_high})"

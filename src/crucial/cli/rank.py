@@ -42,7 +42,7 @@ class RankOptions(ClusterOptions, RowOptions):
     depth: int | None = option("Fused runs: documents per query. [default: 1000]", low=1)
 
 
-@verb("rank", RankOptions)
+@verb("rank", RankOptions, without=("weight", "categories"))
 def rank_command(options: RankOptions) -> None:
     """Rank the rows of DATA with MODEL, or fuse runs.
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
 from crucial.cli.options import File, JobsOptions, argument, option, verb
 from crucial.cli.terminal import (
+    TextTable,
     check_target,
     check_targets,
     console,
     note,
     number_column,
-    table,
     write_text,
 )
 from crucial.progress import progress_bar
@@ -31,7 +31,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RecommendOptions(JobsOptions):
+class MethodOptions:
+    """How items are found and ordered."""
+
+    heading: ClassVar[str] = "Method"
+
+    method: Literal["auto", "ease", "popularity", "rankboost"] = option(
+        "How to find or order items.", default="auto"
+    )
+    penalty: float | None = option(
+        "ease: penalty of the weights between items. [default: 200]", metavar="NUMBER"
+    )
+    rounds: int | None = option(
+        "rankboost: rounds of boosting. [default: 40 plus one per ten other users]", low=1
+    )
+    model: File | None = option("rankboost: also write the user's model.")
+    max_viewers: int = option(
+        "rankboost: learn from the N other users who share the most rated items with the user; "
+        "other methods: name N at most in reasons.",
+        low=1,
+        default=2000,
+    )
+    min_raters: int = option("Recommend only items that at least N users rated.", low=0, default=5)
+
+
+@dataclass(frozen=True)
+class RatingFileOptions:
+    """How ratings and titles are read."""
+
+    heading: ClassVar[str] = "Reading RATINGS"
+
+    titles: File | None = option("Titles of the items.")
+    columns: str | None = option(
+        "Columns of user, item and rating: three names separated by commas.", metavar="NAMES"
+    )
+    duplicates: Literal["refuse", "last"] = option(
+        "If a user rated an item twice: refuse the file, or use the later line.", default="refuse"
+    )
+
+
+@dataclass(frozen=True)
+class RecommendOptions(MethodOptions, RatingFileOptions, JobsOptions):
     """The options of ``crucial recommend``."""
 
     ratings: File = argument()
@@ -44,33 +84,9 @@ class RecommendOptions(JobsOptions):
     )
     top: int = option("Number of items to recommend.", low=1, default=20)
     reasons: int | None = option("Reasons per item. [default: 1 in the terminal]", low=0)
-    titles: File | None = option("Titles of the items.")
-    method: Literal["auto", "ease", "popularity", "rankboost"] = option(
-        "How to find or order items.", default="auto"
-    )
-    penalty: float | None = option(
-        "ease: penalty of the weights between items. [default: 200]", metavar="NUMBER"
-    )
-    rounds: int | None = option(
-        "rankboost: rounds of boosting. [default: 40 plus one per ten other users]", low=1
-    )
-    max_viewers: int = option(
-        "rankboost: learn from the N other users who share the most rated items with the user; "
-        "other methods: name N at most in reasons.",
-        low=1,
-        default=2000,
-    )
-    min_raters: int = option("Recommend only items that at least N users rated.", low=0, default=5)
-    columns: str | None = option(
-        "Columns of user, item and rating: three names separated by commas.", metavar="NAMES"
-    )
-    duplicates: Literal["refuse", "last"] = option(
-        "If a user rated an item twice: refuse the file, or use the later line.", default="refuse"
-    )
     output: File | None = option(
         "Write a table of user, position, item, score and title; - is standard output.", "-o"
     )
-    model: File | None = option("rankboost: also write the user's model.")
 
 
 @verb("recommend", RecommendOptions)
@@ -220,11 +236,8 @@ def _cell(value: object) -> str:
 
 def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:
     """Print the recommended items, each with up to so many reasons."""
-    shown = table(number_column(""))
-    shown.add_column("recommended", overflow="fold")
-    shown.add_column("rated by", justify="right")
-    if reasons:
-        shown.add_column("because", overflow="fold")
+    because = ["because"] if reasons else []
+    shown = TextTable(number_column(""), "recommended", number_column("rated by"), *because)
     for one in found.picks:
         cells = [str(one.position), printable(one.title), str(one.raters)]
         if reasons:

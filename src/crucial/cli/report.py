@@ -24,10 +24,9 @@ from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.fusion.page import FusionPage
     from crucial.fusion.ranker import FusionRanker
-    from crucial.inspection.report_page import Report
     from crucial.model.base import FrozenModel
+    from crucial.pages import Page
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class ReportOptions(RowOptions):
     seed: int = option("Seed for intervals and permutations.", low=0, default=0)
 
 
-@verb("report", ReportOptions)
+@verb("report", ReportOptions, without=("weight", "categories"))
 def report_command(options: ReportOptions) -> None:
     """Write a page on how well MODEL ranks DATA, and why.
 
@@ -78,7 +77,7 @@ def report_command(options: ReportOptions) -> None:
     metrics = measure_names(options.metrics)
     model = load_model(options.model)
     if isinstance(model, FusionRanker):
-        page: FusionPage | Report = _fusion_page(model, metrics, options)
+        page = _fusion_page(model, metrics, options)
     elif options.qrels is not None:
         raise click.UsageError(
             f"--qrels is for a model of 'crucial fuse'; {options.model} is none."
@@ -87,20 +86,12 @@ def report_command(options: ReportOptions) -> None:
         page = _ranker_page(row_model(model), metrics, options)
     page.save(output)
     screen = console()
-    for line in _summary(page):
+    for line in page.sentences:
         screen.print(one_line(line), soft_wrap=True)
     screen.print(f"Wrote {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
 
 
-def _summary(page: FusionPage | Report) -> list[str]:
-    """Return what the page says, in sentences."""
-    found = (
-        page.data["sentences"] if "sentences" in page.data else page.data["summary"]["sentences"]
-    )
-    return [str(line) for line in found]
-
-
-def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> FusionPage:
+def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> Page:
     """Return the page of a fusion on judged queries."""
     from crucial.fusion.page import fusion_page
     from crucial.fusion.pool import Pool
@@ -127,7 +118,7 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
         )
 
 
-def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions) -> Report:
+def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions) -> Page:
     """Return the page of a model of features on labelled rows."""
     from crucial.boosting.loop import read_trace
     from crucial.inspection.report_page import report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,14 @@ import click
 from crucial.cli.options import RowOptions
 from crucial.cli.terminal import note
 from crucial.errors import Argument, DataError, FileError, Message
+from crucial.io.options import (
+    SvmlightOptions,
+    TableOptions,
+    from_store,
+    option_names,
+    text_options,
+    to_store,
+)
 from crucial.wording import counted
 
 if TYPE_CHECKING:
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from crucial.data.dataset import Dataset, Qrels, Run
     from crucial.distributed.input import ColumnRoles, Source
     from crucial.fusion.ranker import FusionRanker
+    from crucial.measures.evaluation import Evaluation
     from crucial.model.file import Model
     from crucial.types import Floats
 
@@ -88,103 +97,25 @@ def note_learned_run(path: str, run: Run) -> None:
 # --- Read files of rows, the same way at training and afterwards
 
 
-#: The options that each format has, and what the format is called in messages.
-_OPTIONS = {
-    "svmlight": ("absent", "index_base", "group_sizes", "missing_features"),
-    "table": (
-        "label", "qid", "item", "weight", "ignore", "categories",
-        "header", "sep", "decimal", "missing", "encoding", "sheet", "missing_features",
-    ),
-}  # fmt: skip
-#: Options that no reader has: they are about the model that the rows are for.
-_OF_MODELS: dict[str, tuple[str, ...]] = {"svmlight": ("missing_features",), "table": ()}
 _FORMAT_NAMES = {"svmlight": "svmlight", "table": "a table with named columns"}
 
 _FEWEST_ROWS = 20  # of a file whose absent features say that it is of another data set
-
-
-def _among(*values: object) -> Callable[[object], bool]:
-    """Return a test for some values, of which True is not 1."""
-    return lambda given: any(type(given) is type(one) and given == one for one in values)
-
-
-def _text(given: object) -> bool:
-    return isinstance(given, str)
-
-
-def _sign(given: object) -> bool:
-    return isinstance(given, str) and len(given) == 1
-
-
-def _encoding(given: object) -> bool:
-    try:
-        return isinstance(given, str) and bool(codecs.lookup(given))
-    except (LookupError, ValueError):
-        return False
-
-
-def _texts(given: object) -> bool:
-    return isinstance(given, list) and all(map(_text, given))
-
-
-#: What a model file stores of each format, with a test of the values: the file may be damaged.
-_STORED: dict[str, dict[str, Callable[[object], bool]]] = {
-    "svmlight": {
-        "absent": _among("zero", "missing"),
-        "index_base": _among(0, 1),
-        "complete": _among(True, False),
-    },
-    "table": {
-        "label": _text,
-        "qid": _text,
-        "item": _text,
-        "header": _among(True, False),
-        "missing": _texts,
-        "sep": _sign,
-        "decimal": _among(".", ","),
-        "encoding": _encoding,
-    },
-}
-#: How text is written: stored where training was told so, and stated again where reading fails.
-_OF_TEXT = ("sep", "decimal", "encoding")
 _LOOK = 1 << 16  # bytes of the start of a file that show how its text is written
 
 
 @dataclass(frozen=True)
-class RowFormat:
-    """How files of rows are read.
+class RowFormat(SvmlightOptions, TableOptions):
+    """How files of rows are read: the options of both formats, of which one applies.
 
     Attributes
     ----------
     form : {"svmlight", "table"}
         The kind of file.
-    absent, index_base, group_sizes
-        As `read_svmlight` takes them.
-    label, qid, item, weight, ignore, categories, header, sep, decimal, missing, encoding, sheet
-        As `read_table` takes them.
-    missing_features : {"refuse", "allow"}
-        As `read_table` takes it, for svmlight too.
     complete : bool
         Whether the rows to learn from named every feature.
     """
 
     form: Literal["svmlight", "table"] = "svmlight"
-    absent: str = "zero"
-    index_base: str | int = "auto"
-    group_sizes: str | None = None
-    label: str | None = "label"
-    qid: str | None = "qid"
-    item: str | None = None
-    weight: str | None = None
-    ignore: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    header: bool = True
-    sep: str | None = None
-    decimal: str | None = None
-    missing: tuple[str, ...] = ()
-    encoding: str | None = None
-    sheet: str | None = None
-    missing_features: str = "refuse"
     complete: bool = False
 
     @classmethod
@@ -207,10 +138,13 @@ class RowFormat:
             form = find_format(path, told)
         found = cls(form)
         if stored.get("form") == form:
-            found = replace(found, **_checked(stored))._fitting(path)
+            kept = from_store(form, stored)
+            if form == "svmlight":
+                kept["complete"] = stored.get("complete") is True
+            found = replace(found, **kept)._fitting(path)
         for name in explicit:
-            if name not in _OPTIONS[form]:
-                other = next(kind for kind in _OPTIONS if kind != form)
+            if name not in (*option_names(form), "missing_features"):
+                other = next(kind for kind in _FORMAT_NAMES if kind != form)
                 flag = "category" if name == "categories" else name.replace("_", "-")
                 raise DataError(
                     f"--{flag} is for {_FORMAT_NAMES[other]}, and {path} is "
@@ -220,17 +154,12 @@ class RowFormat:
 
     def reader_options(self) -> dict[str, Any]:
         """Return the options of the reader of this format, by name."""
-        names = (name for name in _OPTIONS[self.form] if name not in _OF_MODELS[self.form])
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in option_names(self.form)}
 
     def to_store(self) -> dict[str, Any]:
-        """Return what a model file stores, so that other files are read the same way."""
-        stored: dict[str, Any] = {"form": self.form}
-        for name in _STORED[self.form]:
-            value = getattr(self, name)
-            if name not in ("header", "missing", *_OF_TEXT) or value != getattr(RowFormat, name):
-                stored[name] = list(value) if isinstance(value, tuple) else value
-        return stored
+        """Return the settings that a model file stores, so that other files are read alike."""
+        stored = {"form": self.form, **to_store(self.form, self)}
+        return stored if self.form == "table" else stored | {"complete": self.complete}
 
     def _fitting(self, path: str) -> RowFormat:
         """Return the stored format without what the start of a file shows to be otherwise.
@@ -257,7 +186,7 @@ class RowFormat:
         given = options.explicit()
         used = [
             part
-            for name in _OF_TEXT
+            for name in text_options()
             if getattr(self, name) is not None and name not in given
             for part in (" ", Argument(name, getattr(self, name)))
         ]
@@ -294,13 +223,6 @@ def _is_unicode(start: bytes, stored: str) -> bool:
     except UnicodeDecodeError:
         return False
     return stored != "utf-8" and not text.isascii()
-
-
-def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a model file whose values are possible."""
-    tests = _STORED[stored["form"]]
-    kept = {name: stored[name] for name, fits in tests.items() if fits(stored.get(name))}
-    return {name: tuple(one) if isinstance(one, list) else one for name, one in kept.items()}
 
 
 def is_model_file(path: str) -> bool:
@@ -377,7 +299,7 @@ def read_training(
     for name, one in zip(paths, data):
         note_assumptions(name, one)
     if how.form == "svmlight":
-        how = replace(how, index_base=data[0].index_base or 0, complete=data[0].complete)
+        how = replace(how, index_base=1 if data[0].index_base else 0, complete=data[0].complete)
     if valid_path is None:
         return data[0], None, how
     train, valid = data
@@ -478,7 +400,7 @@ def reader_for_model(
     names = model.feature_names
     if how.form == "svmlight":
         if names is not None and names[0] in ("0", "1") and how.index_base == "auto":
-            how = replace(how, index_base=int(names[0]))
+            how = replace(how, index_base=1 if names[0] == "1" else 0)
         return how, {"n_features": model.n_features}
     label = how.label if labels or names is None else None
     own = [] if names is None else [names[j] for j in row_model(model).encodings.categories]
@@ -507,6 +429,34 @@ def check_for_model(
     if how.form == "svmlight":
         _check_numbered(path, data, model)
         _check_features(path, data, model, how)
+
+
+def evaluate_rows(
+    model: Model, data: Dataset, measures: Sequence[str] = (), n_jobs: int | None = None, **how: Any
+) -> Evaluation:
+    """Measure how well a model ranks labelled rows.
+
+    Parameters
+    ----------
+    model : Model
+    data : Dataset
+        Without query ids all rows are one query.
+    measures : sequence of str
+        Default: ndcg@10, or auc without queries or with labels below 0.
+    n_jobs : int, optional
+        Number of threads.
+    **how
+        As in `crucial.evaluate`.
+    """
+    from crucial.data.groups import Groups
+    from crucial.measures.evaluation import evaluate
+    from crucial.measures.names import default_measure
+
+    assert data.y is not None
+    groups = Groups.from_qid(data.qid, data.n_rows)
+    scores = model.predict(data.instances(), groups, n_jobs=n_jobs)
+    measures = measures or [default_measure(data.y, data.qid is not None)]
+    return evaluate(data.y, scores, groups, measures, ids=data.item, **how)
 
 
 # --- Files in parts that the workers of a Dask cluster read

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
 from crucial.cli.options import File, RowOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import read_for_model
-from crucial.cli.terminal import check_targets, note, write_text
+from crucial.cli.terminal import check_targets, frame_csv, note, write_text
 from crucial.errors import FileError, in_file
 
 if TYPE_CHECKING:
@@ -28,16 +24,11 @@ _ENDINGS = (".html", ".htm", ".csv", ".sql", ".json")
 
 
 @dataclass(frozen=True)
-class ScorecardOptions(RowOptions):
-    """The options of ``crucial scorecard``."""
+class CardOptions:
+    """The points and bins of a card."""
 
-    model: File = argument()
-    data: File = argument()
-    output: File | None = option(
-        "File to write: a page to print (.html), the table (.csv), a query (.sql) or everything "
-        "(.json). [default: print the card]",
-        "-o",
-    )
+    heading: ClassVar[str] = "Points and bins"
+
     points_to_double_odds: float = option(
         "Points that double the odds.", low=0, low_open=True, default=20.0
     )
@@ -61,16 +52,37 @@ class ScorecardOptions(RowOptions):
         "of the feature, or the model's default.",
         default="neutral",
     )
+
+
+@dataclass(frozen=True)
+class ReasonOptions:
+    """The points of rows, with reason codes."""
+
+    heading: ClassVar[str] = "Points of rows"
+
     scores: File | None = option("CSV to write: the points of the rows of DATA, with reason codes.")
     reasons: int = option("Most reason codes per row.", low=1, default=4)
     against: Literal["best", "neutral"] = option(
         "What reasons are points lost against: the best bin, or the mean of the rows.",
         default="best",
     )
+
+
+@dataclass(frozen=True)
+class ScorecardOptions(CardOptions, ReasonOptions, RowOptions):
+    """The options of ``crucial scorecard``."""
+
+    model: File = argument()
+    data: File = argument()
+    output: File | None = option(
+        "File to write: a page to print (.html), the table (.csv), a query (.sql) or everything "
+        "(.json). [default: print the card]",
+        "-o",
+    )
     title: str | None = option("Heading of the card. [default: the model's name]", metavar="TEXT")
 
 
-@verb("scorecard", ScorecardOptions)
+@verb("scorecard", ScorecardOptions, without=("weight", "categories"))
 def scorecard_command(options: ScorecardOptions) -> None:
     """Turn MODEL into points per bin, scaled to odds on DATA.
 
@@ -102,22 +114,12 @@ def scorecard_command(options: ScorecardOptions) -> None:
     if data.qid is not None:
         note(f"{options.data}: the query ids are not used; the card compares all rows")
     rows = data.instances()
+    settings = {one.name: getattr(options, one.name) for one in fields(CardOptions)}
+    if settings.pop("all_bins"):
+        settings["max_bins"] = None
     with in_file(options.data):
         card = scorecard(
-            model,
-            rows,
-            data.y,
-            points_to_double_odds=options.points_to_double_odds,
-            base_points=options.base_points,
-            base_odds=options.base_odds,
-            low_is_good=options.low_is_good,
-            good_from=options.good_from,
-            max_bins=None if options.all_bins else options.max_bins,
-            min_share=options.min_share,
-            max_features=options.max_features,
-            anchor=options.anchor,
-            missing_points=options.missing_points,
-            title=options.title or os.path.basename(options.model),
+            model, rows, data.y, **settings, title=options.title or os.path.basename(options.model)
         )
     if output is None:
         click.echo(str(card))
@@ -128,7 +130,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
         found = card.reasons(rows, options.reasons, options.against).columns()
         names = list(range(1, data.n_rows + 1)) if data.item is None else data.item.tolist()
         head = {"row" if data.item is None else "item": names}
-        write_text(options.scores, csv_text(head | found))
+        write_text(options.scores, frame_csv(head | found))
         click.echo(f"Wrote {options.scores}.")
 
 
@@ -150,26 +152,10 @@ def scorecard_file(card: Scorecard, ending: str) -> str:
     from crucial.inspection.scorecards import card_columns
 
     if ending == ".csv":
-        return csv_text(card_columns(card))
+        return frame_csv(card_columns(card))
     if ending == ".sql":
         return card.to_sql()
     return _json(card) + "\n" if ending == ".json" else card.to_html()
-
-
-def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
-    """Return columns as CSV; a missing or infinite number is an empty cell."""
-    from crucial.io.text import sheet_cell
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if _is_void(cell) else sheet_cell(cell) for cell in row])
-    return out.getvalue()
-
-
-def _is_void(cell: object) -> bool:
-    return isinstance(cell, float) and not math.isfinite(cell)
 
 
 def _json(card: Scorecard) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crucial.cli.options import File, RowOptions, argument, option, verb
 from crucial.cli.rows import read_for_model
-from crucial.cli.terminal import console, grid, label_column, number_column, one_line, table
+from crucial.cli.terminal import TextTable, console, grid, label_column, number_column, one_line
 from crucial.errors import DataError, in_file
+from crucial.parameters import parameters_of
 from crucial.wording import counted
 
 if TYPE_CHECKING:
@@ -81,26 +83,6 @@ _LABELS = {
     "pairs": "pairs",
     "stopped": "ended",
 }
-#: Parameters to show, in this order.
-_PARAMETERS = (
-    "n_estimators", "n_intervals", "prec", "centre", "order", "cycles", "balance_control",
-    "splitter", "splitter_depth", "max_depth", "min_rows", "max_features", "consensus", "pruning",
-    "levels", "learning_rate", "loss", "weak", "max_leaves", "symmetric", "l2", "interactions",
-    "max_pairs", "choice", "step", "positive_weights", "default_rank", "balance", "gain",
-    "max_bins", "subsample", "n_bags", "early_stopping_rounds", "validation_folds", "random_state",
-)  # fmt: skip
-
-#: Those that apply to weak rankers that are trees.
-_OF_TREES = (
-    "max_leaves",
-    "symmetric",
-    "max_depth",
-    "min_rows",
-    "l2",
-    "interactions",
-    "max_pairs",
-    "max_features",
-)
 
 
 def print_model(path: str, learned: Description, bound: Bound | None) -> None:
@@ -138,14 +120,11 @@ def _training(learned: Description, bound: Bound | None) -> Table:
         value = training.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool):
             shown.add_row(label, f"{value:,}" if isinstance(value, int) else one_line(value))
-    parameters = training.get("parameters")
-    if isinstance(parameters, dict):
-        left_out = _OF_TREES if parameters.get("weak", "tree") != "tree" else ()
-        names = [key for key in _PARAMETERS if key in parameters and key not in left_out]
-        parameters = {key: parameters[key] for key in names}
-    details = {"parameters": parameters, "eval set": training.get("eval")}
-    details["folds"] = training.get("folds")
-    for label, values in {**details, "data": training.get("data")}.items():
+    details = {"parameters set": _changed_parameters(training), "eval set": training.get("eval")}
+    for label, values in {
+        **details,
+        **{key: training.get(key) for key in ("folds", "data")},
+    }.items():
         if isinstance(values, dict) and values:
             items = [f"{key}={_short(value)}" for key, value in values.items() if value is not None]
             shown.add_row(label, one_line(", ".join(items)))
@@ -157,6 +136,21 @@ def _training(learned: Description, bound: Bound | None) -> Table:
     if bound is not None:
         shown.add_row("training bound", bound.says)
     return shown
+
+
+def _changed_parameters(training: Mapping[str, Any]) -> object:
+    """Return the parameters that were not left at the defaults of the ranker."""
+    from crucial import rankers
+
+    parameters = training.get("parameters")
+    if not isinstance(parameters, dict):
+        return parameters
+    declared = parameters_of(getattr(rankers, str(training.get("estimator")), None))
+    return {
+        key: value
+        for key, value in parameters.items()
+        if key not in declared or declared[key].default != value
+    }
 
 
 def _short(value: object) -> str:
@@ -235,11 +229,11 @@ class WhyOptions(RowOptions):
     a: str = argument(metavar="A", type=str)
     b: str = argument(metavar="B", type=str)
     query: str | None = option("Query of both items, where items are in several queries.")
-    features: int = option("Number of features to list.", "-n", low=1, default=12)
+    most: int = option("Number of features to list.", "-n", "--features", low=1, default=12)
     json: bool = option("Print everything as JSON.")
 
 
-@verb("why", WhyOptions)
+@verb("why", WhyOptions, without=("weight", "categories"))
 def why_command(options: WhyOptions) -> None:
     """Explain why MODEL ranks item A of DATA above item B, or below.
 
@@ -272,7 +266,7 @@ def why_command(options: WhyOptions) -> None:
     if options.json:
         click.echo(explanation_json(found, titles))
     else:
-        print_explanation(found, titles, options.features)
+        print_explanation(found, titles, options.most)
 
 
 # --- Why one item ranks above another, as a table and as JSON
@@ -286,7 +280,9 @@ def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int)
     (a, b), scores = titles, (found.score_a, found.score_b)
     head = f"{a} (score {scores[0]:.6g}) ranks {side} {b} (score {scores[1]:.6g}){by}"
     screen.print(head, style="bold")
-    shown = table(label_column("feature", 40), *(number_column(name) for name in ("adds", a, b)))
+    shown = TextTable(
+        label_column("feature", 40), *(number_column(name) for name in ("adds", a, b))
+    )
     parts = zip(found.names, found.added, found.texts_a, found.texts_b, strict=True)
     differ = [one for one in parts if one[1]]
     for name, added, x, y in differ[:top]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import io
+import math
 import os
+import re
 import shlex
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, TextIO
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Literal, TextIO
 
 import click
 
@@ -27,10 +32,11 @@ from crucial.errors import (
 from crucial.wording import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Column, Table
+    from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+    from rich.table import Table
 
     from crucial.data.dataset import Run
+    from crucial.results import Frame
 
 
 # --- Print to a terminal, or to a file in place of one: notes, errors, tables
@@ -109,47 +115,164 @@ def console(stream: IO[str] | None = None) -> Console:
     )
 
 
-def table(*columns: Column | str) -> Table:
-    """Return an empty table with a line under its heading, whose numbers are never cut."""
-    from rich import box
-
-    from crucial.cli.tables import WholeTable
-
-    return WholeTable(
-        *columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold"
-    )
-
-
-def label_column(header: str, max_width: int | None = None) -> Column:
-    """Return a column of names, which wrap where they are too long."""
-
-    from rich.table import Column
-
-    return Column(header, max_width=max_width)
-
-
-def picture_column(header: str) -> Column:
-    """Return a column of pictures made of characters, which must not wrap."""
-
-    from rich.table import Column
-
-    return Column(header, no_wrap=True)
-
-
-def number_column(header: str) -> Column:
-    """Return a column of numbers, which stand at the right and keep their width."""
-
-    from rich.table import Column
-
-    return Column(header, justify="right")
-
-
 def grid() -> Table:
     """Return an empty table of names and values, without lines."""
 
     from rich.table import Column, Table
 
     return Table.grid(Column(style="dim"), Column(overflow="fold"), padding=(0, 2))
+
+
+# --- A table whose numbers are never cut: names wrap, or the table turns on its side
+
+
+#: Width to which names may be wrapped, in the first column and in the others.
+_NARROW_FIRST, _NARROW = 16, 24
+
+#: Characters between two columns.
+_GAP = 3
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of a table: its names wrap; its numbers, at the right, and pictures keep width."""
+
+    header: str
+    holds: Literal["names", "numbers", "pictures"] = "names"
+    max_width: int | None = None
+
+
+def label_column(header: str, max_width: int | None = None) -> TextColumn:
+    """Return a column of names, which wrap where they are too long."""
+    return TextColumn(header, max_width=max_width)
+
+
+def picture_column(header: str) -> TextColumn:
+    """Return a column of pictures made of characters, which must not wrap."""
+    return TextColumn(header, "pictures")
+
+
+def number_column(header: str) -> TextColumn:
+    """Return a column of numbers, which stand at the right and keep their width."""
+    return TextColumn(header, "numbers")
+
+
+class TextTable:
+    """A table with a line under its heading, which gives every number its full width.
+
+    Where names cannot be wrapped to make room for the numbers, every row becomes a block of lines,
+    one per column.
+    """
+
+    def __init__(self, *columns: TextColumn | str) -> None:
+        self.columns = [TextColumn(one) if isinstance(one, str) else one for one in columns]
+        self.rows: list[tuple[tuple[str, ...], str]] = []
+
+    def add_row(self, *cells: str, style: str = "") -> None:
+        """Add a row; cells that are left out at its end are empty."""
+        self.rows.append((cells + ("",) * (len(self.columns) - len(cells)), style))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich import box
+        from rich.table import Table
+
+        widths = self._fitting_widths(options.max_width)
+        if widths is None:
+            yield self._on_its_side(options.max_width)
+            return
+        shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+        for column, width in zip(self.columns, widths):
+            shown.add_column(
+                column.header,
+                justify="right" if column.holds == "numbers" else "left",
+                width=width,
+                no_wrap=column.holds != "names",
+                overflow="fold",
+            )
+        for cells, style in self.rows:
+            shown.add_row(*cells, style=style)
+        yield shown
+
+    def _fitting_widths(self, room: int) -> list[int] | None:
+        """Return the width of every column; None if the table is too wide for the room."""
+        least, wanted = zip(*(self._widths(place) for place in range(len(self.columns))))
+        left = room - sum(least) - _GAP * (len(least) - 1)
+        if left < 0:
+            return None
+        widths = list(least)
+        # The column that lacks least is served first: fewer columns wrap.
+        for place in sorted(range(len(least)), key=lambda at: (wanted[at] - least[at], at)):
+            more = min(left, wanted[place] - least[place])
+            widths[place] += more
+            left -= more
+        return widths
+
+    def _widths(self, place: int) -> tuple[int, int]:
+        """Return the width below which a column must not get, and the one it takes if it can."""
+        from rich.cells import cell_len
+
+        column = self.columns[place]
+        lines = [line for cells, _ in self.rows for line in cells[place].split("\n")]
+        head = _longest_word([column.header])
+        widest = max(map(cell_len, [*column.header.split("\n"), *lines]))
+        if column.holds != "names":
+            least = max(1, head, *map(cell_len, lines), 0)
+            return least, max(least, widest)
+        narrow = min(_NARROW if place else _NARROW_FIRST, column.max_width or _NARROW)
+        least = max(1, min(narrow, max(head, _longest_word(lines))))
+        return least, max(least, min(widest, column.max_width or widest))
+
+    def _on_its_side(self, room: int) -> Group:
+        """Return the rows as blocks: the first cell, and below it a line per other cell."""
+        from rich.cells import cell_len
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.table import Column, Table
+        from rich.text import Text
+
+        first, *heads = (" ".join(column.header.split()) for column in self.columns)
+        parts: list[RenderableType] = [Text(first, "bold", overflow="fold")] if first else []
+        aligned = max(map(cell_len, heads), default=0) + 2
+        words = max((_longest_word(cells[1:]) for cells, _ in self.rows), default=0)
+        for (name, *cells), style in self.rows:
+            parts.append(Text(name, style, overflow="fold"))
+            turned = Table.grid(Column(), Column(overflow="fold"), padding=(0, 2, 0, 0))
+            for head, cell in zip(heads, cells):
+                if cell and 2 + aligned + words <= room:
+                    turned.add_row(head, cell, style=style)
+                elif cell:
+                    line = Text(f"{head}: {cell}", style, overflow="fold")
+                    parts.append(Padding(line, (0, 0, 0, 2)))
+            if turned.row_count:
+                parts.append(Padding(turned, (0, 0, 0, 2), expand=False))
+        return Group(*parts)
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(word) for text in texts for word in text.split()), default=0)
+
+
+# --- State the conventions of measures beside their values
+
+
+_GAINS = {"ndcg": "linear gain y", "ndcg_exp": "gain 2^y - 1"}
+
+
+def print_heading(screen: Console, text: str, measures: Iterable[str]) -> None:
+    """Print the heading of a table of measures, with the gain that they use."""
+    families = {re.split(r"[@(]", name)[0] for name in measures}
+    rules = [f"{family} with {gain}" for family, gain in _GAINS.items() if family in families]
+    screen.print("; ".join(filter(None, [text, ", ".join(rules)])), style="bold")
+
+
+def print_meanings(screen: Console, names: Iterable[str], unit: str = "query") -> None:
+    """Print what the measures of a table are, below it; of rows where there are no queries."""
+    from crucial.measures.names import get_measure
+
+    for name in names:
+        screen.print(f"{name}: {get_measure(name).description_of(unit)}", style="dim")
 
 
 # --- Turn every error into one line on standard error and an exit code, never a traceback
@@ -396,6 +519,20 @@ def write_text(path: str, text: str) -> None:
     Bytes that came from a file and were not UTF-8 are written as they were read.
     """
     _write(path, [text.encode("utf-8", "surrogateescape")])
+
+
+def frame_csv(frame: Frame) -> str:
+    """Return the frame of a result as CSV; a missing or infinite number is an empty cell."""
+    from crucial.io.text import sheet_cell
+
+    columns = frame if isinstance(frame, Mapping) else frame.to_dict("list")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        void = [isinstance(cell, float) and not math.isfinite(cell) for cell in row]
+        writer.writerow(["" if none else sheet_cell(cell) for cell, none in zip(row, void)])
+    return out.getvalue()
 
 
 def write_run_to(path: str, run: Run) -> None:

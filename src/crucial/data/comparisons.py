@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from crucial.data.arrays import as_array, as_reals, frame_columns, is_missing
+from crucial.data.cells import CellTable
 from crucial.data.words import number_rule, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, in_short
 from crucial.parameters import check, one_of
@@ -211,7 +212,7 @@ class Comparisons:
         """
 
         return comparisons_of_table(
-            FrameColumns(frame_columns(frame)),
+            CellTable.from_columns(frame_columns(frame)),
             {"winner": winner, "loser": loser, "tie": tie, "weight": weight, "judge": judge,
              "context": context},
             category=category, covariates=covariates, left=left, right=right,
@@ -636,84 +637,8 @@ _NO = frozenset(("", "0", "false", "no", "n", "f", "0.0"))
 _OPTIONAL = ("tie", "weight", "judge", "context")
 
 
-class NamedColumns(Protocol):
-    """A table by columns, which knows how to report a cell."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def notes(self) -> list[str]:
-        """How the table was read, if that is not obvious."""
-        ...
-
-    def place(self, name: str) -> int | None:
-        """Return the number of a column, or None."""
-        ...
-
-    def require(self, name: str) -> int:
-        """Return the number of a column that must be there."""
-        ...
-
-    def column(self, place: int) -> list[str]:
-        """Return the cells of a column, without the spaces around them."""
-        ...
-
-    def numbers(self, place: int, what: str, *, low: float = ..., high: float = ...) -> list[float]:
-        """Return the cells of a column as numbers between two."""
-        ...
-
-    def error(self, row: int, place: int, problem: str, remedy: str = "") -> DataError:
-        """Return the error about a cell."""
-        ...
-
-
-class FrameColumns:
-    """The columns of a frame or mapping, as a `NamedColumns`."""
-
-    notes: list[str]
-
-    def __init__(self, columns: Mapping[str, Sequence[object]]) -> None:
-        self.notes = []
-        self.names = list(columns)
-        self._columns = [list(column) for column in columns.values()]
-
-    def place(self, name: str) -> int | None:
-        """Return the number of a column, or None."""
-        return self.names.index(name) if name in self.names else None
-
-    def require(self, name: str) -> int:
-        """Return the number of a column that must be there."""
-        if name not in self.names:
-            known = ", ".join(map(shown, self.names))
-            raise DataError(f"the frame has no column {shown(name)}; columns: {known}.", value=name)
-        return self.names.index(name)
-
-    def column(self, place: int) -> list[str]:
-        """Return the cells of a column as text; what is missing is empty."""
-        return ["" if one is None or one != one else str(one) for one in self._columns[place]]
-
-    def numbers(
-        self, place: int, what: str, *, low: float = -np.inf, high: float = np.inf
-    ) -> list[float]:
-        """Return the cells of a column as numbers between two."""
-        values = np.array(self._columns[place], np.float64)
-        bad = ~(np.isfinite(values) & (values >= low) & (values <= high))
-        for row in np.flatnonzero(bad)[:1].tolist():
-            rule = number_rule(low, high)
-            raise self.error(row, place, f"the {what} must be {rule}. Got {values[row]}.")
-        return [float(value) for value in values]
-
-    def error(self, row: int, place: int, problem: str, remedy: str = "") -> DataError:
-        """Return the error about a cell."""
-        where = f"row {row} (from 0), column {shown(self.names[place])}"
-        return DataError(f"{where}: {problem}", remedy=remedy)
-
-
 def comparisons_of_table(
-    table: NamedColumns,
+    table: CellTable,
     asked: Mapping[str, str],
     *,
     category: str | None = None,
@@ -725,7 +650,7 @@ def comparisons_of_table(
 
     Parameters
     ----------
-    table : NamedColumns
+    table : CellTable
     asked : mapping
         Names of the columns by role: winner, loser, tie, weight, judge, context.
     category : str, optional
@@ -810,7 +735,7 @@ def _normal(word: str) -> str:
     return re.sub(r"[^a-z0-9<>=]+", " ", word.lower()).strip()
 
 
-def _find_sides(table: NamedColumns, winner: str) -> tuple[int, int] | None:
+def _find_sides(table: CellTable, winner: str) -> tuple[int, int] | None:
     """Return the columns of both sides: those the winners name, else by their usual names."""
     found: list[tuple[str, int, int]] = []
     lower = {name.lower().strip(): k for k, name in reversed(list(enumerate(table.names)))}
@@ -845,13 +770,13 @@ def _find_sides(table: NamedColumns, winner: str) -> tuple[int, int] | None:
     return best[0][1], best[0][2]
 
 
-def _alias(table: NamedColumns, role: str, sides: tuple[int, int]) -> int | None:
+def _alias(table: CellTable, role: str, sides: tuple[int, int]) -> int | None:
     """Return a column that is usually called otherwise in arena files."""
     places = [table.place(name) for name in _ALIASES.get(role, ())]
     return next((one for one in places if one is not None and one not in sides), None)
 
 
-def _winners(table: NamedColumns, asked: Mapping[str, str], ties: Bools | None) -> _Decided:
+def _winners(table: CellTable, asked: Mapping[str, str], ties: Bools | None) -> _Decided:
     """Return the columns winner and loser; a winner that only names a side is refused."""
     high_at, low_at = table.require(asked["winner"]), table.require(asked["loser"])
     items, (high, low) = places_of(table.column(high_at), table.column(low_at))
@@ -887,7 +812,7 @@ def _winners(table: NamedColumns, asked: Mapping[str, str], ties: Bools | None) 
     return _Decided(items, high, low, ties, None, [])
 
 
-def _outcomes(table: NamedColumns, sides: tuple[int, int], winner: str) -> tuple[int, list[str]]:
+def _outcomes(table: CellTable, sides: tuple[int, int], winner: str) -> tuple[int, list[str]]:
     """Return the column of winners, and its cells; one column per outcome also serves."""
     place = table.place(winner)
     if place is None and winner == "winner":
@@ -908,7 +833,7 @@ def _outcomes(table: NamedColumns, sides: tuple[int, int], winner: str) -> tuple
 
 
 def _sides_won(
-    table: NamedColumns, sides: tuple[int, int], winner: str, ties: Bools | None
+    table: CellTable, sides: tuple[int, int], winner: str, ties: Bools | None
 ) -> _Decided:
     """Return who won where a column names the winner or its side."""
     left, right = sides
@@ -953,7 +878,7 @@ def _sides_won(
     )
 
 
-def _side_flags(table: NamedColumns, place: int) -> Bools:
+def _side_flags(table: CellTable, place: int) -> Bools:
     """Read a column of ties."""
     cells = table.column(place)
     known = {cell: cell.lower() for cell in set(cells)}

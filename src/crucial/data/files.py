@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ByteSource",
-    "TextSource",
     "atomic_write",
     "check_unpacked",
     "check_writable",
@@ -220,24 +219,6 @@ class ByteSource:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-
-class TextSource:
-    """Bytes at hand that are read like a file.
-
-    Parameters
-    ----------
-    path : str
-        The file that they came from, for errors.
-    text : bytes
-    """
-
-    def __init__(self, path: str, text: bytes) -> None:
-        self.path, self._stream = path, io.BytesIO(text)
-
-    def read(self, size: int = -1) -> bytes:
-        """Read ``size`` bytes, fewer only at the end; all that is left by default."""
-        return self._stream.read(size)
 
 
 class _Raw(io.RawIOBase):

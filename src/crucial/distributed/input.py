@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from crucial.distributed.part import Part
 from crucial.distributed.transport import failed, result_of
 from crucial.errors import Argument, CrucialError, DataError, DataTypeError, Message, ParameterError
 from crucial.feedback.labels import query_factors
+from crucial.io.options import TableOptions
 from crucial.io.parquet import ParquetRows
 from crucial.io.parts import (
     QuantileSketch,
@@ -294,13 +295,11 @@ class Source:
             if own.n_features is not None:
                 options.setdefault("n_features", own.n_features)
         else:
-            options.setdefault("label", own.label)
-            options.setdefault("qid", own.qid)
-            options.setdefault("weight", own.weight)
-            options.setdefault("ignore", own.ignore)
-            if own.features is not None:
-                extra = [] if own.query_weight is None else [own.query_weight]
-                options.setdefault("features", [*own.features, *extra])
+            if own.features is not None and own.query_weight is not None:
+                own = replace(own, features=(*own.features, own.query_weight), query_weight=None)
+            for option in fields(TableOptions):
+                if hasattr(own, option.name):
+                    options.setdefault(option.name, getattr(own, option.name))
         return options
 
 

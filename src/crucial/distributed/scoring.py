@@ -21,8 +21,8 @@ from crucial.distributed.input import (
     list_sources,
 )
 from crucial.errors import DataError, DataTypeError, NotRankedError
-from crucial.measures.base import default_measure
 from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.names import default_measure
 from crucial.model.base import check_queries, positions
 from crucial.model.file import Model
 from crucial.types import Bools, Floats, Ints

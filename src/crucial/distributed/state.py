@@ -32,8 +32,8 @@ from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Output, Potentials, finite_total, whole_of
 from crucial.feedback.labels import PairMass, QueryTotals, wrong_unit_of
 from crucial.kernels.sums import round_unit, unit_for
-from crucial.measures.base import Measure, default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.base import Measure
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.measures.positions import ExpectedReciprocalRank
 from crucial.model.weak import Tree, WeakRankerLike
 from crucial.rankers.boosted import BoostedRanker

@@ -571,7 +571,7 @@ def export_model(
     model : FrozenModel
     path : str or path
     target : str
-        One of `TARGETS`; ``crucial export --list`` describes them.
+        One of `TARGETS`; ``crucial list targets`` describes them.
     verify : bool
         Read the export back and score rows before it is moved into place: made-up rows at and
         around all thresholds, and ``data``.

@@ -1,7 +1,6 @@
 from crucial.fusion.comparison import FusionComparison as FusionComparison
 from crucial.fusion.comparison import compare_fusions as compare_fusions
 from crucial.fusion.learning import learn_fusion as learn_fusion
-from crucial.fusion.page import FusionPage as FusionPage
 from crucial.fusion.page import fusion_page as fusion_page
 from crucial.fusion.pool import Pool as Pool
 from crucial.fusion.ranker import FusionRanker as FusionRanker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,18 +14,19 @@ from crucial.errors import DataError
 from crucial.fusion.learning import LearningOptions, Progress, learn_judged, tuned_rrf
 from crucial.fusion.pool import Listing, Pool, Runs
 from crucial.fusion.ranker import FusionRanker
-from crucial.fusion.rules import METHODS, Fusion, Judging, sorted_by_name
+from crucial.fusion.rules import MEASURED, METHODS, Fusion, Judging, sorted_by_name
 from crucial.measures.base import summarise
 from crucial.measures.intervals import paired_test
 from crucial.measures.names import get_measure
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check
+from crucial.results import Frame, Result, as_frame, text_table
 from crucial.types import Bools, Floats
 from crucial.wording import counted, printable
 
 # --- The result of comparing runs, fusion rules and the learned fusion
 
 
+_SPAN = "{:+.4f} [{:+.3f}, {:+.3f}]"
 #: A difference, and the lower and upper end of its interval.
 Difference: TypeAlias = tuple[float, float, float]
 
@@ -55,7 +56,7 @@ class SystemResult:
 
 
 @dataclass(frozen=True)
-class Loners(HtmlResult):
+class Loners:
     """The documents that only one run returned, and how they are ranked.
 
     Attributes
@@ -78,29 +79,9 @@ class Loners(HtmlResult):
     first_ten_rrf: float
     by_run: dict[str, tuple[int, int, int]]
 
-    def _html_title(self) -> str:
-        return f"Documents of one run alone: {self.share:.1%} of the pool"
 
-    def _html_tables(self) -> list[HtmlTable]:
-        counts = list(zip(*self.by_run.values(), strict=True)) or [(), (), ()]
-        columns: dict[str, Sequence[object]] = {
-            "run": list(self.by_run),
-            "documents": counts[0],
-            "relevant": counts[1],
-            "in the first ten": counts[2],
-        }
-        return [HtmlTable(columns, {"documents": None})]
-
-    def _html_notes(self) -> list[str]:
-        return [
-            f"{self.relevant:.1%} of them are relevant ({self.relevant_others:.1%} of the others); "
-            f"they are {self.first_ten:.1%} of the first ten, {self.first_ten_rrf:.1%} by "
-            "reciprocal rank fusion."
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class FusionComparison(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class FusionComparison(Result):
     """Every system on the same held-out queries.
 
     Attributes
@@ -119,6 +100,8 @@ class FusionComparison(HtmlResult):
         Learned from the training queries alone.
     train_queries, test_queries : list of str
     """
+
+    _bars = ("difference",)
 
     measures: tuple[str, ...]
     baseline: str
@@ -141,30 +124,10 @@ class FusionComparison(HtmlResult):
         """The learned fusion."""
         return self.systems[-1]
 
-    def to_rows(self) -> list[dict[str, object]]:
-        """Return one dict per system."""
-        return [asdict(one) for one in self.systems]
-
-    def __str__(self) -> str:
-        wide = max(len(printable(one.name, 30)) for one in self.systems)
+    def to_frame(self) -> Frame:
+        """Return one row per system; differences and their intervals are of the first measure."""
         first = self.measures[0]
-        lines = [
-            f"{counted(len(self.test_queries), 'held-out query')}; differences of {first} from "
-            f"{printable(self.baseline, 30)}, the best run on the {len(self.train_queries)} others"
-        ]
-        for one in self.systems:
-            cells = "  ".join(f"{name} {one.values[name]:.4f}" for name in self.measures)
-            span = "{:+.4f} [{:+.3f}, {:+.3f}]".format(*one.differences[first])
-            span = "" if one.name == self.baseline else span
-            lines.append(f"{printable(one.name, 30):<{wide}}  {cells}  {span}".rstrip())
-        return "\n".join(lines)
-
-    def _html_title(self) -> str:
-        return str(self).partition("\n")[0]
-
-    def _html_tables(self) -> list[HtmlTable]:
-        first = self.measures[0]
-        columns: dict[str, Sequence[object]] = {
+        columns: dict[str, list[object]] = {
             "system": [one.name for one in self.systems],
             "kind": [one.kind for one in self.systems],
         }
@@ -172,8 +135,42 @@ class FusionComparison(HtmlResult):
             columns[name] = [one.values[name] for one in self.systems]
         for place, end in enumerate(("difference", "low", "high")):
             columns[end] = [one.differences[first][place] for one in self.systems]
-        columns["unjudged"] = [one.unjudged for one in self.systems]
-        return [HtmlTable(columns, {first: 1.0, "difference": None})]
+        return as_frame({**columns, "unjudged": [one.unjudged for one in self.systems]})
+
+    def text(self, width: int = 100) -> str:
+        """Return the comparison as lines of text, with tables of at most some width."""
+        first, baseline, alone = self.measures[0], printable(self.baseline, 200), self.loners
+        rows = []
+        for one in self.systems:
+            span = "best run in training"
+            if one.name != self.baseline:
+                span = _SPAN.format(*one.differences[first])
+            values = [f"{one.values[name]:.4f}" for name in self.measures]
+            rows.append([printable(one.name, 200), *values, span, f"{one.unjudged:.1%}"])
+        heads = ["system", *self.measures, f"{first} against best run", "unjudged@10"]
+        counts = [
+            [printable(name, 200), *(f"{count:,}" for count in three)]
+            for name, three in alone.by_run.items()
+        ]
+        lines = [
+            f"{counted(len(self.test_queries), 'held-out query')}, "
+            f"{len(self.train_queries)} to learn from",
+            *text_table(heads, rows, width=width),
+            f"learned against {self.rrf}, its k tuned on training queries: {first} "
+            + _SPAN.format(*self.against_rrf[first]),
+            f"differences over the same queries, 95% bootstrap intervals; {baseline} is the best "
+            f"run on training queries; unjudged documents count as not relevant; {MEASURED}",
+            *(f"{name}: {get_measure(name).description_of('query')}" for name in self.measures),
+            "\ndocuments that only one run returned",
+            f"{alone.share:.0%} of all; {alone.relevant:.1%} of them are relevant, of the others "
+            f"{alone.relevant_others:.1%}. They make up {alone.first_ten:.1%} of the first ten of "
+            f"the learned fusion, {alone.first_ten_rrf:.1%} of {self.rrf}.",
+            *text_table(["run", "alone", "relevant", "in the first ten"], counts, width=width),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 # --- Compare runs, fusion rules and the learned fusion on held-out queries

@@ -16,7 +16,6 @@ from crucial.errors import Argument, DataError, Message, NotRankedError, Paramet
 from crucial.fusion.pool import Pool, Runs
 from crucial.fusion.ranker import FusionRanker
 from crucial.fusion.rules import Fusion, Judging, normalised
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import lookup
 from crucial.types import Floats, PathLike
 from crucial.wording import counted
@@ -277,7 +276,7 @@ FLAT_TARGETS: Mapping[str, FlatTarget] = {
 
 
 @dataclass(frozen=True)
-class FusionExport(HtmlResult):
+class FusionExport:
     """The file that was written, and the loss of its weights.
 
     Attributes
@@ -296,12 +295,6 @@ class FusionExport(HtmlResult):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.target}, {self.n_bytes:,} bytes\n{self.loss}"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        return []
-
-    def _html_notes(self) -> list[str]:
-        return str(self).splitlines()
 
 
 def export_fusion(

@@ -17,7 +17,7 @@ from crucial.fusion.rules import MEASURED, Judging
 from crucial.measures.base import summarise
 from crucial.measures.intervals import paired_test, win_tie_loss
 from crucial.measures.names import get_measure
-from crucial.pages import Page, page_asset, page_html
+from crucial.pages import Page
 from crucial.types import Floats, Ints
 from crucial.wording import counted
 
@@ -218,37 +218,6 @@ class FusedQueries:
         return self.pool.place_in_query(self.order)
 
 
-# --- The page of a fusion: one file of HTML that loads nothing
-
-
-_SCRIPTS = ("fusion.js", "main.js")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FusionPage(Page):
-    """Result of `fusion_page`.
-
-    Attributes
-    ----------
-    title : str
-    data : dict
-        Everything on the page, as plain data.
-    """
-
-    def to_html(self) -> str:
-        """Return the page; the same data give the same bytes."""
-
-        def own(name: str) -> str:
-            return page_asset(name, "fusion")
-
-        return page_html(
-            self.title,
-            self.data,
-            scripts=[page_asset("core.js"), page_asset("charts.js"), *map(own, _SCRIPTS)],
-            styles=[page_asset("page.css"), own("fusion.css")],
-        )
-
-
 def fusion_page(
     fusion: FusionRanker,
     runs: Runs | Pool,
@@ -258,7 +227,7 @@ def fusion_page(
     title: str = "A learned fusion",
     subtitle: str = "",
     random_state: int = 0,
-) -> FusionPage:
+) -> Page:
     """Return a page on how a fusion ranks judged queries, beside its runs and RRF(60).
 
     Parameters
@@ -300,7 +269,7 @@ def fusion_page(
     }
     facts["notes"] = _notes(fusion, judging, every.n_unknown_queries)
     facts["sentences"] = _sentences(facts)
-    return FusionPage(title, facts)
+    return Page("fusion", title, facts, tuple(facts["sentences"]))
 
 
 def _sentences(facts: dict[str, Any]) -> list[str]:

@@ -8,8 +8,6 @@
     Why one item ranks above another; what the score of one is made of.
 ``learning_curve``
     Bounds, risks and measures round by round.
-``centres``, ``training_paths``
-    Where intervals of relevance lie on a feature; how steadily rankers learned.
 ``roc_curve``, ``gain_curve``, ``lift_curve``, ``profit_curve``
     Curves of scores against two labels or amounts.
 ``precision_recall_curve``, ``calibration_curve``
@@ -25,7 +23,7 @@
 ``report``
     All of it on one page of HTML.
 
-Results can be printed; most have ``plot()`` and ``to_frame()``.
+Results can be printed and have ``to_frame()``, which notebooks show; most have ``plot()``.
 Names are imported on first use; `__init__.pyi` lists them.
 """
 

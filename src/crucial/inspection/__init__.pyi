@@ -13,9 +13,7 @@ from crucial.inspection.curves import roc_curve as roc_curve
 from crucial.inspection.explain import contributions as contributions
 from crucial.inspection.explain import why as why
 from crucial.inspection.importance import importances as importances
-from crucial.inspection.learning_curves import centres as centres
 from crucial.inspection.learning_curves import learning_curve as learning_curve
-from crucial.inspection.learning_curves import training_paths as training_paths
 from crucial.inspection.pair_margins import class_margins as class_margins
 from crucial.inspection.pair_margins import margins as margins
 from crucial.inspection.pair_margins import max_margin as max_margin

@@ -14,8 +14,8 @@ from crucial.boosting.loop import Trace
 from crucial.errors import NotRankedError
 from crucial.kernels.elementary import exp
 from crucial.model.additive import AdditiveRanker
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import Rule, above, at_least, between, check, either, one_of, refuse
+from crucial.results import Frame, Result, as_frame
 from crucial.wording import counted
 
 # --- Covering numbers, and the bounds of Rudin & Schapire (2009, section 3) solved for epsilon
@@ -128,8 +128,8 @@ def _log_covering_at(
 # once, and are far from tight.
 
 
-@dataclass(frozen=True)
-class Bound(HtmlResult):
+@dataclass(frozen=True, repr=False)
+class Bound(Result):
     """A bound on an error.
 
     Attributes
@@ -166,17 +166,9 @@ class Bound(HtmlResult):
     def __str__(self) -> str:
         return self.says
 
-    def __repr__(self) -> str:
-        return f"Bound({self.name}: {self.value:.6g}{', vacuous' if self.vacuous else ''})"
-
-    def _html_title(self) -> str:
-        return f"{self.name}: {self.value:.6g}{' (vacuous)' if self.vacuous else ''}"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        return [HtmlTable({"term": list(self.terms), "value": list(self.terms.values())})]
-
-    def _html_notes(self) -> list[str]:
-        return [self.says]
+    def to_frame(self) -> Frame:
+        """Return one row per term of the number."""
+        return as_frame({"term": list(self.terms), "value": list(self.terms.values())})
 
 
 # -- training ---------------------------------------------------------------------------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,11 +12,9 @@ from crucial.errors import DataError
 from crucial.kernels.elementary import exp, log, log2, logaddexp
 from crucial.measures.lists import as_numbers
 from crucial.model.additive import sparkline
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check
-from crucial.results import Axes, Frame, as_frame, new_axes
+from crucial.results import Axes, Frame, Result, as_frame, name_axes, new_axes
 from crucial.types import Floats, Ints, VectorLike
-from crucial.wording import counted
 
 # --- What curves of a ranking share: rows sorted into blocks, limits of steps, bootstrap bands
 
@@ -134,7 +131,7 @@ def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Band(HtmlResult):
+class Band:
     """A bootstrap band around a curve or surface.
 
     Attributes
@@ -147,20 +144,10 @@ class Band(HtmlResult):
         Share of the resampled curves inside, at each point by itself.
     """
 
-    _html_curve: ClassVar[bool] = True
-
     at: Floats
     low: Floats
     high: Floats
     level: float
-
-    def to_frame(self) -> Frame:
-        """Return one row per point."""
-        return as_frame({"at": self.at.tolist(), "low": self.low.tolist(),
-                         "high": self.high.tolist()})  # fmt: skip
-
-    def _html_title(self) -> str:
-        return f"Bootstrap band at {self.level:.0%}"
 
 
 def band_of(
@@ -223,8 +210,8 @@ def draw_band(ax: Axes, band: Band | None) -> None:
         ax.fill_between(band.at, band.low, band.high, alpha=0.2, label=f"{band.level:.0%} band")
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class RocCurve(Result):
     """Result of `roc_curve`.
 
     Attributes
@@ -240,17 +227,13 @@ class RocCurve(HtmlResult):
         Bootstrap band of beta over alpha.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"beta": 1.0}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("beta",)
 
     alpha: Floats
     beta: Floats
     thresholds: Floats
     auc: float
     band: Band | None = None
-
-    def __repr__(self) -> str:
-        return f"RocCurve({counted(len(self.alpha), 'point')}, AUC {self.auc:.4f})"
 
     def __str__(self) -> str:
         return (
@@ -259,13 +242,7 @@ class RocCurve(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
-        return as_frame(
-            {
-                "threshold": self.thresholds.tolist(),
-                "alpha": self.alpha.tolist(),
-                "beta": self.beta.tolist(),
-            }
-        )
+        return as_frame({"threshold": self.thresholds, "alpha": self.alpha, "beta": self.beta})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
@@ -273,13 +250,7 @@ class RocCurve(HtmlResult):
         ax.plot(self.alpha, self.beta, label=f"AUC {self.auc:.3f}")
         draw_band(ax, self.band)
         ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("share of low rows")
-        ax.set_ylabel("share of high rows")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
+        return name_axes(ax, "share of low rows", "share of high rows")
 
 
 def roc_curve(
@@ -327,8 +298,8 @@ def roc_curve(
     return RocCurve(alpha, beta, np.append(np.inf, rows.scores), area, band)
 
 
-@dataclass(frozen=True, eq=False)
-class GainCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class GainCurve(Result):
     """Result of `gain_curve`.
 
     Attributes
@@ -342,15 +313,11 @@ class GainCurve(HtmlResult):
         The gain of the best order.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"gain": 1.0}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("gain",)
 
     share: Floats
     gain: Floats
     best: Floats
-
-    def __repr__(self) -> str:
-        return f"GainCurve({counted(len(self.share), 'point')})"
 
     def __str__(self) -> str:
         tenth, half = np.interp([0.1, 0.5], self.share, self.gain)
@@ -362,8 +329,7 @@ class GainCurve(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
-        return as_frame({"share": self.share.tolist(), "gain": self.gain.tolist(),
-                         "best": self.best.tolist()})  # fmt: skip
+        return as_frame({"share": self.share, "gain": self.gain, "best": self.best})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
@@ -371,17 +337,11 @@ class GainCurve(HtmlResult):
         ax.plot(self.share, self.gain, label="gain")
         ax.plot(self.share, self.best, linestyle="--", color="0.5", label="best order")
         ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("share of rows")
-        ax.set_ylabel("share found")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
+        return name_axes(ax, "share of rows", "share found")
 
 
-@dataclass(frozen=True, eq=False)
-class LiftCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftCurve(Result):
     """Result of `lift_curve`.
 
     Attributes
@@ -392,14 +352,10 @@ class LiftCurve(HtmlResult):
         How many times more is found there than in as many rows at random.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"lift": None}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("lift",)
 
     share: Floats
     lift: Floats
-
-    def __repr__(self) -> str:
-        return f"LiftCurve({counted(len(self.share), 'point')})"
 
     def __str__(self) -> str:
         (tenth,) = self._at(np.array([0.1]))
@@ -414,7 +370,7 @@ class LiftCurve(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
-        return as_frame({"share": self.share.tolist(), "lift": self.lift.tolist()})
+        return as_frame({"share": self.share, "lift": self.lift})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
@@ -424,13 +380,7 @@ class LiftCurve(HtmlResult):
         share = np.union1d(self.share, more)
         ax.plot(share, self._at(share), label="lift")
         ax.axhline(1.0, linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("share of rows")
-        ax.set_ylabel("lift")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
+        return name_axes(ax, "share of rows", "lift")
 
 
 def _gains(rows: RankedRows, owner: str) -> Floats:
@@ -498,8 +448,8 @@ def lift_curve(
 # --- The precision-recall curve of a ranking: computed, then printed or drawn
 
 
-@dataclass(frozen=True, eq=False)
-class PrecisionRecallCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class PrecisionRecallCurve(Result):
     """Result of `precision_recall_curve`.
 
     Attributes
@@ -516,20 +466,13 @@ class PrecisionRecallCurve(HtmlResult):
         Share of high rows among all: the precision of a random order.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"precision": 1.0}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("precision",)
 
     recall: Floats
     precision: Floats
     thresholds: Floats
     average_precision: float
     share: float
-
-    def __repr__(self) -> str:
-        return (
-            f"PrecisionRecallCurve({counted(len(self.recall), 'point')}, average precision "
-            f"{self.average_precision:.4f})"
-        )
 
     def __str__(self) -> str:
         half = float(self.precision[np.searchsorted(self.recall, 0.5)])
@@ -541,11 +484,7 @@ class PrecisionRecallCurve(HtmlResult):
     def to_frame(self) -> Frame:
         """Return one row per point."""
         return as_frame(
-            {
-                "threshold": self.thresholds.tolist(),
-                "recall": self.recall.tolist(),
-                "precision": self.precision.tolist(),
-            }
+            {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -558,13 +497,7 @@ class PrecisionRecallCurve(HtmlResult):
             label=f"average precision {self.average_precision:.3f}",
         )
         ax.axhline(self.share, linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("recall")
-        ax.set_ylabel("precision")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
+        return name_axes(ax, "recall", "precision")
 
 
 def precision_recall_curve(
@@ -609,7 +542,7 @@ _MOST_ROWS = 2.0**40  # of a label in Platt's targets: more round to a target of
 
 
 @dataclass(frozen=True)
-class Calibration(HtmlResult):
+class Calibration:
     """Log odds as a line of the score: ``intercept + slope * score``.
 
     Attributes
@@ -635,17 +568,6 @@ class Calibration(HtmlResult):
     def __str__(self) -> str:
         sign = "+" if self.slope >= 0 else "-"
         return f"log odds = {self.intercept:.4g} {sign} {abs(self.slope):.4g} x score"
-
-    def _html_title(self) -> str:
-        return str(self)
-
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "": ["intercept", "slope"],
-            "value": [self.intercept, self.slope],
-            "standard error": [self.intercept_error, self.slope_error],
-        }
-        return [HtmlTable(columns)]
 
 
 def sigmoid(log_odds: Floats) -> Floats:
@@ -780,8 +702,8 @@ def _newton(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
 _Z = 1.959963984540054  # of a 95% interval
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(Result):
     """Result of `calibration_curve`.
 
     Attributes
@@ -804,7 +726,7 @@ class CalibrationCurve(HtmlResult):
         Whether the scores are the probabilities.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"expected": 1.0, "observed": 1.0}
+    _bars = ("expected", "observed")
 
     expected: Floats
     observed: Floats
@@ -815,9 +737,6 @@ class CalibrationCurve(HtmlResult):
     brier: float
     error: float
     given: bool = True
-
-    def __repr__(self) -> str:
-        return f"CalibrationCurve({counted(len(self.rows), 'bin')}, Brier {self.brier:.4f})"
 
     @property
     def source(self) -> str:
@@ -847,7 +766,7 @@ class CalibrationCurve(HtmlResult):
     def to_frame(self) -> Frame:
         """Return one row per bin."""
         names = ("expected", "observed", "low", "high", "rows")
-        return as_frame({name: getattr(self, name).tolist() for name in names})
+        return as_frame({name: getattr(self, name) for name in names})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
@@ -855,13 +774,7 @@ class CalibrationCurve(HtmlResult):
         reach = np.maximum([self.observed - self.low, self.high - self.observed], 0.0)
         ax.errorbar(self.expected, self.observed, yerr=reach, marker="o", label="observed")
         ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="exact")
-        ax.set_xlabel("expected share")
-        ax.set_ylabel("observed share")
-        ax.legend()
-        return ax
-
-    def _html_notes(self) -> list[str]:
-        return [self.source]
+        return name_axes(ax, "expected share", "observed share")
 
 
 def calibration_curve(
@@ -943,8 +856,8 @@ def _wilson(share: Floats, count: Floats) -> tuple[Floats, Floats]:
 # --- Profit curves: what examining the best-scored rows yields
 
 
-@dataclass(frozen=True, eq=False)
-class ProfitCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class ProfitCurve(Result):
     """Result of `profit_curve`.
 
     Attributes
@@ -959,17 +872,13 @@ class ProfitCurve(HtmlResult):
         The first count with the highest profit, and that profit.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"profit": None}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("profit",)
 
     count: Floats
     profit: Floats
     cost: float
     best_count: float
     best_profit: float
-
-    def __repr__(self) -> str:
-        return f"ProfitCurve({counted(len(self.count), 'point')}, best at {self.best_count:g})"
 
     def __str__(self) -> str:
         return (
@@ -979,20 +888,14 @@ class ProfitCurve(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
-        return as_frame({"count": self.count.tolist(), "profit": self.profit.tolist()})
+        return as_frame({"count": self.count, "profit": self.profit})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
         ax.plot(self.count, self.profit, label=f"cost {self.cost:g} per row")
         ax.axvline(self.best_count, linestyle=":", color="0.5", label="highest profit")
-        ax.set_xlabel("rows examined")
-        ax.set_ylabel("profit")
-        ax.legend()
-        return ax
-
-    def _html_title(self) -> str:
-        return str(self)
+        return name_axes(ax, "rows examined", "profit")
 
 
 def profit_curve(

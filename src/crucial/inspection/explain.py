@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import factorial
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,9 +26,8 @@ from crucial.model.additive import AdditiveRanker, Shape
 from crucial.model.base import checked_rows
 from crucial.model.tree_table import cell_text
 from crucial.model.weak import Tree
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check, int_between, plain, refuse
-from crucial.results import Axes, Frame, as_frame, feature_name, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, feature_name, new_axes, padded
 from crucial.types import Bools, Floats, Ints, TableLike
 from crucial.wording import counted, printable
 
@@ -39,8 +37,8 @@ from crucial.wording import counted, printable
 _TOP = 12  # features drawn; the others are summed
 
 
-@dataclass(frozen=True, eq=False)
-class Contributions(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Contributions(Result):
     """What the score of one item is made of, the largest part first.
 
     Attributes
@@ -64,7 +62,7 @@ class Contributions(HtmlResult):
         The values as text: categories by name, dates as dates.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
+    _bars = ("adds",)
 
     score: float
     features: tuple[int, ...]
@@ -94,13 +92,14 @@ class Contributions(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per feature, then one per pair of features."""
-        none = [math.nan] * len(self.pairs)
+        none = np.full(len(self.pairs), np.nan)
         return as_frame(
             {
                 "feature": [*self.features, *self.pairs],
                 "name": [*self.names, *self.pair_names],
-                "value": [*self.values.tolist(), *none],
-                "adds": [*self.added.tolist(), *self.pair_added.tolist()],
+                "value": np.append(self.values, none),
+                "text": [*self.texts, *[""] * len(self.pairs)],
+                "adds": np.append(self.added, self.pair_added),
             }
         )
 
@@ -113,21 +112,9 @@ class Contributions(HtmlResult):
         drawn = [every[place] for place in order]
         return _bars(ax, drawn, added[order], top, f"score {self.score:.4g}")
 
-    def _html_title(self) -> str:
-        every = f", of which {self.intercept:.4g} for every item" if self.intercept else ""
-        return f"Score {self.score:.6g}{every}"
 
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "feature": [*self.names, *self.pair_names],
-            "value": [*self.texts, *[""] * len(self.pairs)],
-            "adds": [*self.added.tolist(), *self.pair_added.tolist()],
-        }
-        return [HtmlTable(columns, self._html_bars)]
-
-
-@dataclass(frozen=True, eq=False)
-class PairExplanation(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class PairExplanation(Result):
     """Why item a ranks above item b (or below), the largest reason first.
 
     Attributes
@@ -149,7 +136,7 @@ class PairExplanation(HtmlResult):
         Labels of the rows in the index of a frame, as text; empty where the rows have none.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
+    _bars = ("adds",)
 
     a: int
     b: int
@@ -198,9 +185,11 @@ class PairExplanation(HtmlResult):
             {
                 "feature": self.features,
                 "name": self.names,
-                "value_a": self.values_a.tolist(),
-                "value_b": self.values_b.tolist(),
-                "adds": self.added.tolist(),
+                "value_a": self.values_a,
+                "value_b": self.values_b,
+                "text_a": self.texts_a,
+                "text_b": self.texts_b,
+                "adds": self.added,
             }
         )
 
@@ -210,24 +199,6 @@ class PairExplanation(HtmlResult):
         labels = [f"{name}: {x} against {y}" for name, x, y in texts]
         title = f"{self.titles[0]} above {self.titles[1]}: {self.margin:+.4g}"
         return _bars(ax, labels, self.added, top, title)
-
-    def _html_title(self) -> str:
-        return str(self).partition("\n")[0].rstrip(":")
-
-    def _html_tables(self) -> list[HtmlTable]:
-        used = np.flatnonzero(self.added).tolist()
-        first, second = self.titles
-        columns: dict[str, Sequence[object]] = {
-            "feature": [self.names[f] for f in used],
-            f"{first} (a)": [self.texts_a[f] for f in used],
-            f"{second} (b)": [self.texts_b[f] for f in used],
-            "adds": self.added[used].tolist(),
-        }
-        return [HtmlTable(columns, self._html_bars)]
-
-    def _html_notes(self) -> list[str]:
-        same = len(self.names) - int(np.count_nonzero(self.added))
-        return [f"{counted(same, 'feature')} without a difference"] if same else []
 
 
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,11 @@ from crucial.data.instances import Instances, Table, with_shuffled, with_sparse_
 from crucial.errors import DataError, DataTypeError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.shape_functions import inner_ranker, model_of, with_names
-from crucial.measures.base import default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.model.base import FrozenModel, RoundsModel, checked_rows
 from crucial.model.weak import Tree
-from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check, int_between, one_of
-from crucial.results import Axes, Frame, as_frame, listed, names_of, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, listed, names_of, new_axes, padded
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 # --- Rows with the ranker that scores them, as they are or with one feature shuffled
@@ -133,8 +131,8 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Importances(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances(Result):
     """Result of `importances`; ``result["bm25"]`` is the importance of one feature.
 
     Attributes
@@ -153,7 +151,7 @@ class Importances(HtmlResult):
         Permutation: the measure before.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"importance": None}
+    _bars = ("importance",)
 
     kind: str
     meaning: str
@@ -227,10 +225,6 @@ class Importances(HtmlResult):
         ax.invert_yaxis()
         ax.set_xlabel(self.meaning)
         return ax
-
-    def _html_title(self) -> str:
-        before = "" if self.baseline is None else f" from {self.baseline:.4f}"
-        return f"{self.meaning}{before}"
 
 
 def importances(

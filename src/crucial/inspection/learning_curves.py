@@ -1,49 +1,26 @@
-"""Learning curves: bounds, risks and measures round by round; training paths; interval centres."""
+"""Learning curves: bounds, risks and measures of a training, round by round."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
 
 from crucial.boosting.loop import Trace
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError
-from crucial.feedback.base import Feedback
-from crucial.feedback.labels import LabelFeedback, check_labels
-from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.labels import check_labels
 from crucial.inspection.pair_margins import margins
 from crucial.inspection.shape_functions import inner_ranker, model_of
-from crucial.kernels.elementary import exp
-from crucial.kernels.pairs import PlusSums
-from crucial.kernels.runtime import count_threads
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
-from crucial.model.additive import AdditiveRanker, sparkline
+from crucial.measures.names import Measures, default_measure, get_measures
+from crucial.model.additive import sparkline
 from crucial.model.base import RoundsModel, checked_rows
-from crucial.model.weak import MAX_INTERVALS, Presence, ScaledFeature, Stump, WeakRankerLike
-from crucial.notebook import HtmlResult, HtmlTable
-from crucial.parameters import at_least, check, int_between, none_or, one_of
-from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
-from crucial.rankers.plus_search import PlusWeights, Span, list_pairs
-from crucial.results import (
-    Axes,
-    Frame,
-    as_frame,
-    axes_grid,
-    feature_name,
-    literal,
-    new_axes,
-    padded,
-)
-from crucial.types import Bytes, Floats, Ints, TableLike, VectorLike
+from crucial.parameters import at_least, check
+from crucial.results import Axes, Frame, Result, as_frame, new_axes
+from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
 # --- Learning curves: bounds, risks and measures round by round
@@ -55,8 +32,8 @@ QUANTILES = {"5%": 0.05, "25%": 0.25, "50%": 0.5, "75%": 0.75}
 _NO_CURVES = ("round", "ranker", "feature", "threshold", "seconds", "log_loss")
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Result):
     """Result of `learning_curve`.
 
     Attributes
@@ -85,8 +62,6 @@ class LearningCurve(HtmlResult):
         Direction of the measures on the rows.
     """
 
-    _html_curve: ClassVar[bool] = True
-
     rounds: Ints
     training: Mapping[str, Floats]
     watched: tuple[str, ...]
@@ -97,9 +72,6 @@ class LearningCurve(HtmlResult):
     best_round: int
     stopped: str = ""
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"LearningCurve({counted(len(self.rounds), 'round')} traced, best {self.best_round})"
 
     def __str__(self) -> str:
         ended = f" ({self.stopped})" if self.stopped else ""
@@ -146,15 +118,6 @@ class LearningCurve(HtmlResult):
         ax.set_xlabel("round")
         ax.legend()
         return ax
-
-    def _html_title(self) -> str:
-        return str(self).partition("\n")[0]
-
-    def _html_tables(self) -> list[HtmlTable]:
-        (table,) = super()._html_tables()
-        bars: dict[str, float | None] = dict.fromkeys(self.watched, 1.0)
-        bars |= {name: 1.0 for name in self.measured if name not in self.watched}
-        return [HtmlTable(table.columns, bars or {"loss": None}, True)]
 
 
 def _line(name: str, values: Floats) -> str:
@@ -311,426 +274,3 @@ def _margins_by_round(
         with contextlib.suppress(NotRankedError):  # (weights that cancel have no margins)
             found[number] = margins(model.truncate(stage), X, y, qid, resolution=2).quantile(wanted)
     return at, dict(zip(QUANTILES, found.T))
-
-
-# --- Training paths: how steadily rankers learned: figures 6 and 7 of Wang et al
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingPath:
-    """The training of one ranker, step by step.
-
-    Attributes
-    ----------
-    kendall : array
-        Kendall distance on the training pairs after every step, a tie counted half (R2).
-    wrong : array
-        The same with no tie counted: the practical error of Wang et al., definition 2.
-    loss : array
-        What the algorithm minimises; for boosting it is never below ``wrong``.
-    bound : array
-        The bound of the algorithm; the loss itself where it has no other.
-    cycles : int array
-        Steps after which the features start again.
-    """
-
-    kendall: Floats
-    wrong: Floats
-    loss: Floats
-    bound: Floats
-    cycles: Ints
-
-    @property
-    def rises(self) -> int:
-        """Steps after which the Kendall distance was greater than before."""
-        return int(np.count_nonzero(np.diff(self.kendall) > 1e-12))
-
-    @property
-    def climbed(self) -> float:
-        """Sum of these rises: 0 for a training that only went down."""
-        return float(np.maximum(np.diff(self.kendall), 0.0).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingPaths(HtmlResult):
-    """Result of `training_paths`.
-
-    Attributes
-    ----------
-    paths : dict of str to TrainingPath
-    """
-
-    paths: Mapping[str, TrainingPath]
-
-    def __repr__(self) -> str:
-        return f"TrainingPaths({', '.join(self.paths)})"
-
-    def __str__(self) -> str:
-        lines = [f"{'':<24} {'Kendall distance':<32}  first    last     rises  climbed"]
-        for name, path in self.paths.items():
-            bars = f"{sparkline(path.kendall.tolist(), 32):<32}"
-            first, last = path.kendall[0], path.kendall[-1]
-            tail = f"{first:<8.4f} {last:<8.4f} {path.rises:<6} {path.climbed:.4f}"
-            lines.append(f"{padded(name, 24)} {bars}  {tail}")
-        return "\n".join(lines)
-
-    def to_frame(self) -> Frame:
-        """Return one row per step of a ranker."""
-        rows: dict[str, list[object]] = {"ranker": [], "step": []}
-        for name, path in self.paths.items():
-            n = len(path.kendall)
-            rows["ranker"] += [name] * n
-            rows["step"] += range(1, n + 1)
-            for column in ("kendall", "wrong", "loss", "bound"):
-                rows.setdefault(column, []).extend(getattr(path, column).tolist())
-        return as_frame(rows)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the Kendall distances, with a line where features start again (figure 6).
-
-        Needs matplotlib; returns the axes.
-        """
-        ax = new_axes(ax)
-        for name, path in self.paths.items():
-            ax.plot(np.arange(1, len(path.kendall) + 1), path.kendall, label=literal(name))
-        for step in sorted({int(s) for path in self.paths.values() for s in path.cycles}):
-            ax.axvline(step + 0.5, linestyle="--", color="0.7")
-        ax.set_xlabel("step")
-        ax.set_ylabel("Kendall distance on the training pairs")
-        ax.legend()
-        return ax
-
-    def plot_bounds(self, ax: Axes | None = None) -> Axes:
-        """Draw the loss above the share of misordered pairs (figure 7); returns the axes."""
-        ax = new_axes(ax)
-        for name, path in self.paths.items():
-            steps = np.arange(1, len(path.loss) + 1)
-            (line,) = ax.plot(steps, path.loss, label=literal(f"{name}: loss"))
-            ax.plot(steps, path.bound, linestyle=":", color=line.get_color(), label="promised")
-            ax.plot(steps, path.wrong, linestyle="--", color=line.get_color(), label="misordered")
-        ax.set_xlabel("step")
-        ax.legend()
-        return ax
-
-    def _html_tables(self) -> list[HtmlTable]:
-        paths = self.paths.values()
-        columns: dict[str, Sequence[object]] = {
-            "ranker": list(self.paths),
-            "first": [float(one.kendall[0]) for one in paths],
-            "last": [float(one.kendall[-1]) for one in paths],
-            "rises": [one.rises for one in paths],
-            "climbed": [one.climbed for one in paths],
-        }
-        heading = "Kendall distance on the training pairs"
-        return [HtmlTable(columns, {"last": None}, heading=heading)]
-
-
-def training_paths(rankers: Mapping[str, object]) -> TrainingPaths:
-    """Return Kendall distance and loss of rankers after every step of their training.
-
-    Parameters
-    ----------
-    rankers : mapping from a name to a fitted ranker
-        Those that boost must have been fitted with ``record_risks=True``.
-
-    Returns
-    -------
-    TrainingPaths
-        ``print`` reports how often, and how far, each distance rose again.
-
-    Examples
-    --------
-    >>> from crucial import BLFeatureRank, FeatureRank
-    >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
-    >>> fitted = {one.__name__: one(2, 2).fit(X, [5, 4, 3, 2, 1])
-    ...           for one in (FeatureRank, BLFeatureRank)}
-    >>> {name: path.rises for name, path in training_paths(fitted).paths.items()}
-    {'FeatureRank': 1, 'BLFeatureRank': 0}
-    """
-    return TrainingPaths({name: _path(name, ranker) for name, ranker in rankers.items()})
-
-
-def _path(name: str, ranker: object) -> TrainingPath:
-    """Return the path of one ranker from its trace."""
-    trace = getattr(ranker, "trace_", None)
-    if trace is None or not len(trace):
-        raise NotRankedError(f"{name} has no trace of its training: fit it first.")
-    if not isinstance(trace, Trace):
-        raise NotRankedError(
-            f"training_paths follows rankers of rows, and {name} ranks the labels of each row. Its "
-            "training round by round is in trace_: [one.loss for one in ranker.trace_]."
-        )
-    if any(entry.r1 is None or entry.r2 is None for entry in trace):
-        raise NotRankedError(
-            f"the trace of {name} has no risks: fit it with record_risks=True, which counts the "
-            "misordered pairs after every step."
-        )
-    r1, r2 = trace.column("r1").astype(float), trace.column("r2").astype(float)
-    loss = trace.column("loss").astype(float)
-    bound = loss
-    if all("bound" in entry.extras for entry in trace):
-        bound = trace.column("bound")
-    cycle = [entry.extras.get("cycle", 1.0) for entry in trace]
-    starts = np.flatnonzero(np.diff(cycle)) + 1
-    return TrainingPath(r2, np.maximum(2.0 * r2 - r1, 0.0), loss, bound, starts)
-
-
-# --- E2 of an ensemble that was not trained on it, round by round
-
-
-def e2_trace(
-    ranker: object,
-    X: TableLike,
-    y: VectorLike | None = None,
-    *,
-    qid: VectorLike | None = None,
-    sample_weight: VectorLike | None = None,
-    pairs: ArrayLike | None = None,
-    pair_weight: VectorLike | None = None,
-    max_pairs: int | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> Floats:
-    """Return E2 after every round, with the ensemble expressed on independent weak rankers.
-
-    E2 depends on the set that F2 is defined on (Connamacher et al. 2019, section 3.2), so
-    the weak rankers of the ensemble are processed one after the other as in their section 5: an
-    independent one joins the set; one in the span of the set changes the weights of its
-    members, so that the scores of all pairs stay those of the ensemble.
-
-    Parameters
-    ----------
-    ranker : fitted estimator or AdditiveRanker
-        Its weak rankers must have scores 0 and 1. All rounds of an estimator count, and pairs
-        have the weights of its training (``balance`` and ``gain``).
-    X : array, sparse matrix or frame of shape (n_rows, n_features)
-    y, qid, sample_weight : labels, as in ``fit``
-    pairs, pair_weight : explicit pairs (winner, loser), as in ``fit_pairs``, instead of y
-    max_pairs, random_state : int
-        Use a random sample of the pairs, if there are more.
-    n_jobs : int or None
-        Threads; None for all cores.
-
-    Returns
-    -------
-    float64 array of shape (n_rounds,)
-
-    Examples
-    --------
-    >>> from crucial import RankBoost
-    >>> X = np.array([[2, 2, 1], [0, 2, 0], [0, 3, 3], [1, 3, 3], [3, 3, 0], [1, 2, 3]])
-    >>> y = [3, 2, 2, 1, 1, 0]
-    >>> model = RankBoost.preset("rb_c", choice="steepest", n_estimators=3).fit(X, y)
-    >>> e2_trace(model, X, y).round(4).tolist()  # (in its first round RB-C is RankBoost+)
-    [0.9231, 0.8608, 0.8809]
-    """
-    check("e2_trace", "max_pairs", max_pairs, none_or(at_least(1)))
-    check("e2_trace", "random_state", random_state, at_least(0))
-    model = getattr(ranker, "ensemble_", ranker)
-    if not isinstance(model, AdditiveRanker):
-        raise NotRankedError(
-            f"E2 needs a fitted boosting estimator or an AdditiveRanker. Got {type(ranker)}."
-        )
-    instances = model.encodings.encode(Instances.from_input(X, texts=True))
-    groups = Groups.from_qid(qid, instances.n_rows)
-    feedback: Feedback
-    if pairs is not None and y is None:
-        rule = getattr(ranker, "contradictions", "keep")
-        feedback = PairFeedback(pairs, instances.n_rows, weight=pair_weight, contradictions=rule)
-    elif y is not None and pairs is None:
-        feedback = LabelFeedback(
-            y,
-            groups,
-            weight=sample_weight,
-            balance=getattr(ranker, "balance", "pairs"),
-            gain=getattr(ranker, "gain", None),
-        )
-    else:
-        raise DataError("e2_trace needs labels (y) or pairs, and not both.")
-    listed = list_pairs(feedback, max_pairs, random_state)
-    kernels = PlusSums(listed.start, listed.low, count_threads(n_jobs))
-    expressed = _Expressed(PlusWeights(listed, kernels))
-    values = np.empty(model.n_rounds)
-    for number, (weak, weight) in enumerate(zip(model.rankers, model.weights)):
-        if not expressed.knows(weak):
-            output = _output(weak, instances, groups)[feedback.rows]
-            wrong = ~((output == 0.0) | (output == 1.0))
-            if wrong.any():
-                raise NotRankedError(
-                    f"E2 is defined for weak rankers of 0 and 1, and {weak!r} of round "
-                    f"{number + 1} scores {output[wrong][0]:g}."
-                )
-            expressed.learn(weak, output.astype(np.uint8))
-        values[number] = expressed.add(weak, weight)
-    return values
-
-
-def _output(ranker: WeakRankerLike, instances: Instances, groups: Groups) -> Floats:
-    """Return the scores of a weak ranker, computed from its own feature alone if it has one."""
-    if isinstance(ranker, Stump | Presence | ScaledFeature):
-        alone = msgspec.structs.replace(ranker, feature=0)
-        return alone.scores(instances.column(ranker.feature)[:, None], groups)
-    return ranker.scores(instances.dense_table(), groups)
-
-
-class _Expressed:
-    """An ensemble as weights on an independent set, with the pair weights of E2."""
-
-    def __init__(self, weights: PlusWeights) -> None:
-        self._weights = weights
-        self._span = Span(weights.pairs.component)
-        self._beta: dict[int, Floats] = {}
-        # (by identity: a user's ranker need not be hashable; the model keeps them alive)
-        self._seen: dict[object, int] = {}
-
-    def _key(self, ranker: WeakRankerLike) -> object:
-        own = isinstance(ranker, Stump | Presence | ScaledFeature)
-        return ranker if own else id(ranker)
-
-    def knows(self, ranker: WeakRankerLike) -> bool:
-        """Return whether a ranker was added before."""
-        return self._key(ranker) in self._seen
-
-    def learn(self, ranker: WeakRankerLike, output: Bytes) -> None:
-        """Find the combination of the set that a ranker is; itself if it is independent."""
-        number = len(self._seen)
-        self._seen[self._key(ranker)] = number
-        if self._span.add(output):
-            place = self._weights.add(output)
-            self._beta[number] = np.zeros(place + 1)
-            self._beta[number][place] = 1.0
-            return
-        beta = self._span.coordinates(output[None, :])[1][0]
-        beta[np.abs(beta) < 1e-9] = 0.0
-        self._beta[number] = beta
-
-    def add(self, ranker: WeakRankerLike, weight: float) -> float:
-        """Add the weight of a ranker, and return E2."""
-        beta = self._beta[self._seen[self._key(ranker)]]
-        for place in np.flatnonzero(beta).tolist():
-            column = self._weights.used[:, place].astype(np.uint8)
-            self._weights.step(place, column, weight * float(beta[place]))
-        return exp(self._weights.log_e2)
-
-
-# --- Centres of the intervals of relevance on a feature: figure 5 of Wang et al
-
-
-@dataclass(frozen=True, eq=False)
-class IntervalCentres(HtmlResult):
-    """Result of `centres`.
-
-    Attributes
-    ----------
-    features : tuple of int
-    names : tuple of str
-        Names of the features.
-    values : dict of str to array of shape (n_features, n_intervals)
-        By kind of centre; the least relevant interval first, NaN where it has no value.
-    """
-
-    features: tuple[int, ...]
-    names: tuple[str, ...]
-    values: Mapping[str, Floats]
-
-    @property
-    def n_intervals(self) -> int:
-        """Number of intervals."""
-        return int(next(iter(self.values.values())).shape[1])
-
-    def __repr__(self) -> str:
-        kinds = ", ".join(self.values)
-        features = counted(len(self.features), "feature")
-        return f"IntervalCentres({features}, {self.n_intervals}: {kinds})"
-
-    def __str__(self) -> str:
-        lines = []
-        for place, name in enumerate(self.names):
-            for kind, table in self.values.items():
-                row = table[place][np.isfinite(table[place])]
-                text = " ".join("-" if np.isnan(v) else f"{v:.4g}" for v in table[place])
-                bars = sparkline(row.tolist(), self.n_intervals)
-                lines.append(f"{padded(name, 24)} {kind:<9} {bars}  {text}")
-        return "\n".join(lines)
-
-    def to_frame(self) -> Frame:
-        """Return one row per interval of a feature, one column per kind of centre."""
-        n, k = len(self.features), self.n_intervals
-        columns: dict[str, Sequence[object]] = {
-            "feature": np.repeat(self.names, k).tolist(),
-            "interval": np.tile(np.arange(1, k + 1), n).tolist(),
-        }
-        return as_frame(columns | {name: t.ravel().tolist() for name, t in self.values.items()})
-
-    def plot(self) -> list[Axes]:
-        """Draw the centres over the intervals, one picture per feature; needs matplotlib."""
-        axes = axes_grid(len(self.features))
-        for place, ax in enumerate(axes):
-            for kind, table in self.values.items():
-                ax.plot(np.arange(1, self.n_intervals + 1), table[place], marker=".", label=kind)
-            ax.set_title(self.names[place], parse_math=False)
-            ax.set_xlabel("interval (more relevant to the right)")
-        axes[0].set_ylabel("centre")
-        axes[0].legend()
-        return axes
-
-    def _html_tables(self) -> list[HtmlTable]:
-        (table,) = super()._html_tables()
-        return [HtmlTable(table.columns, dict.fromkeys(self.values))]
-
-
-def centres(
-    X: TableLike,
-    y: VectorLike,
-    *,
-    qid: VectorLike | None = None,
-    features: Sequence[int] | None = None,
-    n_intervals: int = 8,
-    kinds: Sequence[str] = CENTRES,
-) -> IntervalCentres:
-    """Return the centres of the intervals of relevance, as quasi-KNN rankers use them.
-
-    Where all kinds of centre rise and fall together, as in figure 5 of Wang et al., the choice
-    of centre does not matter for a feature.
-
-    Parameters
-    ----------
-    X, y, qid : rows, labels and queries
-    features : sequence of int, optional
-        Numbers of the features. Default: all.
-    n_intervals : int
-    kinds : sequence of {"mean", "prior", "middle", "posterior"}
-
-    Returns
-    -------
-    IntervalCentres
-
-    Examples
-    --------
-    >>> X = np.array([[2.0], [1.0], [3.0], [6.0], [4.0]])
-    >>> found = centres(X, [5, 4, 3, 2, 1], n_intervals=2, kinds=["mean"])
-    >>> found.values["mean"].round(3).tolist()
-    [[4.333, 1.5]]
-    """
-    check("centres", "n_intervals", n_intervals, int_between(2, MAX_INTERVALS))
-    for kind in kinds:
-        check("centres", "kinds", kind, one_of(*CENTRES))
-    instances = Instances.from_input(X)
-    chosen = tuple(range(instances.n_features) if features is None else features)
-    for feature in chosen:
-        check("centres", "features", feature, int_between(0, instances.n_features - 1))
-    if not chosen or not kinds:
-        raise DataError("centres needs a feature and a kind of centre at least.")
-    labels = check_labels(y, instances.n_rows)
-    feedback = LabelFeedback(labels, Groups.from_qid(qid, instances.n_rows))
-    tables = {kind: np.full((len(chosen), n_intervals), np.nan) for kind in kinds}
-    rows = feedback.labelled()
-    lists = (rows.labels, rows.layout.row_start)
-    codes = {kind: interval_codes(*lists, n_intervals, None, kind, "centres") for kind in kinds}
-    for place, feature in enumerate(chosen):
-        values = instances.column(feature, feedback.rows).astype(np.float64)
-        for kind, table in tables.items():
-            found = centres_of(values, codes[kind], n_intervals)
-            table[place] = [np.nan if one is None else one for one in found]
-    names = tuple(feature_name(instances.names, feature) for feature in chosen)
-    return IntervalCentres(chosen, names, tables)

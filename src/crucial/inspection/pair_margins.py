@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +20,9 @@ from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker, sparkline
 from crucial.model.base import checked_rows
 from crucial.model.weak import Constant, Presence, Stump, Tree, Vote
-from crucial.notebook import HtmlResult, HtmlTable, tables_html
 from crucial.parameters import at_least, check, refuse
 from crucial.rankers.classifiers import RankingClassifier
-from crucial.results import Axes, Frame, as_frame, new_axes
+from crucial.results import Axes, Frame, Result, as_frame, new_axes
 from crucial.types import Floats, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -34,8 +32,8 @@ from crucial.wording import counted
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75)
 
 
-@dataclass(frozen=True, eq=False)
-class Margins(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Margins(Result):
     """The distribution of the margins of all pairs.
 
     Attributes
@@ -52,8 +50,7 @@ class Margins(HtmlResult):
         count twice, trees with what their values span, constants not at all.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": 1.0}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("share",)
 
     minimum: float
     maximum: float
@@ -91,9 +88,6 @@ class Margins(HtmlResult):
         found = shares_at_most(self._counts, wanted.ravel()).reshape(wanted.shape)
         return float(found) if found.ndim == 0 else found
 
-    def __repr__(self) -> str:
-        return f"Margins({counted(self.n_pairs, 'pair')}, minimum {self.minimum:.6g})"
-
     def __str__(self) -> str:
         thresholds, shares = self.curve
         values = self.quantile(np.array(_QUANTILES))
@@ -111,7 +105,7 @@ class Margins(HtmlResult):
     def to_frame(self) -> Frame:
         """Return the curve, one row per margin."""
         thresholds, shares = self.curve
-        return as_frame({"margin": thresholds.tolist(), "share": shares.tolist()})
+        return as_frame({"margin": thresholds, "share": shares})
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes.
@@ -129,9 +123,6 @@ class Margins(HtmlResult):
         ax.set_xlabel("margin")
         ax.set_ylabel("share of pairs with at most this margin")
         return ax
-
-    def _html_notes(self) -> list[str]:
-        return [f"tied or in the wrong order: {self.at_most(0.0):.4%}"]
 
 
 def margins(
@@ -236,12 +227,6 @@ class MaxMargin(NamedTuple):
 
     rho: float
     weights: Floats
-
-    def _repr_html_(self) -> str:
-        weights = self.weights.tolist()
-        columns = {"weak ranker": list(range(len(weights))), "weight": weights}
-        table = HtmlTable(columns, {"weight": None})
-        return tables_html(f"Largest margin {self.rho:.6g}", [table])
 
 
 def max_margin(H: ArrayLike, pairs: ArrayLike) -> MaxMargin:

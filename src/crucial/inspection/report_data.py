@@ -40,9 +40,9 @@ from crucial.inspection.shape_functions import (
     feature_parts,
     shapes,
 )
-from crucial.measures.base import Measure, default_measure
+from crucial.measures.base import Measure
 from crucial.measures.evaluation import Evaluation, evaluate
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.tree_table import boosted_lines, cell_text

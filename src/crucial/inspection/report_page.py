@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 
 from numpy.typing import ArrayLike
@@ -11,43 +10,9 @@ from numpy.typing import ArrayLike
 from crucial.inspection import report_data
 from crucial.inspection.report_data import Subject, ranked_lists
 from crucial.measures.names import Measures
-from crucial.notebook import HtmlResult, HtmlTable
-from crucial.pages import Page, page_html
+from crucial.pages import Page
 from crucial.parameters import at_least, check, instance_of
 from crucial.types import TableLike, VectorLike
-from crucial.wording import printable
-
-# --- A report on a ranker: one page of HTML
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Report(HtmlResult, Page):
-    """Result of `report`.
-
-    Attributes
-    ----------
-    title : str
-    data : dict
-        Everything on the page, as plain data.
-    """
-
-    def __str__(self) -> str:
-        lines = [self.title, *self.data["summary"]["sentences"]]
-        return "\n".join(printable(line, 4000) for line in lines)
-
-    def to_html(self) -> str:
-        """Return the page; the same data give the same bytes."""
-        return page_html(self.title, self.data)
-
-    def _html_title(self) -> str:
-        return self.title
-
-    def _html_tables(self) -> list[HtmlTable]:
-        return []
-
-    def _html_notes(self) -> list[str]:
-        sentences = [str(one) for one in self.data["summary"]["sentences"]]
-        return [*sentences, "save(path) writes the whole page."]
 
 
 def report(
@@ -66,7 +31,7 @@ def report(
     query_pictures: Mapping[str, ArrayLike] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-) -> Report:
+) -> Page:
     """Report on a ranker and its performance on labelled rows.
 
     Parameters
@@ -96,7 +61,7 @@ def report(
 
     Returns
     -------
-    Report
+    Page
         ``save(path)`` writes the page.
 
     Examples
@@ -121,16 +86,14 @@ def report(
     rows = report_data.measure_table(subject, found)
     single = report_data.single_features(subject)
     tied = report_data.ties(subject, found)
+    sentences = report_data.sentences(subject, found, rows, single, tied)
     data = {
         "version": version("crucial"),
         "title": title,
         "subtitle": subtitle,
-        "summary": {
-            "tiles": report_data.headline(subject, rows, single),
-            "sentences": report_data.sentences(subject, found, rows, single, tied),
-        },
+        "summary": {"tiles": report_data.headline(subject, rows, single), "sentences": sentences},
         "measures": rows,
-        "intervals": {"unit": found.unit, "notes": found.notes()},
+        "intervals": {"unit": found.unit, "notes": found.notes},
         "cutoffs": report_data.by_cutoff(subject),
         "curves": report_data.row_curves(subject),
         "spread": report_data.by_query(found, subject.lead.name),
@@ -145,4 +108,4 @@ def report(
         "model": report_data.model_facts(subject),
         "data": report_data.data_facts(subject, found, notes),
     }
-    return Report(title, data)
+    return Page("report", title, data, tuple(sentences))

@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import math
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from crucial.inspection.scorecards import amount, facts, odds_text, rule_lines
-from crucial.pages import page_asset
+from crucial.pages import page_html
 
 if TYPE_CHECKING:
     from crucial.inspection.scorecards import CardBin, CardFeature, ScoreBand, Scorecard
 
 
-STYLE = "card.css"
 _NAMED = 40  # categories that a bin names
 _ODDS = 12  # rows of the table of odds
 
 
 def card_page(card: Scorecard) -> str:
     """Return the page, which has its style in it and loads nothing."""
-    style = page_asset(STYLE)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
-    return (
-        '<!doctype html>\n<html lang="en" data-ready="yes">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light">\n'
-        f'<title>{_safe(card.title)}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{style}</style>\n</head>\n<body>\n<main>\n{_body(card)}"
-        f"<footer>Made by crucial {version('crucial')}. This page is complete in itself and loads "
-        "nothing.</footer>\n</main>\n</body>\n</html>\n"
+    body = (
+        f'<main data-ready="yes">\n{_body(card)}<footer>Made by crucial {version("crucial")}. This '
+        "page is complete in itself and loads nothing.</footer>\n</main>"
     )
-
-
-def card_fragment(card: Scorecard) -> str:
-    """Return the card as part of another page, such as a notebook."""
-    rows = []
-    for one in card.features:
-        for number, part in enumerate(one.bins):
-            first = f"{one.code} {one.name}" if number == 0 else ""
-            rows.append(
-                f'<tr><th style="text-align:left">{_safe(first)}</th>'
-                f'<td style="text-align:left">{_words(part)}</td><td><b>{part.points}</b></td>'
-                f"<td>{amount(part.rows)}</td>{_shaded(part.good_share)}</tr>"
-            )
-    said = "".join(f"<li>{_safe(name)}: {_safe(text)}</li>" for name, text in facts(card))
-    start = f"<p>Every row starts with <b>{card.start}</b> points.</p>" if card.start else ""
-    return (
-        f"<div><p><b>{_safe(card.title)}</b></p><ul>{said}</ul>{start}<table><thead><tr>"
-        '<th style="text-align:left">feature</th><th style="text-align:left">bin</th>'
-        "<th>points</th><th>rows</th><th>good</th></tr></thead><tbody>"
-        f"{''.join(rows)}</tbody></table></div>"
-    )
+    return page_html("scorecard", card.title, body=body)
 
 
 def _safe(text: str) -> str:
@@ -75,14 +43,6 @@ def _words(part: CardBin) -> str:
 
 def _percent(share: float) -> str:
     return "" if math.isnan(share) else f"{share:.1%}"
-
-
-def _shaded(share: float) -> str:
-    """Return a cell with a share as a number over a bar, styled in itself."""
-    if math.isnan(share):
-        return "<td></td>"
-    part = f"linear-gradient(to right,#3a7ab555 {share:.1%},transparent {share:.1%})"
-    return f'<td style="min-width:5em;background:{part}">{share:.1%}</td>'
 
 
 def _body(card: Scorecard) -> str:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,10 +34,9 @@ from crucial.measures.lists import as_numbers
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import checked_rows
 from crucial.model.tree_table import value_text
-from crucial.notebook import HtmlResult
 from crucial.pages import SavedAsHtml
 from crucial.parameters import above, at_least, between, check, flag, instance_of, none_or, one_of
-from crucial.results import Frame, as_frame, listed
+from crucial.results import Frame, Result, as_frame, listed
 from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import printable
 
@@ -398,8 +396,8 @@ AGAINST = ("best", "neutral")
 _SHOWN = 10  # rows in the text
 
 
-@dataclass(frozen=True, eq=False)
-class ReasonCodes(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class ReasonCodes(Result):
     """Result of `Scorecard.reasons`.
 
     Attributes
@@ -418,7 +416,7 @@ class ReasonCodes(HtmlResult):
         What the points are compared with: "best" bin or "neutral" mean.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"probability": 1.0}
+    _bars = ("probability",)
 
     points: Ints
     probabilities: Floats
@@ -475,9 +473,6 @@ class ReasonCodes(HtmlResult):
             columns[f"bin_{number + 1}"] = list(words)
             columns[f"lost_{number + 1}"] = self.lost[:, number].tolist()
         return columns
-
-    def _html_title(self) -> str:
-        return str(self).partition("\n")[0]
 
 
 # --- The scorecard: bins with points, what the points mean, and the score of rows
@@ -618,8 +613,8 @@ class ScoreBand:
     expected: float
 
 
-@dataclass(frozen=True, eq=False)
-class Scorecard(SavedAsHtml):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scorecard(Result, SavedAsHtml):
     """Result of `scorecard`.
 
     Attributes
@@ -656,6 +651,8 @@ class Scorecard(SavedAsHtml):
         The ranker with the steps of a pipeline in front of it, which rows go through first.
     """
 
+    _bars = ("good_share",)
+
     features: tuple[CardFeature, ...]
     start: int
     scale: Scale
@@ -683,22 +680,11 @@ class Scorecard(SavedAsHtml):
             f"{self.auc['model']:.4f} of the model."
         )
 
-    def __repr__(self) -> str:
-        bins = sum(len(one.bins) for one in self.features)
-        return f"Scorecard({len(self.features)} features, {bins} bins)"
-
     def __str__(self) -> str:
-
         return card_text(self)
-
-    def _repr_html_(self) -> str:
-        from crucial.inspection.scorecard_page import card_fragment
-
-        return card_fragment(self)
 
     def to_frame(self) -> Frame:
         """Return one row per bin, after one for the points that every row has."""
-
         return as_frame(card_columns(self))
 
     def to_sql(self, table: str = "data") -> str:
@@ -706,7 +692,6 @@ class Scorecard(SavedAsHtml):
 
         Columns are named as the features. Dates are compared with dates and times.
         """
-
         check("to_sql", "table", table, instance_of(str))
         return card_sql(self, table)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,18 @@ from crucial.model.base import FrozenModel, checked_rows
 from crucial.model.describe import Description, FeatureSummary, Ramp, describe, direction_of
 from crucial.model.tree_sums import PairTerm
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Tree, Vote
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
-from crucial.results import Axes, Frame, as_frame, axes_grid, feature_name, listed, names_of, padded
+from crucial.results import (
+    Axes,
+    Frame,
+    Result,
+    as_frame,
+    axes_grid,
+    feature_name,
+    listed,
+    names_of,
+    padded,
+)
 from crucial.types import Floats, Ints, TableLike
 from crucial.wording import counted
 
@@ -32,8 +41,8 @@ _PASSES = 50  # of moving what one feature explains out of the tables
 _SETTLED = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class PairShape(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class PairShape(Result):
     """What two features add to a score together, beyond what each adds alone.
 
     Attributes
@@ -50,7 +59,7 @@ class PairShape(HtmlResult):
         of the features; row 0 and column 0 are for missing values.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None}
+    _bars = ("adds",)
 
     features: tuple[int, int]
     names: tuple[str, str]
@@ -66,6 +75,21 @@ class PairShape(HtmlResult):
         ]
         return float(self.values[cells[0], cells[1]])
 
+    def __str__(self) -> str:
+        first, second = (padded(name, 24).strip() for name in self.names)
+        low, high = self.values.min(), self.values.max()
+        return f"{first} with {second}: {low:.3g} to {high:.3g} ({self.importance:.1%})"
+
+    def to_frame(self) -> Frame:
+        """Return one row per cell of the table, those that add most first."""
+        order = np.argsort(-np.abs(self.values), axis=None, kind="stable")
+        cells = np.unravel_index(order, self.values.shape)
+        columns: dict[str, Any] = {
+            name: [_range(cuts, at) for at in places.tolist()]
+            for name, cuts, places in zip(self.names, self.thresholds, cells, strict=True)
+        }
+        return as_frame({**columns, "adds": self.values[cells]})
+
     def draw(self, ax: Axes) -> None:
         """Draw the table as a heat map, without missing values; the first feature goes right."""
         inside = self.values[1:, 1:].T
@@ -75,18 +99,6 @@ class PairShape(HtmlResult):
         ax.set_xlabel(self.names[0], parse_math=False)
         ax.set_ylabel(self.names[1], parse_math=False)
         ax.set_title(f"up to {limit:.3g} ({self.importance:.0%})", fontsize=9)
-
-    def _html_title(self) -> str:
-        return f"{self.names[0]} with {self.names[1]} ({self.importance:.1%})"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        order = np.argsort(-np.abs(self.values), axis=None, kind="stable")
-        cells = np.unravel_index(order, self.values.shape)
-        columns: dict[str, Sequence[object]] = {
-            name: [_range(cuts, at) for at in places.tolist()]
-            for name, cuts, places in zip(self.names, self.thresholds, cells, strict=True)
-        }
-        return [HtmlTable({**columns, "adds": self.values[cells].tolist()}, self._html_bars)]
 
 
 def _edges(cuts: Floats) -> Floats:
@@ -460,8 +472,8 @@ _BINS = 40  # of the histograms of rows
 _MOST = (0.01, 0.99)  # quantiles of the rows between which a plot shows them
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureShape(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureShape(Result):
     """What a ranker adds for one feature.
 
     Attributes
@@ -498,7 +510,7 @@ class FeatureShape(HtmlResult):
         Unit of the values of dates and times.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"adds": None, "share": 1.0}
+    _bars = ("adds", "share")
 
     feature: int
     name: str
@@ -542,21 +554,31 @@ class FeatureShape(HtmlResult):
         rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in self.ramps)
         return steps + sum(r.weight * part for r, part in zip(self.ramps, rising))
 
+    def __str__(self) -> str:
+        ends = f"{self(-math.inf):.3g} to {self(math.inf):.3g}"
+        text = (
+            f"{padded(self.name, 24)} {self.share_of_weight:6.1%}  "
+            f"{sparkline(self.values.tolist(), 24):<24}  {ends:<16} missing {self.missing:.3g}"
+        )
+        if self.share_missing is not None:
+            text += f" ({self.share_missing:.0%} of rows)"
+        if self.categories:
+            parts = [f"{text} {part:.3g}" for text, part in self.by_category().items()]
+            text += f"\n{'':>25}{listed(parts)}"
+        return text
+
+    def to_frame(self) -> Frame:
+        """Return one row per step, as `Shapes.to_frame` does."""
+        return as_frame(_steps((self,)))
+
     def by_category(self) -> dict[str, float]:
         """Return what is added for each category, largest first; empty without categories."""
         parts = {text: self(value) for text, value in self.categories.items()}
         return dict(sorted(parts.items(), key=lambda one: (-one[1], one[0])))
 
-    def _html_title(self) -> str:
-        return f"{self.name}: {self.direction}, {self.share_of_weight:.1%} of the weight"
 
-    def _html_tables(self) -> list[HtmlTable]:
-        columns = _steps((self,))
-        return [HtmlTable({n: columns[n] for n in columns if n != "name"}, self._html_bars)]
-
-
-@dataclass(frozen=True, eq=False)
-class Shapes(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Shapes(Result):
     """Result of `shapes`; ``result["bm25"]`` is the function of one feature.
 
     Attributes
@@ -571,10 +593,16 @@ class Shapes(HtmlResult):
         What pairs of features add beyond that, most important first.
     """
 
+    _bars = ("adds",)
+
     features: tuple[FeatureShape, ...]
     unused: Sequence[str]
     n_rows: int | None = None
     pairs: tuple[PairShape, ...] = ()
+
+    def _title(self) -> str:
+        used = counted(len(self.features), "used feature")
+        return f"what each value of {used} adds to the score, {len(self.unused)} unused"
 
     def __getitem__(self, name: str) -> FeatureShape:
         for one in self.features:
@@ -582,25 +610,8 @@ class Shapes(HtmlResult):
                 return one
         raise KeyError(name)
 
-    def __repr__(self) -> str:
-        return f"Shapes({counted(len(self.features), 'used feature')}, {len(self.unused)} unused)"
-
     def __str__(self) -> str:
-        lines = []
-        for one in self.features:
-            ends = f"{one(-math.inf):.3g} to {one(math.inf):.3g}"
-            lines.append(
-                f"{padded(one.name, 24)} {one.share_of_weight:6.1%}  "
-                f"{sparkline(one.values.tolist(), 24):<24}  {ends:<16} missing {one.missing:.3g}"
-                + ("" if one.share_missing is None else f" ({one.share_missing:.0%} of rows)")
-            )
-            if one.categories:
-                parts = [f"{text} {part:.3g}" for text, part in one.by_category().items()]
-                lines.append(f"{'':>25}{listed(parts)}")
-        for pair in self.pairs:
-            first, second = (padded(name, 24).strip() for name in pair.names)
-            low, high = pair.values.min(), pair.values.max()
-            lines.append(f"{first} with {second}: {low:.3g} to {high:.3g} ({pair.importance:.1%})")
+        lines = [*map(str, self.features), *map(str, self.pairs)]
         if self.unused:
             lines.append(f"never used: {listed(self.unused)}")
         return "\n".join(lines)
@@ -641,32 +652,6 @@ class Shapes(HtmlResult):
         for ax, pair in zip(axes, self.pairs):
             pair.draw(ax)
         return axes
-
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "feature": [one.name for one in self.features],
-            "weight": [one.share_of_weight for one in self.features],
-            "direction": [one.direction for one in self.features],
-            "shape": [sparkline(one.values.tolist(), 24) for one in self.features],
-            "lowest": [float(one.values.min()) for one in self.features],
-            "highest": [float(one.values.max()) for one in self.features],
-            "missing adds": [one.missing for one in self.features],
-        }
-        if self.n_rows is not None:
-            columns["missing in rows"] = [one.share_missing for one in self.features]
-        tables = [HtmlTable(columns, {"weight": None})]
-        if self.pairs:
-            pairs: dict[str, Sequence[object]] = {
-                "features": [" with ".join(one.names) for one in self.pairs],
-                "importance": [one.importance for one in self.pairs],
-                "lowest": [float(one.values.min()) for one in self.pairs],
-                "highest": [float(one.values.max()) for one in self.pairs],
-            }
-            tables.append(HtmlTable(pairs, {"importance": None}, heading="Pairs of features"))
-        return tables
-
-    def _html_notes(self) -> list[str]:
-        return [f"never used: {listed(self.unused)}"] if self.unused else []
 
 
 def _with_rows(shape: FeatureShape, instances: Instances) -> FeatureShape:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +14,16 @@ from crucial.inspection.shape_functions import model_of
 from crucial.measures.names import get_measure
 from crucial.model.additive import sparkline
 from crucial.model.ranking_trees import RankingTrees
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, check
-from crucial.results import Axes, Frame, as_frame, new_axes
+from crucial.results import Axes, Frame, Result, as_frame, name_axes, new_axes
 from crucial.types import Bools, Floats, TableLike, VectorLike
 from crucial.wording import counted
 
 # --- The ROC curve of a ranking tree: computed, then printed or drawn
 
 
-@dataclass(frozen=True, eq=False)
-class TreeRoc(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeRoc(Result):
     """Result of `tree_roc`: a piecewise linear curve with one piece per leaf.
 
     Attributes
@@ -38,20 +36,15 @@ class TreeRoc(HtmlResult):
         Area under the curve.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"low": 1.0, "high": 1.0}
+    _bars = ("low", "high")
 
     alpha: Floats
     beta: Floats
     scores: Floats
     auc: float
 
-    def __repr__(self) -> str:
-        return f"TreeRoc({counted(len(self.scores), 'leaf')}, AUC {self.auc:.4f})"
-
     def __str__(self) -> str:
-        points = self.points()
-        grid = np.linspace(0.0, 1.0, 32)
-        line = sparkline(np.interp(grid, points[0], points[1]).tolist(), 32)
+        line = sparkline(np.interp(np.linspace(0.0, 1.0, 32), *self.points()).tolist(), 32)
         lines = [f"ROC curve of {counted(len(self.scores), 'leaf')}  {line}  AUC {self.auc:.4f}"]
         lines.append(f"{'score':>8}{'low rows':>10}{'high rows':>11}")
         for score, low, high in zip(self.scores, self.alpha, self.beta, strict=True):
@@ -68,25 +61,15 @@ class TreeRoc(HtmlResult):
     def to_frame(self) -> Frame:
         """Return one row per leaf: its score, its shares and where the curve is after it."""
         x, y = self.points()
-        return as_frame(
-            {
-                "score": self.scores.tolist(),
-                "low": self.alpha.tolist(),
-                "high": self.beta.tolist(),
-                "alpha": x[1:].tolist(),
-                "beta": y[1:].tolist(),
-            }
-        )
+        columns = {"score": self.scores, "low": self.alpha, "high": self.beta}
+        return as_frame({**columns, "alpha": x[1:], "beta": y[1:]})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve with a mark per leaf; needs matplotlib. Returns the axes."""
         ax = new_axes(ax)
         ax.plot(*self.points(), marker="o", markersize=3, label=f"AUC {self.auc:.3f}")
         ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("share of low rows")
-        ax.set_ylabel("share of high rows")
-        ax.legend()
-        return ax
+        return name_axes(ax, "share of low rows", "share of high rows")
 
 
 def tree_roc(
@@ -100,9 +83,9 @@ def tree_roc(
 
     Parameters
     ----------
-    ranker : fitted TreeRank or RankOver, or RankingTrees of one tree
+    ranker : fitted TreeRank or RankOver of two classes, or RankingTrees of one tree
     X, y : rows and labels of two values, optional
-        Without both, a fitted `TreeRank` shows the curve of its training rows.
+        Without both, a fitted `TreeRank` of two classes shows the curve of its training rows.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows X.
 
@@ -111,8 +94,8 @@ def tree_roc(
     >>> from crucial import TreeRank
     >>> X = np.array([[0.0], [0.5], [0.125], [0.75], [0.25], [1.0], [0.625], [0.875]])
     >>> ranker = TreeRank(1, splitter="stump", min_rows=2).fit(X, [1, 0, 1, 0, 1, 0, 0, 1])
-    >>> tree_roc(ranker)
-    TreeRoc(2 leaves, AUC 0.8750)
+    >>> tree_roc(ranker).auc
+    0.875
     >>> tree_roc(ranker).to_frame().beta.tolist()
     [0.75, 1.0]
     """
@@ -177,8 +160,8 @@ _GRID = np.linspace(0.0, 1.0, 201)
 _EXACT_POINTS = 50_000
 
 
-@dataclass(frozen=True, eq=False)
-class IrocCurve(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class IrocCurve(Result):
     """Result of `iroc_curve`.
 
     Attributes
@@ -198,8 +181,7 @@ class IrocCurve(HtmlResult):
         Bootstrap band of beta over alpha.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"beta": 1.0}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("beta",)
 
     alpha: Floats
     beta: Floats
@@ -207,9 +189,6 @@ class IrocCurve(HtmlResult):
     n_thresholds: int
     exact: bool
     band: Band | None = None
-
-    def __repr__(self) -> str:
-        return f"IrocCurve({counted(self.n_thresholds, 'threshold')}, IAUC {self.iauc:.4f})"
 
     def __str__(self) -> str:
         line = sparkline(limits(self.alpha, self.beta, np.linspace(0, 1, 32))[1].tolist(), 32)
@@ -219,7 +198,7 @@ class IrocCurve(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return one row per point."""
-        return as_frame({"alpha": self.alpha.tolist(), "beta": self.beta.tolist()})
+        return as_frame({"alpha": self.alpha, "beta": self.beta})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
@@ -227,10 +206,9 @@ class IrocCurve(HtmlResult):
         ax.plot(self.alpha, self.beta, label=f"IAUC {self.iauc:.3f}")
         draw_band(ax, self.band)
         ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        ax.set_xlabel("share of rows below the threshold")
-        ax.set_ylabel("share of rows above the threshold")
-        ax.legend()
-        return ax
+        return name_axes(
+            ax, "share of rows below the threshold", "share of rows above the threshold"
+        )
 
 
 def iroc_curve(
@@ -318,8 +296,8 @@ def _mean_curve(
 # --- The ROC surface of three ordered classes
 
 
-@dataclass(frozen=True, eq=False)
-class RocSurface(HtmlResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class RocSurface(Result):
     """Result of `roc_surface`.
 
     With two thresholds, a row below both is put into the lowest class and a row above both into
@@ -343,9 +321,6 @@ class RocSurface(HtmlResult):
     vus: float
     band: Band | None = None
 
-    def __repr__(self) -> str:
-        return f"RocSurface({len(self.alpha_low)} x {len(self.alpha_high)}, VUS {self.vus:.4f})"
-
     def __str__(self) -> str:
         picked = np.linspace(0, len(self.alpha_low) - 1, 6).round().astype(int)
         lines = [f"ROC surface, VUS {self.vus:.4f} (chance 0.1667): share of the middle class"]
@@ -361,7 +336,7 @@ class RocSurface(HtmlResult):
         columns = {"alpha_low": low, "alpha_high": high, "beta_middle": self.beta_middle}
         if self.band is not None:
             columns |= {"low": self.band.low, "high": self.band.high}
-        return as_frame({name: values.ravel().tolist() for name, values in columns.items()})
+        return as_frame({name: values.ravel() for name, values in columns.items()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the surface, and its band as two meshes; needs matplotlib. Returns the axes.
@@ -381,14 +356,6 @@ class RocSurface(HtmlResult):
         canvas.set_title(f"share of the middle class, VUS {self.vus:.3f}")
         drawn: Axes = canvas
         return drawn
-
-    def _html_tables(self) -> list[HtmlTable]:
-        picked = np.linspace(0, len(self.alpha_low) - 1, 6).round().astype(int)
-        columns: dict[str, Sequence[object]] = {"low \\ high": self.alpha_low[picked].tolist()}
-        for j in picked.tolist():
-            columns[f"{self.alpha_high[j]:.2f}"] = self.beta_middle[picked, j].tolist()
-        heading = "share of the middle class, by the shares of the lowest and the highest"
-        return [HtmlTable(columns, heading=heading)]
 
 
 def roc_surface(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from crucial.data.cells import CellTable
 from crucial.data.comparisons import (
     MAX_WEIGHT,
     Comparisons,
@@ -16,11 +17,10 @@ from crucial.data.comparisons import (
     Rankings,
     comparisons_of_table,
 )
-from crucial.data.files import atomic_write, first_bytes, open_bytes
+from crucial.data.files import atomic_write, first_bytes
 from crucial.data.words import as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError, in_file
-from crucial.io.tables import ColumnTable, read_column_table
-from crucial.io.text import NO_ROW, CellReader, cell_line, filled_lines, text_lines
+from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells
 from crucial.types import PathLike
 
 # --- Pairs in a file: ``winner TAB loser [TAB weight]``
@@ -67,32 +67,32 @@ def read_pairs(path: PathLike, *, max_weight: float = math.inf) -> PairTable:
     losers: list[str] = []
     weights: list[float] = []
     header_seen, first, width = False, 0, 0
-    with open_bytes(path) as source:
-        for line, cells in CellReader(path, text_lines(source), "\t", quotes="none", decode=decode):
-            fields = [cell.strip(_SPACES) for cell in cells]
-            if cells[0].startswith("#"):
+    for line, raw in filled_lines(path):
+        cells = decode(raw).split("\t")
+        fields = [cell.strip(_SPACES) for cell in cells]
+        if cells[0].startswith("#"):
+            continue
+        if not (header_seen or winners):
+            header_seen = [field.lower() for field in fields[:2]] == ["winner", "loser"]
+            if header_seen:
                 continue
-            if not (header_seen or winners):
-                header_seen = [field.lower() for field in fields[:2]] == ["winner", "loser"]
-                if header_seen:
-                    continue
-            if len(fields) not in (2, 3) or "" in fields or fields[0] == fields[1]:
-                raise _no_pair(path, line, cells, fields)
-            if not winners:
-                first, width = line, len(fields)
-            elif len(fields) != width:
-                has, had = ("a", "none") if len(fields) == 3 else ("no", "one")
-                problem = f"there is {has} weight, but the first pair (line {first}) has {had}."
-                raise FileError(path, problem, line, remedy="Weight every pair or none.")
-            winners.append(fields[0])
-            losers.append(fields[1])
-            if width == 3:
-                weight = finite_number(fields[2].encode())
-                if weight is None or not 0 <= weight <= max_weight:
-                    problem = f"the weight must be {number_rule(0.0, max_weight)}. "
-                    column = len(cells[0]) + len(cells[1]) + 3
-                    raise FileError(path, f"{problem}Got {shown(fields[2])}.", line, column)
-                weights.append(weight)
+        if len(fields) not in (2, 3) or "" in fields or fields[0] == fields[1]:
+            raise _no_pair(path, line, cells, fields)
+        if not winners:
+            first, width = line, len(fields)
+        elif len(fields) != width:
+            has, had = ("a", "none") if len(fields) == 3 else ("no", "one")
+            problem = f"there is {has} weight, but the first pair (line {first}) has {had}."
+            raise FileError(path, problem, line, remedy="Weight every pair or none.")
+        winners.append(fields[0])
+        losers.append(fields[1])
+        if width == 3:
+            weight = finite_number(fields[2].encode())
+            if weight is None or not 0 <= weight <= max_weight:
+                problem = f"the weight must be {number_rule(0.0, max_weight)}. "
+                column = len(cells[0]) + len(cells[1]) + 3
+                raise FileError(path, f"{problem}Got {shown(fields[2])}.", line, column)
+            weights.append(weight)
     if not winners:
         raise FileError(path, "there is no pair in this file; expected winner TAB loser.")
     ids = as_ids(winners + losers)
@@ -216,7 +216,7 @@ def read_comparisons(
     Comparisons(2 of 3 items, 0 ties, 2 judges)
     """
     asked = dict(zip(_COLUMNS, (winner, loser, tie, weight, judge, context)))
-    table = read_column_table(path, sep=sep)
+    table = read_cells(path, sep=sep)
     if winner == "winner" and loser == "loser" and left is None and _may_be_pairs(table, sep):
         pairs = read_pairs(path, max_weight=MAX_WEIGHT)
         weights = None if pairs.weight is None else pairs.weight.tolist()
@@ -231,7 +231,7 @@ def read_comparisons(
         )
 
 
-def _may_be_pairs(table: ColumnTable, sep: str | None) -> bool:
+def _may_be_pairs(table: CellTable, sep: str | None) -> bool:
     """Return whether an unnamed table may be lines ``winner TAB loser [TAB weight]``."""
     if b"\t" not in first_bytes(table.path, 4096):
         return False

@@ -15,14 +15,8 @@ from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write, check_unpacked
 from crucial.data.words import as_objects, shown
 from crucial.errors import FileError
-from crucial.io.columns import (
-    RoleNames,
-    Roles,
-    UnusableColumn,
-    assign_roles,
-    set_features,
-    unusable_error,
-)
+from crucial.io.options import TableOptions
+from crucial.io.tables import Roles, UnusableColumn, assign_roles, set_features, unusable_error
 from crucial.types import Floats, PathLike
 
 # --- Some rows of a parquet file, by its row groups
@@ -198,7 +192,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
         raise FileError(path, f"{what} {name!a} must contain numbers. Got the type {kind}.")
     column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else kind)
     short = isinstance(path, ParquetRows) and path.compact and kind == pa.float32()
-    values: Floats = _values(column if short else column.cast(pa.float64(), safe=False))
+    values: Floats = arrow_values(column if short else column.cast(pa.float64(), safe=False))
     bad = np.isinf(values) if what == "feature" else ~np.isfinite(values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -209,7 +203,7 @@ def _numbers(path: PathLike, name: str, what: str, column: Any) -> Floats:
     return values
 
 
-def _values(column: Any) -> NDArray[Any]:
+def arrow_values(column: Any) -> NDArray[Any]:
     """Return a column of numbers as an array; null, which floats alone may have, is NaN.
 
     Its own memory is used where it is one piece without null. (`to_numpy`, `fill_null` and, up to
@@ -280,16 +274,16 @@ def _ids(path: PathLike, name: str, column: Any) -> NDArray[Any]:
             path, f"the query id {name!a} is null in row {row} (from 0); every row must have one."
         )
     if pa.types.is_integer(column.type):
-        return _values(column)
+        return arrow_values(column)
     if pa.types.is_floating(column.type):
-        values: Floats = _values(column)
+        values: Floats = arrow_values(column)
         if not ((np.abs(values) < 2**53) & (values == np.floor(values))).all():
             raise FileError(path, f"the query id {name!a} must be whole numbers or text.")
         return values.astype(np.int64)
     return as_objects([text or "" for text in _texts(path, name, column)])
 
 
-def read_parquet(path: PathLike, wanted: RoleNames) -> Dataset:
+def read_parquet(path: PathLike, wanted: TableOptions) -> Dataset:
     """Read a parquet file, or those of its row groups that the path has."""
     with _refused(path):
         from pyarrow.parquet import ParquetFile

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, repeat
-from typing import Literal
 
 import numpy as np
 
-from crucial.data.files import atomic_write, open_bytes
+from crucial.data.cells import missing_column
+from crucial.data.files import atomic_write
 from crucial.data.ratings import NO_RATING, Ratings, checked_ratings, rating_problem
 from crucial.data.words import as_ids, shown, shown_name, to_number
 from crucial.errors import Argument, FileError, Message
-from crucial.io.text import (
-    MISSING_WORDS,
-    CellReader,
-    cell_line,
-    first_line,
-    missing_column,
-    text_lines,
-)
+from crucial.io.text import MISSING_WORDS, TextFile, cell_line
 from crucial.parameters import refuse
-from crucial.types import Ids, PathLike
+from crucial.types import PathLike
 
 # --- Which column of a file of ratings is the user, the item and the rating
 
@@ -170,14 +164,7 @@ def find_columns(
 # --- Files of ratings, of titles of items, and of one user's own ratings
 
 
-def _utf8_or_latin1(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")  # (MovieLens' titles are)
-
-
-def _separator(first: bytes, width: int, *, texts: bool = False) -> str:
+def _separator(first: bytes, width: int, texts: bool) -> str:
     """Return what separates the cells of a line that has at least ``width`` of them.
 
     In front of texts, which may have commas and bars of their own, stands an id without any.
@@ -194,54 +181,15 @@ def _separator(first: bytes, width: int, *, texts: bool = False) -> str:
     return max(",;|", key=lambda one: first.count(one.encode()))
 
 
-def _records(path: PathLike, width: int, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: PathLike, width: int, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every line that is not blank, with its number from 1.
 
     Lines should have at least ``width`` cells, an id and then ``texts``, or ids and ratings.
     """
-    with open_bytes(path) as source:
-        first, lines = first_line(text_lines(source))
-        if not first:
-            raise FileError(path, "is empty.")
-        sep = _separator(first, width, texts=texts)
-        quotes: Literal["none", "lenient"] = "none" if sep == "::" else "lenient"
-        reader = CellReader(path, lines, sep, quotes=quotes, decode=_utf8_or_latin1)
-        if sep == "::":
-            yield from reader
-        else:
-            yield from (record for record in reader if any(map(str.strip, record[1])))
-
-
-class _Codes(dict[str, int]):
-    """Number ids by their text, in the order they are looked up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __missing__(self, text: str) -> int:
-        plain = text.strip()
-        if not plain:
-            raise ValueError("an id must not be empty")
-        if plain == text:
-            self.names.append(text)
-        self[text] = self[plain] if plain != text else len(self.names) - 1
-        return self[text]
-
-    def of(self, codes: list[int]) -> Ids:
-        """Return the ids of codes."""
-        return as_ids(self.names)[np.array(codes, np.int64)]
-
-
-class _Numbers(dict[str, float]):
-    """The numbers of texts, each read once."""
-
-    def __missing__(self, text: str) -> float:
-        value = rating_number(text)
-        if value is None:
-            raise ValueError("not a number")
-        self[text] = value
-        return value
+    sep = partial(_separator, width=width, texts=texts)
+    for line, cells in TextFile(path, header=False, sep=sep, strict=False).records():
+        if any(map(str.strip, cells)):
+            yield line, cells
 
 
 def read_ratings(
@@ -282,13 +230,7 @@ def read_ratings(
     if columns is not None and (isinstance(columns, str) or len(columns) != 3):
         rule = "three column names: those of user, item and rating"
         raise refuse("read_ratings", "columns", rule, columns)
-    # Ids and ratings repeat: each text is read once.
-    users, items, values = _Codes(), _Codes(), _Numbers()
-    user_codes: list[int] = []
-    item_codes: list[int] = []
-    ratings: list[float] = []
-    lines: list[int] = []
-    rows = _records(path, 3)
+    rows = _rows(path, 3)
     first = next(rows, None)
     if first is None:
         raise FileError(path, NO_RATING)
@@ -296,21 +238,33 @@ def read_ratings(
     named = names_columns(names) or (columns is not None and set(columns) <= set(names))
     if columns is not None and not named:
         raise FileError(path, "the first line names no columns.", first[0])
-    at_user, at_item, at_rating = (
-        find_columns(path, first[0], names, columns) if named else (0, 1, 2)
-    )
-    for number, cells in rows if named else chain([first], rows):
+    places = find_columns(path, first[0], names, columns) if named else (0, 1, 2)
+    # Ids and ratings repeat: each text is kept, and read, once.
+    users: dict[str, int] = {}
+    items: dict[str, int] = {}
+    values: dict[str, float | None] = {"": None}
+    user_codes: list[int] = []
+    item_codes: list[int] = []
+    ratings: list[float] = []
+    lines: list[int] = []
+    for line, cells in rows if named else chain([first], rows):
         try:
-            user, item = users[cells[at_user]], items[cells[at_item]]
-            value = values[cells[at_rating]]
-        except (IndexError, ValueError):
-            raise _bad_line(path, number, cells, (at_user, at_item, at_rating)) from None
-        user_codes.append(user)
-        item_codes.append(item)
+            user, item, cell = (cells[place].strip() for place in places)
+        except IndexError:
+            raise _bad_line(path, line, cells, places) from None
+        value = values[cell] if cell in values else values.setdefault(cell, rating_number(cell))
+        if value is None or not user or not item:
+            raise _bad_line(path, line, cells, places)
+        user_codes.append(users.setdefault(user, len(users)))
+        item_codes.append(items.setdefault(item, len(items)))
         ratings.append(value)
-        lines.append(number)
-    table = Ratings(users.of(user_codes), items.of(item_codes), np.array(ratings, np.float64))
-    return checked_ratings(table, path, np.array(lines, np.int64), duplicates, at_rating + 1)
+        lines.append(line)
+    table = Ratings(
+        as_ids([*users])[np.array(user_codes, np.int64)],
+        as_ids([*items])[np.array(item_codes, np.int64)],
+        np.array(ratings, np.float64),
+    )
+    return checked_ratings(table, path, np.array(lines, np.int64), duplicates, places[2] + 1)
 
 
 def _bad_line(path: PathLike, line: int, cells: list[str], places: tuple[int, ...]) -> FileError:
@@ -345,7 +299,7 @@ def read_titles(path: PathLike) -> dict[str, str]:
     {'11': 'American President, The (1995)'}
     """
     titles: dict[str, str] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2, texts=True)):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _rows(path, 2, texts=True)):
         if len(cells) < 2:
             problem = f"expected an item and its title. Got {shown(cells[0])}."
             raise FileError(path, problem, line)
@@ -368,7 +322,7 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
     {'alien': 5.0, 'antz': 2.0}
     """
     own: dict[str, float] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _records(path, 2)):
+    for first, (line, cells) in zip(chain([True], repeat(False)), _rows(path, 2)):
         value = rating_number(cells[1]) if len(cells) > 1 else None
         if first and value is None and is_item_name(cells[0]):
             continue

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -20,9 +21,18 @@ from numpy.typing import DTypeLike, NDArray
 from crucial.data.arrays import FloatType, float_type
 from crucial.data.dataset import Dataset
 from crucial.data.files import ByteSource, atomic_write, open_bytes
-from crucial.data.words import as_ids, as_objects, decode, place_of, shown, to_number
+from crucial.data.words import (
+    BOM,
+    as_ids,
+    as_objects,
+    decode,
+    nul_error,
+    place_of,
+    shown,
+    to_number,
+)
 from crucial.errors import Argument, DataError, FileError, Message
-from crucial.io.text import cut_lines, next_block, read_start, text_blocks
+from crucial.kernels import runtime
 from crucial.kernels import text as text_kernels
 from crucial.kernels.runtime import count_threads, run_all
 from crucial.kernels.text import (
@@ -306,6 +316,58 @@ def _value_problem(token: bytes, rules: Rules) -> str:
 
 
 # --- svmlight text block by block: small texts plainly, large ones compiled and in threads
+
+
+BLOCK = 16 << 20
+"""Bytes read at a time from larger ones."""
+
+
+def read_start(source: ByteSource) -> tuple[bytes, bool]:
+    """Read the start of a text, without byte order mark; True if that is all and it is small."""
+    start = source.read(runtime.TEXT_PLAIN + 1)
+    return start.removeprefix(BOM), len(start) <= runtime.TEXT_PLAIN
+
+
+def text_blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:
+    """Give whole lines, some at a time; at a NUL byte those before it, then its error.
+
+    ``text`` is what was read already. The last line gets an end if it has none.
+    """
+    lines, known = 0, 0
+    while True:
+        nul = text.find(b"\0", known)
+        cut = text.rfind(b"\n", 0, nul if nul >= 0 else len(text)) + 1
+        if cut:
+            yield text[:cut]
+        if nul >= 0:
+            raise nul_error(source.path, text, nul, lines)
+        lines += text.count(b"\n")
+        text = text[cut:]
+        known = len(text)
+        # A line longer than a block is read in ever larger parts, not to copy it too often.
+        part = source.read(max(BLOCK, known))
+        if not part:
+            break
+        text += part
+    if text:
+        yield text + b"\n"
+
+
+def next_block(blocks: Iterator[bytes]) -> bytes | FileError:
+    """Take the next block, or the error that ends them: lines already read come first."""
+    try:
+        return next(blocks, b"")
+    except FileError as error:
+        return error
+
+
+def cut_lines(text: bytes, pieces: int) -> list[tuple[int, int]]:
+    """Cut a text into about as many pieces of whole lines; starts and stops."""
+    ends = [0]
+    for i in range(1, pieces):
+        ends.append(max(ends[-1], text.find(b"\n", len(text) * i // pieces) + 1))
+    ends.append(len(text))
+    return [(start, stop) for start, stop in pairwise(ends) if start < stop]
 
 
 def _finish(text: bytes, piece: Piece, labels_at: Ints, rules: Rules) -> None:

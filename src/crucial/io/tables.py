@@ -1,259 +1,731 @@
-"""Read tables with named columns: CSV, TSV, JSON lines, parquet and Excel, plain or packed."""
+"""Tables with named columns as data sets: which column is what, and cells as features."""
 
 from __future__ import annotations
 
-import codecs
 import datetime
 import inspect
-import io
-import json
-import math
 import os
 import re
-import warnings
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crucial.data.arrays import DAYS, SECONDS, NumberColumn, text_column
+from crucial.data.cells import CellTable, missing_column
 from crucial.data.dataset import Dataset
-from crucial.data.files import (
-    ByteSource,
-    TextSource,
-    atomic_write,
-    check_unpacked,
-    first_bytes,
-    open_bytes,
-    refuse_pipe,
-)
+from crucial.data.files import first_bytes
 from crucial.data.instances import Instances
-from crucial.data.words import BOM, keys_once, shown
-from crucial.errors import Argument, CrucialError, FileError, Message, ParameterError
-from crucial.io.columns import (
-    SAMPLE,
-    ColumnPlan,
-    ParsedRows,
-    Record,
-    RoleNames,
-    assign_roles,
-    has_dates,
-    parse_records,
-    read_records,
-    to_dataset,
-)
+from crucial.data.words import BOM, as_ids, as_objects, shown, shown_name, to_number
+from crucial.errors import Argument, FileError, Message, ParameterError
+from crucial.io.options import TableOptions, with_options
 from crucial.io.svmlight import read_svmlight
 from crucial.io.text import (
-    LATIN,
+    EXCEL,
+    JSON,
+    MISSING_WORDS,
     NO_ROW,
+    PARQUET,
     CellFormat,
-    CellReader,
-    EncodingError,
-    TextTable,
-    as_utf8,
-    cut_lines,
-    filled_lines,
-    from_utf16,
-    is_utf16,
-    missing_column,
-    next_block,
-    read_start,
-    read_text_table,
-    separator_of,
-    text_blocks,
+    TextFile,
+    excel_table,
+    has_decimal_comma,
+    json_table,
+    table_kind,
 )
-from crucial.kernels.runtime import count_threads, run_all
-from crucial.kernels.text import parse_cells
+from crucial.kernels import runtime
+from crucial.kernels.runtime import count_threads
 from crucial.parameters import at_least, check, either, flag, one_of, refuse
 from crucial.progress import reading_lines, reading_status
-from crucial.types import PathLike
+from crucial.types import Floats, PathLike
 
-# --- Lines of cells: plainly through the csv module, or compiled where they are simple
-
-
-_NOT_BLANK = re.compile(rb"\S")
-_MOST_LEFT_OVER = 4096  # numbers of a piece that float() may make; with more it is not simple
+# --- Which column of a table is what; for every kind of table
 
 
-def parse_plain(plan: ColumnPlan, lines: Iterator[bytes], lines_before: int) -> list[ParsedRows]:
-    """Parse lines with everything CSV may have: quotes, line ends in cells, words for numbers."""
-    reader = CellReader(
-        plan.path, lines, plan.sep, decode=plan.form.decode, lines_before=lines_before
+#: Roles whose usual names a file may lack, and what is then assumed.
+_MAY_BE_ABSENT = {"label": "rows have no labels", "qid": "all rows are ranked together"}
+
+#: Names that other programs give the column of labels.
+_LIKELY_LABELS = frozenset(
+    ["y", "target", "class", "relevance", "rel", "grade", "rating", "score", "outcome", "labels"]
+)
+
+#: Names that other programs give the column of query ids.
+_LIKELY_QUERIES = frozenset(
+    ["query", "query_id", "queryid", "q_id", "group", "group_id", "session", "session_id",
+     "srch_id", "topic", "topic_id"]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Number of the column of each role, None where there is none."""
+
+    features: list[int]
+    notes: list[str]
+    label: int | None = None
+    qid: int | None = None
+    item: int | None = None
+    weight: int | None = None
+    categories: frozenset[int] = frozenset()
+
+
+def _check_names(
+    path: PathLike, line: int | None, names: Sequence[str], default_label: bool
+) -> None:
+    """Refuse a first line that does not name the columns, or names two alike."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
+        if name and name in seen:
+            raise FileError(
+                path,
+                f"two columns are called {shown_name(name)}: the {seen[name]}. and the {number}.",
+                line,
+                number,
+            )
+        seen[name] = number
+    if names and all(to_number(name) is not None for name in names) and default_label:
+        raise FileError(
+            path,
+            "the first line must name the columns; this one has only numbers. Add a line "
+            "such as label,qid,feature_a,feature_b,",
+            line,
+            remedy=Message(
+                "or say that there is none with ",
+                Argument("header", False),
+                ": columns are then known by their numbers, from 1.",
+            ),
+        )
+
+
+def _separator_remedy(line: int | None, names: Sequence[str]) -> str:
+    """Return what to do about a table of text with one column only; empty if it has more."""
+    if line is None or len(names) > 1:
+        return ""
+    return Message(
+        "If there are more columns, say what is between cells with ", Argument("sep"), "."
     )
-    return parse_records(plan, iter(reader), reader)
 
 
-def parse_compiled(plan: ColumnPlan, text: bytes, start: int, stop: int) -> ParsedRows | None:
-    """Parse the whole lines ``text[start:stop]`` with the kernel; None if they are not simple."""
-    number_columns, text_columns = plan.number_columns, plan.text_columns
-    slots = np.full(len(plan.names), -1, np.int64)
-    slots[number_columns] = np.arange(len(number_columns))
-    slots[text_columns] = -2 - np.arange(len(text_columns))
-    pointed = plan.form.with_points(text)
-    found = parse_cells(pointed, start, stop, plan.sep, slots, _MOST_LEFT_OVER)
-    if found is None:
-        return None
-    numbers, places, left_over = found
-    part = ParsedRows(numbers, [])
-    ends = (plan.sep.encode(), b"\n")
-    for row, slot, begin in left_over.tolist():
-        end = min(place for place in (pointed.find(byte, begin) for byte in ends) if place >= 0)
-        numbers[row, slot] = float(pointed[begin:end])
-    for k in range(len(text_columns)):
-        part.texts.append([plan.form.decode(text[a:b]) for a, b in places[:, k].tolist()])
-    numbers[:] = plan.form.without_missing(numbers)
-    # Invalid values are reported by the plain parser, which knows the lines.
-    extra = part.numbers[:, plan.n_number_features :]
-    bad = bool(np.isinf(part.numbers).any() or np.isnan(extra).any())
-    if bad or not has_dates(plan, part) or (plan.roles.qid is not None and "" in part.texts[0]):
-        return None
-    return part
-
-
-def _parse_piece(
-    plan: ColumnPlan, block: bytes, start: int, stop: int, before: int
-) -> list[ParsedRows]:
-    part = parse_compiled(plan, block, start, stop)
-    if part is not None:
-        return [part]
-    before += block.count(b"\n", 0, start)
-    return parse_plain(plan, iter(io.BytesIO(block[start:stop])), before)
-
-
-def _decodes(plan: ColumnPlan, block: bytes) -> bool:
-    try:
-        return block.isascii() or bool(plan.form.decode(block))
-    except UnicodeDecodeError:
-        return False
-
-
-def _first_cells(path: str, line: bytes, number: int, sep: str, form: CellFormat) -> list[str]:
-    reader = CellReader(path, iter([line]), sep, decode=form.decode, lines_before=number - 1)
-    _, cells = next(iter(reader))
-    return [cell.strip() for cell in cells]
-
-
-def _take_line(path: str, blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]:
-    """Return the first line that is not blank, what follows it, and its number."""
-    lines = 0
-    for block in blocks:
-        found = _NOT_BLANK.search(block)
-        if found is not None:
-            begin = block.rfind(b"\n", 0, found.start()) + 1
-            end = block.find(b"\n", begin) + 1
-            return block[begin:end], block[end:], lines + block.count(b"\n", 0, end)
-        lines += block.count(b"\n")
-    raise FileError(path, "the file is empty: it has no line that names the columns.")
-
-
-def _sample(text: bytes, blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first lines, as many as are looked at, and all blocks with them in front."""
-    taken = [text] if text else []
-    more: bytes | FileError = b"?"
-    while isinstance(more, bytes) and more and sum(one.count(b"\n") for one in taken) < SAMPLE:
-        more = next_block(blocks)
-        taken += [more] if more and isinstance(more, bytes) else []
-    rest = _raising(more) if isinstance(more, FileError) else blocks
-    return b"".join(taken), chain(taken, rest)
-
-
-def _raising(error: FileError) -> Iterator[bytes]:
-    """Raise an error where the next block would come."""
-    raise error
-    yield b""
-
-
-def _for_lines(plan: ColumnPlan, text: bytes, lines_before: int) -> ColumnPlan:
-    """Return the plan with what the first lines show about how cells are written."""
-    reader = CellReader(
-        plan.path,
-        islice(iter(io.BytesIO(text)), SAMPLE),
-        plan.sep,
-        quotes="lenient",
-        decode=plan.form.decode,
-        lines_before=lines_before,
+def _no_label(path: PathLike, line: int | None, names: Sequence[str]) -> FileError:
+    """Return the error for a table to learn from that has no column of labels."""
+    listed = ", ".join(map(shown_name, names[:20])) + (", ..." if len(names) > 20 else "")
+    likely = next((name for name in names if name.lower() in _LIKELY_LABELS), names[-1])
+    remedy = _separator_remedy(line, names) or Message(
+        "Name the column of labels, such as with ", Argument("label", likely), "."
     )
-    records: list[Record] = []
-    with suppress(FileError):  # (the lines are read again: it is reported there)
-        records += ((line, cells) for line, cells in reader if len(cells) == len(plan.names))
-    return plan.for_rows(records)
+    problem = f"there is no column 'label'; columns: {listed}."
+    return FileError(path, problem, line, remedy=remedy, value="label")
 
 
-def read_csv(
-    source: ByteSource | TextSource, form: CellFormat, wanted: RoleNames, n_jobs: int | None
-) -> Dataset:
-    """Read a table of numbers from CSV text."""
-    path = source.path
-    start, plain = read_start(source)
-    threads = 1 if plain else count_threads(n_jobs)
-    blocks = text_blocks(source, start)
-    first, rest, lines = _take_line(path, blocks)
-    sep = separator_of(path, first) if form.sep is None else form.sep
-    cells = _first_cells(path, first, lines, sep, form)
-    if form.header:
-        plan = ColumnPlan(path, cells, assign_roles(path, lines, cells, wanted), sep, form)
+def _absent(role: str, names: Sequence[str]) -> str:
+    """Return the note that a column is absent, and which one may be meant."""
+    said = f"there is no column {role!r}: {_MAY_BE_ABSENT[role]}"
+    likely = next((name for name in names if name.lower() in _LIKELY_QUERIES), None)
+    if role != "qid" or likely is None:
+        return said
+    meant = Argument("qid", likely)
+    return Message(said, f"; if {shown_name(likely)} names the queries, say so with ", meant)
+
+
+def _known_categories(wanted: TableOptions, names: Sequence[str]) -> list[str]:
+    """Return the columns that are categories; those of a model may be absent from a table."""
+    if wanted.missing_features == "allow":
+        return [name for name in wanted.categories if name in names]
+    return list(wanted.categories)
+
+
+def _present(
+    path: PathLike, line: int | None, names: Sequence[str], wanted: TableOptions
+) -> list[str]:
+    """Return the wanted features to look for; refuse a table that lacks several of them."""
+    all_wanted = list(wanted.features or ())
+    absent = [name for name in all_wanted if name not in names]
+    if wanted.missing_features == "allow" and len(absent) < len(all_wanted):
+        return [name for name in all_wanted if name in names]
+    if len(absent) < 2:
+        return all_wanted
+    listed = ", ".join(map(shown_name, absent[:5])) + (", ..." if len(absent) > 5 else "")
+    found = ", ".join(map(shown_name, names[:5])) + (", ..." if len(names) > 5 else "")
+    raise FileError(
+        path,
+        f"{len(absent)} of the {len(all_wanted)} features never occur: {listed}; columns: {found}.",
+        line,
+        remedy=_separator_remedy(line, names)
+        or Message(
+            "Is this another table? If not, let them abstain with ",
+            Argument("missing_features", "allow"),
+            ".",
+        ),
+        value=absent,
+    )
+
+
+def assign_roles(
+    path: PathLike, line: int | None, names: Sequence[str], wanted: TableOptions
+) -> Roles:
+    """Give every column its role; a column without one is a feature, unless ignored.
+
+    ``line`` is the line of the names, for errors; None where they are not in a line.
+    """
+    default_label = wanted.label == "label" and wanted.features is None
+    _check_names(path, line, names, default_label and line is not None)
+    if wanted.needs_label and wanted.label == "label" and "label" not in names:
+        raise _no_label(path, line, names)
+
+    def place_of(role: str, name: str) -> int:
+        if name not in names:
+            raise missing_column(path, line, names, name, role, _separator_remedy(line, names))
+        return names.index(name)
+
+    places: dict[str, int] = {}
+    notes = []
+    for role in ("label", "qid", "item", "weight"):
+        name = getattr(wanted, role)
+        if name == role and role in _MAY_BE_ABSENT and name not in names:
+            notes.append(_absent(role, names))
+        elif name is not None:
+            place = place_of(role, name)
+            for other, taken in places.items():
+                if taken == place:
+                    raise ParameterError(f"column {name!r} cannot be both {other} and {role}.")
+            places[role] = place
+    role_of = {place_of("ignore", name): "ignore" for name in wanted.ignore}
+    role_of |= {place: role for role, place in places.items()}
+    if wanted.features is None:
+        features = [place for place in range(len(names)) if place not in role_of]
     else:
-        names = [str(number) for number in range(1, len(cells) + 1)]
-        plan = ColumnPlan(path, names, assign_roles(path, None, names, wanted), sep, form)
-        rest, lines = first + rest, lines - 1
-    sample, blocks = _sample(rest, blocks)
-    plan = _for_lines(plan, sample, lines)
-    block = next_block(blocks)
-    parts: list[ParsedRows] = []
-    while block:
-        if isinstance(block, FileError):
-            raise block
-        ambiguous = plan.sep == plan.form.decimal
-        if plain or ambiguous or b'"' in block or not _decodes(plan, block):
-            # A quoted cell may go on in the next block: from here on it is plain.
-            remaining = (line for one in chain([block], blocks) for line in io.BytesIO(one))
-            parts += parse_plain(plan, remaining, lines)
-            break
-        tasks: list[Callable[[], Any]] = [partial(next_block, blocks)]
-        for cuts in cut_lines(block, 2 * threads):
-            tasks.append(partial(_parse_piece, plan, block, *cuts, lines))
-        results = run_all(threads, tasks)
-        parts += chain.from_iterable(results[1:])
-        lines += block.count(b"\n")
-        block = results[0]
-    return to_dataset(plan, parts)
+        features = []
+        for name in _present(path, line, names, wanted):
+            place = place_of("features", name)
+            if place in role_of or place in features:
+                role = role_of.get(place, "feature")
+                raise ParameterError(f"features names {name!r}, which is already the {role}.")
+            features.append(place)
+    if not features:
+        raise FileError(path, "no column is left for the features.", line)
+    unnamed = next((place for place in features if not names[place]), None)
+    if unnamed is not None:
+        remedy = Message(
+            "If it is a row number written by another program, write the file without it, or "
+            "leave it out with ",
+            Argument("ignore", [""]),
+            ".",
+        )
+        raise FileError(path, "this column has no name.", line, unnamed + 1, remedy=remedy)
+    categories = frozenset(
+        place_of("categories", name) for name in _known_categories(wanted, names)
+    )
+    return Roles(features, notes, **places, categories=categories)
+
+
+# --- What the cells of a column are: numbers, dates, or texts that are categories
+
+
+#: What a column has; "ambiguous" dates may have day or month first, "nested" cells are JSON.
+Kind = Literal["number", "text", "date", "time", "ambiguous", "nested"]
+
+# Numbers as no table may write them: they are mistakes, not categories.
+# (no sign can match two parts, and none is given back: a long cell must not take long)
+_ODD_NUMBER = re.compile(
+    r"[$€£]?\s*+[+-]?[_ .,']*+\d[\d_ .,']*+(?:[eE][+-]?\d++)?\s*+[%$€£]?"
+    r"|0[xX][0-9a-fA-F]+|[+-]?inf(?:inity)?",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?|\d{1,2}\.\d{1,2}\.\d{4}(?: .*)?")
+_GERMAN = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?: +(\d{1,2}:\d{2}(?::\d{2})?))?")
+_SLASHES = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}(?: .*)?")
+_TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?")
+_EPOCH = datetime.datetime(1970, 1, 1)
+_DAY = datetime.timedelta(days=1)
+
+
+def column_kind(cells: Sequence[str]) -> Kind:
+    """Return what cells are that are not missing; a number among them makes all numbers.
+
+    Examples
+    --------
+    >>> column_kind(["red", "blue"]), column_kind(["2024-01-31"]), column_kind(["red", "7"])
+    ('text', 'date', 'number')
+    >>> column_kind(["18-25", "26-35"]), column_kind(["1 000", "x"]), column_kind(["3/4/2024"])
+    ('text', 'number', 'ambiguous')
+    """
+    if not cells or any(_ODD_NUMBER.fullmatch(cell) for cell in cells if not _DATE.fullmatch(cell)):
+        return "number"
+    kinds: tuple[tuple[re.Pattern[str], Kind], ...] = (
+        (_DATE, "date"),
+        (_TIME, "time"),
+        (_SLASHES, "ambiguous"),
+    )
+    for pattern, kind in kinds:
+        if all(pattern.fullmatch(cell) for cell in cells):
+            return kind
+    return "nested" if all(cell[:1] in "[{" for cell in cells) else "text"
+
+
+def to_moment(cell: str) -> float | None:
+    """Return a date as days since 1970 (UTC), a time of day as seconds; None if it is neither.
+
+    Examples
+    --------
+    >>> to_moment("1970-01-02T12:00"), to_moment("02.01.1970"), to_moment("01:00"), to_moment("x")
+    (1.5, 1.0, 3600.0, None)
+    """
+    if _TIME.fullmatch(cell):
+        hours, minutes, *more = cell.split(":")
+        seconds = float(more[0]) if more else 0.0
+        if int(hours) > 23 or int(minutes) > 59 or seconds >= 60.0:
+            return None
+        return int(hours) * 3600 + int(minutes) * 60 + seconds
+    german = _GERMAN.fullmatch(cell)
+    if german is not None:
+        day, month, year, clock = german.groups()
+        time = "" if clock is None else "T" + (clock if clock[1] != ":" else f"0{clock}")
+        cell = f"{year}-{int(month):02}-{int(day):02}{time}"
+    try:
+        moment = datetime.datetime.fromisoformat(cell)
+    except ValueError:
+        return None
+    # (in UTC, the first and last days of the calendar may have no name; their distance is known)
+    epoch = _EPOCH if moment.tzinfo is None else _EPOCH.replace(tzinfo=datetime.UTC)
+    return (moment - epoch) / _DAY
+
+
+def moments(cells: Sequence[str | None]) -> tuple[Floats, int]:
+    """Return dates or times as numbers, and the place of the first that is none, or -1."""
+    values = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        if cell is not None:
+            value = to_moment(cell)
+            if value is None:
+                return values, row
+            values[row] = value
+    return values, -1
+
+
+# --- Columns that cannot be features, all named in one error
+
+
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class UnusableColumn:
+    """A column that cannot be a feature.
+
+    Attributes
+    ----------
+    name : str
+    reason : str
+        Why, such as "line 3 is 'x'".
+    """
+
+    name: str
+    reason: str
+
+
+def _cell_problem(name: str, what: str, cell: str) -> tuple[str, str]:
+    """Return what is wrong with a cell that is not the number it must be, and a remedy."""
+    rule, remedy = "a finite number", ""
+    if what == "label":
+        remedy = "Write a number for each label, higher for rows that should rank higher."
+    if what == "feature":
+        rule = "a finite number, or empty for missing"
+        remedy = Message("Leave the column out with ", Argument("ignore", [name]),
+                         ", make it the item with ", Argument("item", name),
+                         ", or categories with ", Argument("categories", [name]), ".")  # fmt: skip
+    return f"{what} {shown(name)} must be {rule}. Got {shown(cell)}.", remedy
+
+
+def _plain(text: str) -> str:
+    """Return a text without control characters; types of columns have names of the file."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def unusable_error(
+    path: PathLike, columns: Sequence[UnusableColumn], line: int | None = None
+) -> FileError:
+    """Return one error for columns, with what to pass to leave each of them out.
+
+    Examples
+    --------
+    >>> columns = [UnusableColumn("url", "line 2 is 'a.org'"), UnusableColumn("day", "...")]
+    >>> print(unusable_error("x.csv", columns))  # doctest: +ELLIPSIS
+    x.csv: 2 columns cannot be features: 'url' (line 2 is 'a.org'), 'day' (...). Leave them out ...
+    """
+    named = columns[:_MOST_NAMED]
+    listed = ", ".join(f"{shown(one.name)} ({_plain(one.reason)})" for one in named)
+    more = f" and {len(columns) - len(named)} more" if len(columns) > len(named) else ""
+    several = len(columns) > 1
+    remedy = Message(
+        f"Leave {'them' if several else 'it'} out with ",
+        Argument("ignore", [one.name for one in columns]),
+        f"; {'one of them' if several else 'it'} may be the item, with ",
+        Argument("item", columns[0].name),
+        ", or have categories, with ",
+        Argument("categories", [columns[0].name]),
+        ".",
+    )
+    count = f"{len(columns)} columns" if several else "a column"
+    problem = f"{count} cannot be {'features' if several else 'a feature'}: {listed}{more}."
+    return FileError(path, problem, line, remedy=remedy, value=[one.name for one in columns])
+
+
+# --- The features of a table of which some are text or dates
+
+
+DISTINCT = "every value differs: an id, or free text"
+"""Why a column of text cannot be a feature."""
+
+_MOST_EXAMPLES = 8
+
+
+def set_features(
+    path: PathLike, data: Dataset, columns: Sequence[NumberColumn], declared: set[int]
+) -> None:
+    """Set the features of a data set, with notes on those that are categories or dates.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for errors.
+    data : Dataset
+        With the names of the features.
+    columns : sequence of NumberColumn
+    declared : set of int
+        Features that are categories by the user's word.
+
+    Raises
+    ------
+    FileError
+        Every value of a column of text differs; it names all such columns.
+    """
+    names = data.feature_names
+    assert names is not None
+    table = np.column_stack([column.values for column in columns]).astype(np.float64)
+    levels = {j: one.levels for j, one in enumerate(columns) if one.levels is not None}
+    times = {j: one.unit for j, one in enumerate(columns) if one.unit is not None}
+    declared = declared | {j for j, one in enumerate(columns) if one.declared}
+    unusable = [
+        UnusableColumn(names[j], DISTINCT)
+        for j, texts in levels.items()
+        if j not in declared and 1 < len(texts) == np.count_nonzero(~np.isnan(table[:, j]))
+    ]
+    if unusable:
+        raise unusable_error(path, unusable)
+    if levels:
+        counted = [f"{names[j]} ({len(texts)})" for j, texts in levels.items()]
+        data.notes.append(f"categories, with how many there are: {_few(counted)}")
+    if times:
+        units = [f"{names[j]} ({unit})" for j, unit in times.items()]
+        data.notes.append(f"dates and times, as numbers: {_few(units)}")
+    data.X = Instances(table, tuple(names), levels or None, times or None, frozenset(declared))
+
+
+def _few(parts: list[str]) -> str:
+    return ", ".join(parts[:_MOST_EXAMPLES]) + (", ..." if len(parts) > _MOST_EXAMPLES else "")
+
+
+# --- From cells to a data set, block by block
+
+
+# Kinds of columns that cannot be features, and why.
+_REFUSED: dict[str, str] = {
+    "ambiguous": "day or month may be first; write dates as 2024-01-31",
+    "nested": "lists and objects are no values",
+}
+_SAMPLE = 1000  # rows that are looked at to find out how cells are written
+
+
+@dataclass
+class _Plan:
+    """Where the cells of a row go, and how they are written.
+
+    Attributes
+    ----------
+    table : CellTable
+        The first rows.
+    roles : Roles
+    form : CellFormat
+    kinds : dict from int to Kind
+        The features that are not numbers.
+    """
+
+    table: CellTable
+    roles: Roles
+    form: CellFormat
+    kinds: dict[int, Kind]
+
+    @property
+    def number_columns(self) -> list[int]:
+        """Columns read as numbers: features, then label and weight where there are."""
+        extra = (self.roles.label, self.roles.weight)
+        features = [place for place in self.roles.features if place not in self.kinds]
+        return features + [place for place in extra if place is not None]
+
+    @property
+    def text_columns(self) -> list[int]:
+        """Columns read as text: query id and item, where there are, and features of ``kinds``."""
+        ids = [place for place in (self.roles.qid, self.roles.item) if place is not None]
+        return ids + list(self.kinds)
+
+
+def _find_plan(sample: CellTable, roles: Roles, options: TableOptions, sep: str) -> _Plan:
+    """Return how the first rows show cells to be written.
+
+    Raises
+    ------
+    FileError
+        Several columns cannot be features; it names them all.
+    """
+    numbers = [*roles.features, *(p for p in (roles.label, roles.weight) if p is not None)]
+    decimal: str | None = options.decimal
+    if decimal is None:
+        comma = has_decimal_comma(chain.from_iterable(sample.columns[p] for p in numbers), sep)
+        decimal = "," if comma else "."
+        roles.notes.extend(["numbers have a decimal comma"] if comma else [])
+    form = CellFormat(decimal, frozenset(options.missing))
+    known = {
+        place: [cell for cell in form.known(sample.columns[place]) if cell is not None]
+        for place in roles.features
+    }
+    kinds: dict[int, Kind] = {}
+    for place, cells in known.items():
+        if place in roles.categories:
+            kinds[place] = "text"
+        elif all(form.number(cell) is None for cell in cells):
+            kind = column_kind(cells)
+            kinds |= {} if kind == "number" else {place: kind}
+    reasons: dict[int, str] = {}
+    for place, cells in known.items():
+        kind = kinds.get(place, "number")
+        row = form.numbers(sample.columns[place])[1] if kind == "number" else -1
+        if kind in _REFUSED:
+            reasons[place] = f"{cells[0]}: {_REFUSED[kind]}"
+        elif row >= 0:
+            reasons[place] = f"line {sample.lines[row]}: {shown(sample.columns[place][row])}"
+    if len(reasons) > 1 or any(kind in _REFUSED for kind in kinds.values()):
+        for place, kind in kinds.items():
+            if kind == "text" and place not in roles.categories and _all_differ(known[place]):
+                reasons[place] = DISTINCT
+        unusable = [
+            UnusableColumn(sample.names[place], reasons[place])
+            for place in roles.features
+            if place in reasons
+        ]
+        raise unusable_error(sample.path, unusable)
+    return _Plan(sample, roles, form, kinds)
+
+
+def _all_differ(texts: Sequence[str]) -> bool:
+    """Whether there are several texts, and no two are equal."""
+    return len(texts) > 1 and len(set(texts)) == len(texts)
+
+
+def _parse(plan: _Plan, block: CellTable) -> tuple[list[Floats], list[list[str]]]:
+    """Return the number columns and the text columns of some rows.
+
+    Raises
+    ------
+    FileError
+        About the first cell, row by row, that is not what its column needs.
+    """
+    roles, path, names = plan.roles, block.path, block.names
+    errors: list[tuple[int, int, FileError]] = []
+
+    def wrong(row: int, place: int, problem: str, remedy: str = "") -> None:
+        line = block.lines[row] if block.lines else None
+        cell = str(block.columns[place][row])
+        error = FileError(path, problem, line, place + 1, remedy=remedy, value=cell)
+        errors.append((row, place, error))
+
+    numbers = []
+    for place in plan.number_columns:
+        what = "label" if place == roles.label else "weight" if place == roles.weight else "feature"
+        values, bad = plan.form.numbers(block.columns[place])
+        if bad < 0 and what != "feature" and np.isnan(values).any():
+            bad = int(np.flatnonzero(np.isnan(values))[0])
+        if bad >= 0:
+            wrong(bad, place, *_cell_problem(names[place], what, str(block.columns[place][bad])))
+        numbers.append(values)
+    texts = []
+    for place in plan.text_columns:
+        cells = [cell.strip(" \t") for cell in block.columns[place]]
+        if place == roles.qid and "" in cells:
+            problem = f"the query id {names[place]!a} is empty; every row must have one."
+            wrong(cells.index(""), place, problem)
+        if plan.kinds.get(place, "text") != "text":
+            _, bad = moments(plan.form.known(cells))
+            if bad >= 0:
+                is_time = plan.kinds[place] == "time"
+                kind = "a time such as 23:59" if is_time else "a date such as 2024-01-31"
+                what = f"feature {shown(names[place])} must be {kind}, or empty"
+                wrong(bad, place, f"{what}. Got {shown(cells[bad])}.")
+        texts.append(cells)
+    if errors:
+        raise min(errors, key=lambda found: found[:2])[2]
+    return numbers, texts
+
+
+def _to_dataset(plan: _Plan, parts: list[tuple[list[Floats], list[list[str]]]]) -> Dataset:
+    """Put parsed rows together."""
+    roles, table = plan.roles, plan.table
+    columns: dict[int, Floats] = {}
+    for place, pieces in zip(plan.number_columns, zip(*(numbers for numbers, _ in parts))):
+        columns[place] = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    texts: dict[int, list[str]] = {}
+    for place, lists in zip(plan.text_columns, zip(*(texts for _, texts in parts))):
+        texts[place] = list(chain.from_iterable(lists))
+    features = [
+        NumberColumn(columns[place])
+        if place not in plan.kinds
+        else _feature_column(plan, place, texts[place])
+        for place in roles.features
+    ]
+    data = Dataset(np.empty((0, 0)), notes=list(roles.notes))
+    data.feature_names = [table.names[place] for place in roles.features]
+    if plan.kinds:
+        declared = {slot for slot, p in enumerate(roles.features) if p in roles.categories}
+        set_features(table.path, data, features, declared)
+    else:
+        data.X = np.empty((len(features[0].values), len(features)))
+        for slot, column in enumerate(features):
+            data.X[:, slot] = column.values
+    data.y = None if roles.label is None else columns[roles.label]
+    data.weight = None if roles.weight is None else columns[roles.weight]
+    data.qid = None if roles.qid is None else as_ids(texts[roles.qid])
+    data.item = None if roles.item is None else as_objects(texts[roles.item])
+    data.notes += table.notes
+    return data
+
+
+def _feature_column(plan: _Plan, place: int, cells: list[str]) -> NumberColumn:
+    """Return a feature whose cells are dates, or texts that are categories."""
+    known = plan.form.known(cells)
+    if plan.kinds[place] == "text":
+        return text_column(known, place in plan.roles.categories)
+    unit = DAYS if plan.kinds[place] == "date" else SECONDS
+    return NumberColumn(moments(known)[0], unit=unit)
+
+
+def _sampled(blocks: Iterator[CellTable]) -> tuple[CellTable, Iterator[CellTable]]:
+    """Return the first rows, as many as are looked at, and all blocks again."""
+    taken: list[CellTable] = []
+    wrong: FileError | None = None
+    try:
+        for block in blocks:
+            taken.append(block)
+            if sum(one.n_rows for one in taken) >= _SAMPLE:
+                break
+    except FileError as error:
+        wrong = error
+
+    def again() -> Iterator[CellTable]:
+        yield from taken
+        if wrong is not None:
+            raise wrong
+        yield from blocks
+
+    first = taken[0]
+    columns = [
+        list(chain.from_iterable(column[:_SAMPLE] for column in parts))[:_SAMPLE]
+        for parts in zip(*(one.columns for one in taken))
+    ]
+    lines = list(chain.from_iterable(one.lines[:_SAMPLE] for one in taken))[:_SAMPLE]
+    sample = CellTable(first.names, columns, first.path, lines, first.names_line, first.notes)
+    return sample, again()
+
+
+def _arrow_table(file: TextFile, plan: _Plan, n_jobs: int | None) -> CellTable | None:
+    """Read all rows by pyarrow; None if it is absent, or if the text is not plain enough.
+
+    Its numbers are those of `float`. Whatever it would read in another way, or refuses, is left to
+    the reader that names lines.
+    """
+    text, decimal = file.text, plan.form.decimal
+    odd = file.is_quoted or file.nul is not None or file.sep == decimal
+    if odd or len(text) <= runtime.TEXT_PLAIN or text.count(b"\r") != text.count(b"\r\n"):
+        return None
+    try:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        from crucial.io.parquet import arrow_values
+    except ImportError:
+        return None
+    number = [str(place) for place in plan.number_columns]
+    words = [*MISSING_WORDS, *plan.form.missing, "nan", "NaN", "null", "NULL"]
+    names = [str(place) for place in range(len(file.names))]
+    kinds = dict.fromkeys(number, pa.float64())
+    kinds |= {str(place): pa.string() for place in plan.text_columns}
+    try:
+        found = csv.read_csv(
+            pa.BufferReader(pa.py_buffer(text).slice(file.begin)),
+            csv.ReadOptions(
+                use_threads=count_threads(n_jobs) > 1, block_size=1 << 22, column_names=names
+            ),
+            csv.ParseOptions(delimiter=file.sep, quote_char=False),
+            csv.ConvertOptions(
+                column_types=kinds,
+                include_columns=list(kinds),
+                null_values=words,
+                strings_can_be_null=False,
+                decimal_point=decimal,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    columns: list[Any] = [[] for _ in names]
+    for place in plan.number_columns:
+        column = found.column(str(place))
+        columns[place] = arrow_values(column)
+        known = len(column) - column.null_count
+        if np.count_nonzero(np.isfinite(columns[place])) != known:  # (nan(1), inf)
+            return None
+    for place in plan.text_columns:
+        columns[place] = found.column(str(place)).to_pylist()
+    return CellTable(file.names, columns, file.path)
+
+
+def _read_cells(path: PathLike, kind: str, options: TableOptions, n_jobs: int | None) -> Dataset:
+    """Read a table of text."""
+    file: TextFile | None = None
+    if kind == "excel":
+        blocks = iter([excel_table(path, options.sheet, header=options.header)])
+    elif kind == "json":
+        if not options.header:
+            rule = "True for JSON lines: keys name the columns"
+            raise refuse("read_table", "header", rule, options.header)
+        blocks = iter([json_table(path, encoding=options.encoding)])
+    else:
+        file = TextFile(path, header=options.header, sep=options.sep, encoding=options.encoding)
+        blocks = file.blocks()
+    sample, blocks = _sampled(blocks)
+    if not sample.names:
+        raise FileError(path, "there is no row with a key in this file.")
+    roles = assign_roles(path, sample.names_line, sample.names, options)
+    plan = _find_plan(sample, roles, options, "\t" if file is None else file.sep)
+    table = None if file is None else _arrow_table(file, plan, n_jobs)
+    if table is not None and table.n_rows:
+        with suppress(FileError):  # (which the other way raises again, with its line)
+            return _to_dataset(plan, [_parse(plan, table)])
+    parts = [_parse(plan, block) for block in blocks if block.n_rows]
+    if not parts:
+        raise FileError(path, NO_ROW)
+    return _to_dataset(plan, parts)
 
 
 # --- Tables with named columns: CSV, TSV and JSON lines (plain or gzip), parquet and Excel
 
 
-EXCEL = (".xlsx", ".xlsm")
-JSON = (".jsonl", ".ndjson", ".jsonlines")
-PARQUET = (".parquet", ".pq")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
-_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
-def read_table(
-    path: PathLike,
-    *,
-    label: str | None = "label",
-    qid: str | None = "qid",
-    item: str | None = None,
-    weight: str | None = None,
-    features: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    header: bool = True,
-    sep: str | None = None,
-    decimal: str | None = None,
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    sheet: str | None = None,
-    needs_label: bool = False,
-    missing_features: str = "refuse",
-    categories: Sequence[str] = (),
-    n_jobs: int | None = None,
-) -> Dataset:
+@with_options(TableOptions)
+def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> Dataset:
     """Read a table whose columns have names.
 
     ===============  ======================================================================
@@ -277,40 +749,10 @@ def read_table(
     ----------
     path : str or path
         The file; gzip is recognised by its content.
-    label, qid, item, weight : str or None
-        Names of the columns with the labels, query ids, item names and row weights.
-        A file without a column ``label`` or ``qid`` is read without labels or queries,
-        and the notes say so; any other name must be there.
-    features : sequence of str, optional
-        Names of the feature columns, in the order wanted; by default all that are left.
-    ignore : sequence of str
-        Columns to leave out.
-    header : bool
-        Whether the first line, or row of a sheet, names the columns. If not, columns are named
-        by their numbers, from 1: ``label="1"``.
-    sep : str, optional
-        Of CSV: one character between cells. By default a tab if the name ends in ``.tsv`` or
-        ``.tab`` (before ``.gz``); else whichever of comma, tab, semicolon and bar is most
-        frequent in the first line.
-    decimal : {".", ","}, optional
-        The decimal sign. By default a comma if numbers of the first 1,000 rows have one and
-        none has a point; the notes say so.
-    missing : sequence of str
-        Further cells that are missing values, such as ``-`` or ``-999``.
-    encoding : str, optional
-        Of CSV: any that contains ASCII, or UTF-16. By default UTF-8, or UTF-16 by the mark at its
-        start, and Latin-1 (Windows-1252) where the file is neither; the notes say so.
-    sheet : str, optional
-        Of Excel: the sheet to read; the first by default.
-    needs_label : bool
-        Whether to refuse a table without a column ``label``, before its rows are read.
-    missing_features : {"refuse", "allow"}
-        Whether a table that lacks some of ``features`` is refused, or read with missing values
-        in their place.
-    categories : sequence of str
-        Features to read as categories, whatever their cells are.
+    **options
     n_jobs : int, optional
-        Threads for text files above 1 MiB; all cores by default.
+        1 reads text in one thread, where pyarrow is installed and the file is above 1 MiB; by
+        default it uses all cores.
 
     Returns
     -------
@@ -337,22 +779,19 @@ def read_table(
     >>> data.y.tolist(), data.qid.tolist(), data.feature_names
     ([2.0, 0.0], ['q1', 'q1'], ['bm25', 'clicks'])
     """
-    wide = encoding if encoding is not None and is_utf16(encoding) else None
-    own = "utf-8" if encoding is None or wide is not None else encoding
-    form = CellFormat(header, sep, decimal, frozenset(missing), own)
-    form.check("read_table")
-    for name, value in (
-        ("features", features), ("ignore", ignore), ("missing", missing), ("categories", categories)
-    ):  # fmt: skip
-        if isinstance(value, str):
-            what = "cells" if name == "missing" else "column names"
-            raise refuse("read_table", name, f"a list of {what}", value)
-    check("read_table", "missing_features", missing_features, one_of("refuse", "allow"))
-    roles = RoleNames(
-        label, qid, item, weight, features, ignore, needs_label, missing_features, categories
-    )
-    data = _read(path, _kind(path), sheet, form, roles, n_jobs, wide, fall_back=encoding is None)
-    return data if features is None else _with_features(data, list(features))
+    chosen = TableOptions.checked("read_table", options)
+    kind = table_kind(path)
+    if chosen.sheet is not None and kind != "excel":
+        rule = f"None, for {os.fspath(path)} is no Excel file"
+        raise refuse("read_table", "sheet", rule, chosen.sheet)
+    with nullcontext() if kind == "text" else reading_status(path):
+        if kind == "parquet":
+            from crucial.io.parquet import read_parquet
+
+            data = read_parquet(path, chosen)
+        else:
+            data = _read_cells(path, kind, chosen, n_jobs)
+    return data if chosen.features is None else _with_features(data, list(chosen.features))
 
 
 def _with_features(data: Dataset, features: list[str]) -> Dataset:
@@ -376,83 +815,6 @@ def _with_features(data: Dataset, features: list[str]) -> Dataset:
             {place[j]: unit for j, unit in (own.times or {}).items()} or None,
             frozenset(place[j] for j in own.declared),
         )
-    return data
-
-
-def _read(
-    path: PathLike,
-    kind: Literal["parquet", "excel", "json", "text"],
-    sheet: str | None,
-    form: CellFormat,
-    roles: RoleNames,
-    n_jobs: int | None,
-    wide: str | None,
-    *,
-    fall_back: bool,
-) -> Dataset:
-    """Read a table of one kind."""
-    if sheet is not None and kind != "excel":
-        raise refuse("read_table", "sheet", f"None, for {os.fspath(path)} is no Excel file", sheet)
-    if kind == "parquet":
-        from crucial.io.parquet import read_parquet
-
-        with reading_status(path):
-            return read_parquet(path, roles)
-    if kind == "excel":
-        with reading_status(path):
-            return read_excel(path, sheet, form, roles)
-    if kind == "json":
-        return read_json_lines(path, form, roles)
-    if wide is not None:
-        with open_bytes(path) as source:
-            text = from_utf16(path, source.read(), wide)
-        return read_csv(TextSource(os.fspath(path), text), form, roles, n_jobs)
-    return _read_text(path, form, roles, n_jobs, fall_back)
-
-
-def _kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
-    """Find out what kind of table a file is."""
-    name = os.fspath(path).lower()
-    if name.endswith(EXCEL):
-        return "excel"
-    start = first_bytes(path, 64).removeprefix(BOM).lstrip()
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if name.endswith(PARQUET):
-        raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
-    if start.startswith(_OLD_EXCEL):
-        raise FileError(path, "this is an old Excel file (.xls); save it as .xlsx or CSV.")
-    listed = start.startswith(b"[") and name.removesuffix(".gz").endswith(".json")
-    if name.removesuffix(".gz").endswith(JSON) or start.startswith(b"{") or listed:
-        return "json"
-    return "text"
-
-
-def _read_text(
-    path: PathLike, form: CellFormat, roles: RoleNames, n_jobs: int | None, fall_back: bool
-) -> Dataset:
-    """Read CSV, as Latin-1 if it is not UTF-8 and may be another encoding."""
-    try:
-        with open_bytes(path) as source:
-            if fall_back and source.peek(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return _read_utf16(source, form, roles, n_jobs)
-            return read_csv(source, form, roles, n_jobs)
-    except EncodingError:
-        if not (fall_back and os.path.isfile(path)):
-            raise
-    with open_bytes(path) as source:
-        data = read_csv(source, replace(form, encoding=LATIN), roles, n_jobs)
-    data.notes.append("the text is not UTF-8 and was read as Latin-1 (Windows-1252)")
-    return data
-
-
-def _read_utf16(
-    source: ByteSource, form: CellFormat, roles: RoleNames, n_jobs: int | None
-) -> Dataset:
-    """Read text that begins with the mark of UTF-16, as spreadsheets write it."""
-    text, note = as_utf8(source.path, source.read())
-    data = read_csv(TextSource(source.path, text), form, roles, n_jobs)
-    data.notes.append(note)
     return data
 
 
@@ -629,336 +991,3 @@ def read_alike(
         else read(number, index_base=base, n_features=width)
         for number, one in enumerate(data)
     ]
-
-
-# --- Tables of text read by columns: CSV and TSV in one pass, and JSON lines
-
-
-_JSON_NAMES = (".jsonl", ".ndjson", ".json")
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnTable(TextTable):
-    """A `TextTable` that keeps its cells by columns; ``rows`` is empty.
-
-    Attributes
-    ----------
-    columns : list of list of str
-    """
-
-    columns: list[list[str]] = field(default_factory=list)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.lines)
-
-    def column(self, place: int) -> list[str]:
-        """Return the cells of a column, without the spaces around them."""
-        cells = self.columns[place]
-        if any(one != one.strip() for one in set(cells)):
-            cells = [cell.strip() for cell in cells]
-        return cells
-
-    def error(self, row: int, place: int, problem: str, remedy: str = "") -> FileError:
-        """Return the error about a cell."""
-        cell = self.columns[place][row].strip()
-        return FileError(self.path, problem, self.lines[row], place + 1, value=cell, remedy=remedy)
-
-
-def read_column_table(path: PathLike, *, sep: str | None = None) -> ColumnTable:
-    """Read a CSV, a TSV or JSON lines, plain or gzip, as columns of text.
-
-    JSON is recognised by its first character: an object per line, or one array of objects. Names
-    of columns are the keys; a missing key or null is an empty cell; lists and objects inside an
-    object are left out.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     name = os.path.join(folder, "votes.jsonl")
-    ...     with open(name, "w") as file:
-    ...         _ = file.write('{"a": "tea", "b": "milk"}\\n{"a": "wine", "turn": 2}\\n')
-    ...     table = read_column_table(name)
-    >>> table.names, table.columns
-    (['a', 'b', 'turn'], [['tea', 'wine'], ['milk', ''], ['', '2']])
-    """
-    refuse_pipe(path)
-    with open_bytes(path) as source:
-        start = source.peek(4096).removeprefix(BOM).lstrip()
-        named = source.path.lower().removesuffix(".gz").endswith(_JSON_NAMES)
-        if start.startswith(b"{") or (named and start.startswith(b"[")):
-            return _json_table(source.path, source.read().removeprefix(BOM))
-        plain = sep is None or len(sep) == 1
-        text = source.read() if plain and not start.startswith(b"PAR1") else b""
-    text, note = as_utf8(path, text)
-    quick = _plain_columns(path, text, sep) if text else None
-    if quick is not None:
-        quick.notes.extend([note] if note else [])
-        return quick
-    table = read_text_table(path, sep=sep, may_be_empty=True)
-    columns = [list(column) for column in zip(*table.rows)] or [[] for _ in table.names]
-    return ColumnTable(table.path, table.names, [], table.lines, table.notes, columns)
-
-
-def _plain_columns(path: PathLike, raw: bytes, sep: str | None) -> ColumnTable | None:
-    """Cut a text whose lines all have the same number of cells, none quoted; else None.
-
-    The whole text is cut at once, which is many times faster than line by line.
-    """
-    raw = raw.removeprefix(BOM).replace(b"\r\n", b"\n").rstrip(b"\n")
-    if not raw or any(mark in raw for mark in (b'"', b"\0", b"\r", b"\n\n")):
-        return None
-    head = raw.partition(b"\n")[0]
-    mark = separator_of(path, head) if sep is None else sep
-    width = head.count(mark.encode()) + 1
-    bytes_ = np.frombuffer(raw, np.uint8)
-    ends = np.flatnonzero(bytes_ == 10)
-    marks = np.flatnonzero(bytes_ == ord(mark)) if mark.isascii() else np.zeros(0, np.int64)
-    counts = np.diff(np.searchsorted(marks, np.concatenate(([0], ends, [len(raw)]))))
-    if width < 2 or (counts != width - 1).any():
-        return None
-    try:
-        cells = raw.decode().replace("\n", mark).split(mark)
-    except UnicodeDecodeError:
-        return None  # (the slow reader says in which line)
-    names = [cell.strip() for cell in cells[:width]]
-    columns = [cells[width + k :: width] for k in range(width)]
-    n = len(columns[0])
-    if any(not "".join(row).strip() for row in _blank_candidates(columns)):
-        return None
-    return ColumnTable(str(path), names, [], list(range(2, n + 2)), columns=columns)
-
-
-def _blank_candidates(columns: list[list[str]]) -> list[list[str]]:
-    """Return the rows whose first cell is blank, which may be blank altogether."""
-    if all(one.strip() for one in set(columns[0])):
-        return []
-    rows = [k for k, cell in enumerate(columns[0]) if not cell.strip()]
-    return [[column[k] for column in columns] for k in rows]
-
-
-def _json_table(path: str, raw: bytes) -> ColumnTable:
-    """Return the objects of JSON lines, or of an array, as columns."""
-    records: list[dict[str, object]] = []
-    lines: list[int] = []
-    if raw.lstrip().startswith(b"["):
-        found = _parsed(path, raw, None)
-        for number, one in enumerate(found if isinstance(found, list) else [found], 1):
-            if not isinstance(one, dict):
-                raise FileError(path, f"element {number} of the array must be an object.")
-            records.append(one)
-            lines.append(number)
-    else:
-        for number, line in enumerate(raw.split(b"\n"), 1):
-            if not line.strip():
-                continue
-            one = _parsed(path, line, number)
-            if not isinstance(one, dict):
-                problem = f"expected an object {{...}} per line. Got {shown(line)}."
-                raise FileError(path, problem, number)
-            records.append(one)
-            lines.append(number)
-    names = list(dict.fromkeys(name for one in records for name in one))
-    usable = [
-        name for name in names
-        if not any(isinstance(one.get(name), list | dict) for one in records)
-    ]  # fmt: skip
-    columns = [[_text(one.get(name)) for one in records] for name in usable]
-    return ColumnTable(path, [name.strip() for name in usable], [], lines, columns=columns)
-
-
-def _parsed(path: str, raw: bytes, line: int | None) -> object:
-    try:
-        return json.loads(raw, object_pairs_hook=keys_once)
-    except (ValueError, RecursionError) as error:  # (a ValueError: a number of thousands of digits)
-        other = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "it cannot be parsed"
-        reason = getattr(error, "msg", other)
-        raise FileError(path, f"this is not JSON ({reason}).", line) from error
-
-
-def _text(value: object) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return str(value).strip()
-
-
-# --- JSON lines: one object per line, whose keys name the columns; or one list of such objects
-
-
-def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the number and the object of every line that is not blank, or of a list of objects."""
-    is_list = first_bytes(path, 64).removeprefix(BOM).lstrip().startswith(b"[")
-    if is_list:
-        yield from _listed(path)
-        return
-    for number, raw in filled_lines(path):
-        try:
-            found = json.loads(raw, object_pairs_hook=keys_once)
-        except (ValueError, RecursionError) as error:
-            reason = str(error).split(":", maxsplit=1)[0]
-            problem = f"every line must be one JSON object ({reason}). Got {shown(raw.strip())}."
-            raise FileError(path, problem, number) from error
-        if not isinstance(found, dict):
-            problem = f"every line must be one JSON object. Got {shown(raw.strip())}."
-            raise FileError(path, problem, number)
-        yield number, found
-
-
-def _listed(path: PathLike) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the objects of a file that is one list of them, numbered from 1."""
-    with open_bytes(path) as source:
-        raw = source.read().removeprefix(BOM)
-    try:
-        found = json.loads(raw, object_pairs_hook=keys_once)
-    except (ValueError, RecursionError) as error:
-        problem = f"this is not one list of JSON objects: {error}."
-        raise FileError(path, problem) from error
-    for number, one in enumerate(found, 1):
-        if not isinstance(one, dict):
-            problem = f"entry {number} must be a JSON object. Got {shown(json.dumps(one))}."
-            raise FileError(path, problem)
-        yield number, one
-
-
-def _json_cell(value: object) -> str:
-    """Return a value as the text of a cell; lists and objects as JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value)
-
-
-def read_json_lines(path: PathLike, form: CellFormat, wanted: RoleNames) -> Dataset:
-    """Read a table from JSON lines; a key that an object lacks is a missing value."""
-    if not form.header:
-        raise refuse("read_table", "header", "True for JSON lines: keys name the columns", False)
-    rows = list(_objects(path))
-    names = list(dict.fromkeys(key for _, row in rows for key in row))
-    if not names:
-        raise FileError(path, "there is no row with a key in this file.")
-    records: Iterator[Record] = (
-        (number, [_json_cell(row.get(name)) for name in names]) for number, row in rows
-    )
-    return read_records(path, None, names, records, form, wanted)
-
-
-def write_json_lines(path: PathLike, columns: dict[str, NDArray[Any]], *, as_list: bool) -> None:
-    """Write columns as one object per row, or as one list of them; whole or not at all."""
-    begin, between, end = ("[\n", ",\n", "\n]\n") if as_list else ("", "\n", "\n")
-    with atomic_write(path) as file:
-        file.write(begin.encode())
-        for number, row in enumerate(zip(*(column.tolist() for column in columns.values()))):
-            # (NaN is no JSON)
-            cells = {name: cell if cell == cell else None for name, cell in zip(columns, row)}
-            text = json.dumps(cells, ensure_ascii=False, allow_nan=False)
-            file.write(((between if number else "") + text).encode())
-        file.write(end.encode())
-
-
-# --- Sheets of Excel files, through openpyxl
-
-
-_MOST_ROWS = 1 << 20  # Excel's own bound; openpyxl fills all rows up to one of any number
-
-
-def read_excel(path: PathLike, sheet: str | None, form: CellFormat, wanted: RoleNames) -> Dataset:
-    """Read a table from a sheet: the values that formulas had when it was saved.
-
-    Empty rows and the empty columns around the table are left out.
-    """
-    rows, note = _rows(path, sheet)
-    if not rows:
-        raise FileError(path, "the sheet is empty.")
-    used = sorted({column for _, row in rows for column, cell in enumerate(row) if cell})
-    check_unpacked(path, 8 * len(rows) * len(used))
-    records: Iterator[Record] = (
-        (line, [row[column] if column < len(row) else "" for column in used]) for line, row in rows
-    )
-    line: int | None = None
-    if form.header:
-        line, names = next(records)
-        if len(rows) == 1:
-            raise FileError(path, NO_ROW)
-    else:
-        names = [str(number) for number in range(1, len(used) + 1)]
-    data = read_records(path, line, names, records, form, wanted)
-    data.notes += [note] if note else []
-    return data
-
-
-@contextmanager
-def _refused(path: PathLike) -> Iterator[None]:
-    """Say in one line that openpyxl cannot read a file: a damaged one may raise anything."""
-    try:
-        yield
-    except (CrucialError, MemoryError):
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}.") from error
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        problem = "this is not an Excel file of the kind .xlsx; save it as such, or as CSV."
-        raise FileError(path, problem) from error
-    except Exception as error:
-        kind = type(error).__name__
-        problem = f"the Excel file is damaged ({kind} in openpyxl); save it again, or as CSV."
-        raise FileError(path, problem) from error
-
-
-def _rows(path: PathLike, sheet: str | None) -> tuple[list[Record], str]:
-    """Return the rows that are not empty, and a note on other sheets."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise FileError(path, "Excel needs openpyxl: pip install crucial[excel].") from error
-    with _refused(path), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # (about styles and extensions, which are not read)
-        with zipfile.ZipFile(path) as parts:
-            check_unpacked(path, sum(part.file_size for part in parts.infolist()))
-        book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            names: list[str] = [one.title for one in book.worksheets]
-            if sheet is not None and sheet not in names:
-                raise missing_column(path, None, names, sheet, "sheet")
-            chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
-            chosen.reset_dimensions()  # (some programs write wrong ones)
-            rows, size = [], 0
-            for line, values in enumerate(chosen.iter_rows(values_only=True), 1):
-                if line > _MOST_ROWS:
-                    raise FileError(path, f"a sheet has at most {_MOST_ROWS:,} rows.", line)
-                if not values:
-                    continue
-                # (a cell can be far away from the one before, and its text be in the file once)
-                cells = [_sheet_cell(value) for value in values]
-                size += sum(max(8, len(cell)) for cell in cells)
-                check_unpacked(path, size)
-                if any(cells):
-                    rows.append((line, cells))
-        finally:
-            book.close()
-    return rows, _other_sheets(names, chosen.title) if sheet is None else ""
-
-
-def _other_sheets(names: Sequence[str], chosen: str) -> str:
-    if len(names) == 1:
-        return ""
-    others = ", ".join(shown(name) for name in names if name != chosen)
-    return Message(
-        f"the sheet {shown(chosen)} was read, not {others} (", Argument("sheet"), " chooses)"
-    )
-
-
-def _sheet_cell(value: object) -> str:
-    """Return a value as the text of a cell."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, datetime.timedelta):
-        return repr(value.total_seconds())
-    return str(value).strip()

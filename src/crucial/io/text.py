@@ -1,29 +1,37 @@
-"""Text in lines and cells: encodings, separators, decimal signs, blocks of whole lines."""
+"""Text as tables of cells: CSV, TSV, JSON lines and Excel, in any encoding; and cells as text."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import difflib
-import io
-import math
+import datetime
+import json
 import os
 import re
+import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from typing import Literal
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 
-from crucial.data.files import ByteSource, TextSource, open_bytes
-from crucial.data.words import BOM, nul_error, number_rule, shown, shown_name, to_number
-from crucial.errors import DataError, FileError
-from crucial.kernels import runtime
-from crucial.parameters import refuse
+from crucial.data.cells import CellTable, missing_column
+from crucial.data.files import ByteSource, check_unpacked, first_bytes, open_bytes
+from crucial.data.words import BOM, keys_once, nul_error, place_of, shown, to_number
+from crucial.errors import Argument, CrucialError, DataError, FileError, Message
 from crucial.types import Floats, PathLike
 
-# --- Text cut into lines and cells: the reader under tables, ratings, comparisons and pairs
+EXCEL = (".xlsx", ".xlsm")
+JSON = (".jsonl", ".ndjson", ".jsonlines")
+PARQUET = (".parquet", ".pq")
+
+NO_ROW = "there is no row below the names of the columns."
+
+# --- Lines of text, and cells that are written
 
 
 _EMPTY_ROW = '""'  # (an empty line would be no row)
@@ -44,128 +52,6 @@ def filled_lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
         for number, raw in enumerate(text_lines(source), 1):
             if raw and not raw.isspace():
                 yield number, raw
-
-
-def first_line(lines: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first line that is not blank (empty if none is), and all lines again."""
-    blank: list[bytes] = []
-    for line in lines:
-        if line.strip():
-            return line, chain(blank, [line], lines)
-        blank.append(line)
-    return b"", iter(blank)
-
-
-def separator_of(path: PathLike, line: bytes) -> str:
-    """Return the separator of cells: by the file's name, else the most frequent one."""
-    if str(path).lower().removesuffix(".gz").endswith((".tsv", ".tab")):
-        return "\t"
-    return max(",\t;|", key=lambda sep: line.count(sep.encode()))
-
-
-class EncodingError(FileError):
-    """A text is not in the encoding that it is read with."""
-
-
-class CellReader:
-    """Iterate over the records of a text: the line each begins in, and its cells.
-
-    Empty lines are skipped, without quotes blank ones too. Cells keep the spaces around them.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, for errors.
-    lines : iterator of bytes
-        Lines with their ends.
-    sep : str
-        What separates cells; several characters only without quotes.
-    quotes : {"strict", "lenient", "none"}
-        Whether cells may be quoted with ``"``, and then contain separators and line ends.
-        "lenient" accepts misplaced quotes; with "none" they are ordinary characters.
-    decode : callable, optional
-        From the bytes of a line to its text; UTF-8 by default, all else is refused.
-    lines_before : int
-        Lines of the file that came before.
-
-    Attributes
-    ----------
-    line : int
-        Lines read so far, those before included.
-    unusual : bool
-        Whether a line had an underscore or was not ASCII: ``float`` accepts more there
-        than a number may be. Set to False to watch anew.
-    """
-
-    def __init__(
-        self,
-        path: PathLike,
-        lines: Iterator[bytes],
-        sep: str,
-        *,
-        quotes: Literal["strict", "lenient", "none"] = "strict",
-        decode: Callable[[bytes], str] = bytes.decode,
-        lines_before: int = 0,
-    ) -> None:
-        self._path, self._lines, self._sep = path, lines, sep
-        self._quotes, self._decode = quotes, decode
-        self.line, self.unusual = lines_before, False
-
-    def _texts(self) -> Iterator[str]:
-        """Yield decoded lines; count them and note what needs a careful reader of numbers."""
-        decode = self._decode
-        try:
-            for raw in self._lines:
-                self.line += 1
-                text = decode(raw)
-                if "_" in text or not text.isascii():
-                    self.unusual = True
-                yield text
-        except UnicodeDecodeError as error:
-            problem = "this is not UTF-8 text; convert the file first."
-            raise EncodingError(self._path, problem, self.line) from error
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        sep = self._sep
-        if self._quotes == "none":
-            for text in self._texts():
-                if not text.isspace():
-                    yield self.line, text.rstrip("\r\n").split(sep)
-            return
-        records = csv.reader(self._texts(), delimiter=sep, strict=self._quotes == "strict")
-        line = self.line + 1
-        try:
-            for cells in records:
-                if cells:
-                    yield line, cells
-                line = self.line + 1
-        except csv.Error as error:
-            reason = str(error).replace("\t", "\\t")
-            problem = f"the line cannot be split into cells ({reason})."
-            raise FileError(self._path, problem, line) from error
-
-
-def missing_column(
-    path: PathLike,
-    line: int | None,
-    names: Sequence[str],
-    wanted: str,
-    role: str = "",
-    remedy: str = "",
-) -> FileError:
-    """Return the error for a column that the line of names does not have."""
-    close = difflib.get_close_matches(wanted, names, n=3)
-    known = close or list(names[:20])
-    listed = ", ".join(map(shown_name, known)) + (", ..." if len(names) > len(known) else "")
-    of_role = f" ({role})" if role and role != wanted else ""
-    which = "close ones" if close else "columns"
-    return FileError(
-        path,
-        f"there is no column {shown_name(wanted)}{of_role}; {which}: {listed}.",
-        line,
-        remedy=remedy,
-        value=wanted,
-    )
 
 
 def cell_line(cells: Sequence[object], sep: str = ",") -> str:
@@ -206,80 +92,529 @@ def _cell(value: object, sep: str) -> str:
     return text
 
 
-# --- How the cells of a table are written: separator, heading, decimal sign, missing values
+# --- Text in any encoding, as UTF-8
+
+
+#: What a text that is not UTF-8 is read as: Latin-1 with the signs that Windows puts into its gaps.
+_LATIN = "cp1252"
+_LATIN_NOTE = "the text is not UTF-8 and was read as Latin-1 (Windows-1252)"
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BLOCK = 1 << 17  # bytes of text that are cut into cells at a time: as many as caches hold
+
+
+def as_utf8(path: PathLike, raw: bytes, encoding: str | None = None) -> tuple[bytes, str]:
+    """Return a text as UTF-8 without byte order mark, and a note on how it was read.
+
+    Without ``encoding``, UTF-16 is recognised by the mark at its start, and what is not UTF-8 is
+    read as Latin-1 with the signs of Windows, unless it contains control characters, as texts do
+    not. The note is empty for UTF-8 and for an encoding that was given.
+
+    Raises
+    ------
+    FileError
+        It is not text in the encoding; the line is named.
+
+    Examples
+    --------
+    >>> as_utf8("x.csv", b"caf\\xe9")
+    (b'caf\\xc3\\xa9', 'the text is not UTF-8 and was read as Latin-1 (Windows-1252)')
+    >>> as_utf8("x.csv", b"tea")
+    (b'tea', '')
+    """
+    if encoding is None and raw.startswith(_MARKS):
+        return _from_utf16(path, raw, "utf-16"), "the text was read as UTF-16"
+    name = codecs.lookup(encoding or "utf-8").name
+    if name.startswith("utf-16"):
+        return _from_utf16(path, raw, name), ""
+    if name != "utf-8":
+        return _recoded(path, raw, name), ""
+    wrong = _first_wrong_byte(raw)
+    if wrong < 0:
+        return raw.removeprefix(BOM), ""
+    if encoding is None and not any(code in raw for code in range(9)):
+        return _recoded(path, raw, _LATIN), _LATIN_NOTE
+    line, _ = place_of(raw, wrong)
+    raise FileError(path, "this is not UTF-8 text; convert the file first.", line)
+
+
+def _from_utf16(path: PathLike, raw: bytes, encoding: str) -> bytes:
+    try:
+        return raw.decode(encoding).removeprefix("\ufeff").encode()
+    except UnicodeError as error:
+        seen = ", as it begins" if raw.startswith(_MARKS) else ""
+        raise FileError(path, f"this is not UTF-16 text{seen} ({error}).") from error
+
+
+def _recoded(path: PathLike, raw: bytes, encoding: str) -> bytes:
+    """Return text of another encoding as UTF-8; Latin-1 has bytes that Windows has not."""
+    try:
+        return raw.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        if encoding == _LATIN:
+            return b"\n".join(_latin_line(line) for line in raw.split(b"\n"))
+        line, _ = place_of(raw, error.start)
+        problem = f"this is not text in the encoding {encoding}; convert the file first."
+        raise FileError(path, problem, line) from error
+
+
+def _latin_line(raw: bytes) -> bytes:
+    try:
+        return raw.decode(_LATIN).encode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1").encode()
+
+
+def _first_wrong_byte(raw: bytes) -> int:
+    """Return the position of the first byte that is not UTF-8, or -1."""
+    if raw.isascii():
+        return -1
+    begin = 0
+    while begin < len(raw):  # (by blocks: the text as characters may be four times as large)
+        end = raw.find(b"\n", begin + _BLOCK) + 1 or len(raw)
+        try:
+            raw[begin:end].decode()
+        except UnicodeDecodeError as error:
+            return begin + error.start
+        begin = end
+    return -1
+
+
+# --- The cells of CSV and TSV, block by block
+
+
+def separator_of(path: PathLike, line: bytes) -> str:
+    """Return the separator of cells: by the file's name, else the most frequent one."""
+    if str(path).lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        return "\t"
+    return max(",\t;|", key=lambda sep: line.count(sep.encode()))
+
+
+class TextFile:
+    """The text of a CSV or TSV, which is cut into tables of cells block by block.
+
+    Empty lines are skipped, and blank ones too if there are several columns.
+
+    Parameters
+    ----------
+    path : str or path
+    header : bool
+        Whether the first line names the columns; if not, they are named by numbers, from 1.
+    sep : str or function of the first line, optional
+        The separator of cells; of several characters where no cell is quoted.
+    strict : bool
+        Whether misplaced quotes are refused.
+    encoding : str, optional
+        As in `as_utf8`.
+
+    Attributes
+    ----------
+    names : list of str
+    names_line : int or None
+    sep : str
+    text : bytes
+        All of it, as UTF-8.
+    begin : int
+        Where the rows begin in the text.
+    is_quoted : bool
+        Whether a cell may be quoted.
+    notes : list of str
+    """
+
+    def __init__(
+        self,
+        path: PathLike,
+        *,
+        header: bool = True,
+        sep: str | Callable[[bytes], str] | None = None,
+        strict: bool = True,
+        encoding: str | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        with open_bytes(path) as source:
+            text, note = as_utf8(path, source.read(), encoding)
+        self.notes = [note] if note else []
+        self.nul: FileError | None = None
+        position = text.find(b"\0")
+        if position >= 0:  # (lines before it are read first: they may have errors, too)
+            self.nul = nul_error(self.path, text, position)
+            text = text[: text.rfind(b"\n", 0, position) + 1]
+        self.text, self._strict = text, strict
+        start = re.search(rb"\S", text)
+        if start is None:
+            named = ": it has no line that names the columns" if header else ""
+            raise self.nul or FileError(path, f"the file is empty{named}.")
+        begin = text.rfind(b"\n", 0, start.start()) + 1
+        end = text.find(b"\n", begin) + 1 or len(text)
+        find = partial(separator_of, path) if sep is None else sep
+        self.sep = find if isinstance(find, str) else find(text[begin:end])
+        self.is_quoted = b'"' in text and len(self.sep) == 1
+        self._line = text.count(b"\n", 0, begin)
+        self._records = self._cut(_lines(text, begin))
+        line, cells = next(self._records)
+        self.names_line = line if header else None
+        self.names = [cell.strip() for cell in cells]
+        if not header:
+            self.names = [str(number) for number in range(1, len(cells) + 1)]
+            self._records = chain([(line, cells)], self._records)
+            end = begin
+        self.begin = end
+
+    def blocks(self) -> Iterator[CellTable]:
+        """Yield the rows, some at a time; the first table may be empty.
+
+        Raises
+        ------
+        FileError
+            A line cannot be cut, or has another number of cells than the first: after the rows
+            before it.
+        """
+        yield self._table([[] for _ in self.names], ())
+        if self.is_quoted:  # (a quoted cell may go on in the next block)
+            yield from self._row_blocks(self._records)
+        else:
+            yield from self._plain_blocks()
+        if self.nul is not None:
+            raise self.nul
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line in which each row begins and its cells, of which rows may have any number.
+
+        A first line that names columns is left out.
+        """
+        yield from self._records
+        if self.nul is not None:
+            raise self.nul
+
+    def _table(self, columns: list[Any], lines: Sequence[int]) -> CellTable:
+        return CellTable(self.names, columns, self.path, lines, self.names_line, self.notes)
+
+    def _plain_blocks(self) -> Iterator[CellTable]:
+        """Yield the rows of text without quotes: whole blocks at once where lines are alike."""
+        text, sep, width = self.text, self.sep, len(self.names)
+        begin, line = self.begin, self.text.count(b"\n", 0, self.begin)
+        while begin < len(text):
+            end = text.find(b"\n", begin + _BLOCK) + 1 or len(text)
+            block = text[begin:end].decode().replace("\r\n", "\n")
+            lines = block.removesuffix("\n").split("\n")
+            alike = width > 1 and "\r" not in block
+            if alike and {one.count(sep) for one in lines} == {width - 1}:
+                cells = sep.join(lines).split(sep)
+                columns = [cells[k::width] for k in range(width)]
+                yield self._table(columns, range(line + 1, line + 1 + len(lines)))
+            else:
+                self._line = line
+                yield from self._row_blocks(self._cut(iter(re.findall(r"[^\n]*\n|[^\n]+", block))))
+            line += len(lines)
+            begin = end
+
+    def _cut(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line in which each record begins, and its cells."""
+        if len(self.sep) > 1:
+            for text in self._counted(lines):
+                if not text.isspace():
+                    yield self._line, text.rstrip("\r\n").split(self.sep)
+            return
+        records = csv.reader(self._counted(lines), delimiter=self.sep, strict=self._strict)
+        line = self._line + 1
+        try:
+            for cells in records:
+                if cells:
+                    yield line, cells
+                line = self._line + 1
+        except csv.Error as error:
+            reason = str(error).replace("\t", "\\t")
+            problem = f"the line cannot be split into cells ({reason})."
+            raise FileError(self.path, problem, line) from error
+
+    def _counted(self, lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            self._line += 1
+            yield line
+
+    def _row_blocks(self, records: Iterator[tuple[int, list[str]]]) -> Iterator[CellTable]:
+        """Yield tables of some records each; those before an error first."""
+        width = len(self.names)
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        wrong: FileError | None = None
+        try:
+            for line, cells in records:
+                if len(cells) != width:
+                    if len(cells) == 1 and not cells[0].strip():
+                        continue
+                    problem = f"expected {width} cells, as in the first line. Got {len(cells)}."
+                    raise FileError(self.path, problem, line)
+                lines.append(line)
+                rows.append(cells)
+                if len(rows) == _ROWS:
+                    yield self._table([list(column) for column in zip(*rows)], lines)
+                    lines, rows = [], []
+        except FileError as error:
+            wrong = error
+        if rows:
+            yield self._table([list(column) for column in zip(*rows)], lines)
+        if wrong is not None:
+            raise wrong
+
+
+_ROWS = 4096  # of a table that is cut row by row
+
+
+def _lines(text: bytes, begin: int) -> Iterator[str]:
+    """Yield the lines of a text from a position on, with their ends."""
+    while begin < len(text):
+        end = text.find(b"\n", begin) + 1 or len(text)
+        yield text[begin:end].decode()
+        begin = end
+
+
+# --- Tables of any kind of text
+
+
+def table_kind(path: PathLike) -> Literal["parquet", "excel", "json", "text"]:
+    """Return the kind of a table, as its name and its start show."""
+    name = os.fspath(path).lower()
+    if name.endswith(EXCEL):
+        return "excel"
+    start = first_bytes(path, 4096).removeprefix(BOM).lstrip()
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if name.endswith(PARQUET):
+        raise FileError(path, "this is not a parquet file: it does not begin with PAR1.")
+    if start.startswith(_OLD_EXCEL):
+        raise FileError(path, "this is an old Excel file (.xls); save it as .xlsx or CSV.")
+    listed = start.startswith(b"[") and name.removesuffix(".gz").endswith(".json")
+    if name.removesuffix(".gz").endswith(JSON) or start.startswith(b"{") or listed:
+        return "json"
+    return "text"
+
+
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+
+
+def read_cells(path: PathLike, *, sep: str | None = None) -> CellTable:
+    """Read a CSV, a TSV, JSON lines or the first sheet of an Excel file as a table of text.
+
+    The first line names the columns, or the keys of JSON do. There may be no rows.
+
+    Raises
+    ------
+    FileError
+        Naming file and line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "votes.jsonl")
+    ...     with open(name, "w") as file:
+    ...         _ = file.write('{"a": "tea", "b": "milk"}\\n{"a": "wine", "turn": 2}\\n')
+    ...     table = read_cells(name)
+    >>> table.names, table.columns
+    (['a', 'b', 'turn'], [['tea', 'wine'], ['milk', ''], ['', '2']])
+    """
+    kind = table_kind(path)
+    if kind == "parquet":
+        raise FileError(path, "this is parquet; read it with a frame library, or write CSV.")
+    if kind == "json":
+        return json_table(path, nested=False)
+    if kind == "excel":
+        return excel_table(path)
+    blocks = list(TextFile(path, sep=sep).blocks())
+    table = blocks[0]
+    table.columns = [
+        list(chain.from_iterable(parts)) for parts in zip(*(b.columns for b in blocks))
+    ]
+    table.lines = [line for block in blocks for line in block.lines]
+    return table
+
+
+def json_table(path: PathLike, *, encoding: str | None = None, nested: bool = True) -> CellTable:
+    """Read one JSON object per line, or one list of them; a key that is absent is an empty cell.
+
+    Parameters
+    ----------
+    path : str or path
+    encoding : str, optional
+        As in `as_utf8`.
+    nested : bool
+        Whether keys with lists or objects are columns, of cells in JSON; if not, they are left out.
+    """
+    with open_bytes(path) as source:
+        raw, note = as_utf8(path, source.read(), encoding)
+    objects: list[Any] = []
+    lines: list[int] = []
+    if raw.lstrip().startswith(b"["):
+        try:
+            objects = json.loads(raw, object_pairs_hook=keys_once)
+        except (ValueError, RecursionError) as error:
+            problem = f"this is not one list of JSON objects: {error}."
+            raise FileError(path, problem) from error
+        for number, entry in enumerate(objects, 1):
+            if not isinstance(entry, dict):
+                problem = f"entry {number} must be a JSON object. Got {shown(json.dumps(entry))}."
+                raise FileError(path, problem)
+            lines.append(number)
+    else:
+        for number, line in enumerate(raw.split(b"\n"), 1):
+            if line.strip():
+                objects.append(_json_object(path, number, line.strip()))
+                lines.append(number)
+    names = list(dict.fromkeys(name for entry in objects for name in entry))
+    if not nested:
+        names = [
+            name for name in names
+            if not any(isinstance(entry.get(name), list | dict) for entry in objects)
+        ]  # fmt: skip
+    columns = [[_json_cell(entry.get(name)) for entry in objects] for name in names]
+    return CellTable(names, columns, os.fspath(path), lines, notes=[note] if note else [])
+
+
+def _json_object(path: PathLike, number: int, line: bytes) -> dict[str, object]:
+    reason = ""
+    try:
+        entry = json.loads(line, object_pairs_hook=keys_once)
+    except (ValueError, RecursionError) as error:
+        reason, entry = f" ({str(error).split(':', maxsplit=1)[0]})", None
+    if not isinstance(entry, dict):
+        problem = f"every line must be one JSON object{reason}. Got {shown(line)}."
+        raise FileError(path, problem, number)
+    return entry
+
+
+def _json_cell(value: object) -> str:
+    """Return a value as the text of a cell; lists and objects as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value)
+
+
+# --- Sheets of Excel files, through openpyxl
+
+
+_MOST_ROWS = 1 << 20  # Excel's own bound; openpyxl fills all rows up to one of any number
+
+
+def excel_table(path: PathLike, sheet: str | None = None, *, header: bool = True) -> CellTable:
+    """Read a sheet: the values that formulas had when it was saved.
+
+    Empty rows and the empty columns around the table are left out.
+    """
+    rows, note = _sheet_rows(path, sheet)
+    if not rows:
+        raise FileError(path, "the sheet is empty.")
+    used = sorted({column for _, row in rows for column, cell in enumerate(row) if cell})
+    check_unpacked(path, 8 * len(rows) * len(used))
+    cells = [[row[column] if column < len(row) else "" for column in used] for _, row in rows]
+    lines = [line for line, _ in rows]
+    names = cells.pop(0) if header else [str(number) for number in range(1, len(used) + 1)]
+    names_line = lines.pop(0) if header else None
+    columns = [[row[k] for row in cells] for k in range(len(used))]
+    notes = [note] if note else []
+    return CellTable(names, columns, os.fspath(path), lines, names_line, notes)
+
+
+@contextmanager
+def _excel_errors(path: PathLike) -> Iterator[None]:
+    """Say in one line that openpyxl cannot read a file: a damaged one may raise anything."""
+    try:
+        yield
+    except (CrucialError, MemoryError):
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason[:1].lower()}{reason[1:]}.") from error
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        problem = "this is not an Excel file of the kind .xlsx; save it as such, or as CSV."
+        raise FileError(path, problem) from error
+    except Exception as error:
+        kind = type(error).__name__
+        problem = f"the Excel file is damaged ({kind} in openpyxl); save it again, or as CSV."
+        raise FileError(path, problem) from error
+
+
+def _sheet_rows(path: PathLike, sheet: str | None) -> tuple[list[tuple[int, list[str]]], str]:
+    """Return the rows that are not empty, and a note on other sheets."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise FileError(path, "Excel needs openpyxl: pip install crucial[excel].") from error
+    with _excel_errors(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # (about styles and extensions, which are not read)
+        with zipfile.ZipFile(path) as parts:
+            check_unpacked(path, sum(part.file_size for part in parts.infolist()))
+        book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        try:
+            names: list[str] = [one.title for one in book.worksheets]
+            if sheet is not None and sheet not in names:
+                raise missing_column(path, None, names, sheet, "sheet")
+            chosen = book.worksheets[0 if sheet is None else names.index(sheet)]
+            chosen.reset_dimensions()  # (some programs write wrong ones)
+            rows, size = [], 0
+            for line, values in enumerate(chosen.iter_rows(values_only=True), 1):
+                if line > _MOST_ROWS:
+                    raise FileError(path, f"a sheet has at most {_MOST_ROWS:,} rows.", line)
+                if not values:
+                    continue
+                # (a cell can be far away from the one before, and its text be in the file once)
+                cells = [_sheet_cell(value) for value in values]
+                size += sum(max(8, len(cell)) for cell in cells)
+                check_unpacked(path, size)
+                if any(cells):
+                    rows.append((line, cells))
+        finally:
+            book.close()
+    return rows, _other_sheets(names, chosen.title) if sheet is None else ""
+
+
+def _other_sheets(names: Sequence[str], chosen: str) -> str:
+    if len(names) == 1:
+        return ""
+    others = ", ".join(shown(name) for name in names if name != chosen)
+    return Message(
+        f"the sheet {shown(chosen)} was read, not {others} (", Argument("sheet"), " chooses)"
+    )
+
+
+def _sheet_cell(value: object) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return repr(value.total_seconds())
+    return str(value).strip()
+
+
+# --- Cells as numbers: decimal sign and missing values
 
 
 #: Cells that are a missing value in every table; ``nan`` and ``null`` are too, in any case.
 MISSING_WORDS = frozenset(["", "NA", "N/A", "n/a", "#N/A", "?"])
 
-#: What a text that is not UTF-8 is read as: Latin-1 with the signs that Windows puts into its gaps.
-LATIN = "cp1252"
-
-DECIMAL_NOTE = "numbers have a decimal comma"
-"""What the notes of a data set say where it was found out."""
-
 _TRUTH = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _POINT_NUMBER = re.compile(r"[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
-_SWAP = bytes.maketrans(b",.", b".,")
-_SWAP_TEXT = str.maketrans(",.", ".,")
+_SWAP = str.maketrans(",.", ".,")
 
 
 @dataclass(frozen=True)
 class CellFormat:
-    """How the cells of a table are written, as in `crucial.read_table`.
+    """How numbers and missing values are written.
 
     Attributes
     ----------
-    header : bool
-        Whether the first line names the columns.
-    sep : str or None
-        Between cells; None where it has yet to be found.
-    decimal : str or None
-        ``.`` or ``,``; None where it has yet to be found.
+    decimal : {".", ","}
     missing : frozenset of str
         Cells that are a missing value, besides those of every table.
-    encoding : str
-        Of the text.
     """
 
-    header: bool = True
-    sep: str | None = None
-    decimal: str | None = None
+    decimal: str = "."
     missing: frozenset[str] = frozenset()
-    encoding: str = "utf-8"
-
-    def check(self, owner: str) -> None:
-        """Refuse settings that no table can have."""
-        sep = self.sep
-        if sep is not None and (len(sep) != 1 or sep in '"\r\n\0' or not sep.isascii()):
-            rule = "one ASCII character other than a quote or line end, or None"
-            raise refuse(owner, "sep", rule, sep)
-        if self.decimal not in (None, ".", ","):
-            raise refuse(owner, "decimal", "'.', ',' or None", self.decimal)
-        ascii_bytes = bytes(range(1, 128))
-        try:
-            extends_ascii = ascii_bytes.decode(self.encoding) == ascii_bytes.decode()
-        except (LookupError, UnicodeError, ValueError):
-            extends_ascii = False
-        if not extends_ascii:
-            rule = "UTF-16, or an encoding that contains ASCII, such as 'utf-8' or 'latin-1'"
-            raise refuse(owner, "encoding", rule, self.encoding)
-
-    @property
-    def is_utf8(self) -> bool:
-        """Whether the text is UTF-8."""
-        return codecs.lookup(self.encoding).name == "utf-8"
-
-    def decode(self, raw: bytes) -> str:
-        """Decode bytes; Latin-1 has a character for each, also for those that Windows has not."""
-        try:
-            return raw.decode(self.encoding)
-        except UnicodeDecodeError:
-            if self.encoding != LATIN:
-                raise
-            return raw.decode("latin-1")
 
     def is_missing(self, cell: str) -> bool:
         """Return whether a cell without spaces around it is a missing value."""
@@ -295,7 +630,7 @@ class CellFormat:
 
         Examples
         --------
-        >>> german = CellFormat(decimal=",")
+        >>> german = CellFormat(",")
         >>> german.number("-1,5"), german.number("?"), german.number("1.5")
         (-1.5, nan, None)
         """
@@ -306,21 +641,33 @@ class CellFormat:
             return _TRUTH[cell]
         return self._plain_number(cell)
 
-    def without_missing(self, values: Floats) -> Floats:
-        """Return numbers with NaN in place of those that stand for a missing value."""
-        marks = [mark for mark in map(self._plain_number, self.missing) if mark is not None]
-        return np.where(np.isin(values, marks), np.nan, values) if marks else values
-
     def _plain_number(self, cell: str) -> float | None:
-        return to_number(cell.translate(_SWAP_TEXT) if self.decimal == "," else cell)
+        return to_number(cell.translate(_SWAP) if self.decimal == "," else cell)
 
-    def with_points(self, text: bytes) -> bytes:
-        """Return text of the same length in which numbers have decimal points."""
-        return text.translate(_SWAP) if self.decimal == "," else text
+    def numbers(self, cells: Sequence[str] | Floats) -> tuple[Floats, int]:
+        """Read cells as numbers; the second is the place of the first that is none, or -1."""
+        quick = cells if isinstance(cells, np.ndarray) else self._quick_numbers(cells)
+        if quick is not None:
+            marks = [mark for mark in map(self._plain_number, self.missing) if mark is not None]
+            return np.where(np.isin(quick, marks), np.nan, quick) if marks else quick, -1
+        values = np.full(len(cells), np.nan)
+        for row, cell in enumerate(cells):
+            value = self.number(cell)
+            if value is None or np.isinf(value):
+                return values, row
+            values[row] = value
+        return values, -1
 
-    def quick_numbers(self, cells: Sequence[str]) -> Iterable[str]:
-        """Return cells that ``float`` reads, where they are plain numbers."""
-        return [cell.translate(_SWAP_TEXT) for cell in cells] if self.decimal == "," else cells
+    def _quick_numbers(self, cells: Sequence[str]) -> Floats | None:
+        """Read cells that are plain numbers; None if one is not, or may be read otherwise."""
+        plain = [cell.translate(_SWAP) for cell in cells] if self.decimal == "," else cells
+        try:
+            values = np.fromiter(map(float, plain), np.float64, len(plain))
+        except ValueError:
+            return None
+        text = "".join(plain)  # (of 1_000, and of digits of other scripts, `float` makes numbers)
+        odd = np.isinf(values).any() or "_" in text or not text.isascii()
+        return None if odd else values
 
 
 def _is_nan(cell: str) -> bool:
@@ -348,276 +695,3 @@ def has_decimal_comma(cells: Iterable[str], sep: str) -> bool:
         if _COMMA_NUMBER.fullmatch(cell):
             found = found or sep != "," or _THOUSANDS.fullmatch(cell) is None
     return found
-
-
-# --- Text in other encodings than UTF-8
-
-
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def is_utf16(encoding: str) -> bool:
-    """Return whether a name means UTF-16, in any order of its bytes.
-
-    Examples
-    --------
-    >>> is_utf16("UTF16"), is_utf16("utf_16_le"), is_utf16("utf-8"), is_utf16("none")
-    (True, True, False, False)
-    """
-    try:
-        return codecs.lookup(encoding).name.startswith("utf-16")
-    except (LookupError, ValueError):
-        return False
-
-
-def from_utf16(path: PathLike, raw: bytes, encoding: str = "utf-16") -> bytes:
-    """Return a text of UTF-16 as UTF-8, without the mark at its start.
-
-    Raises
-    ------
-    FileError
-        It is not UTF-16.
-    """
-    try:
-        return raw.decode(encoding).removeprefix("\ufeff").encode()
-    except UnicodeError as error:
-        seen = ", as it begins" if raw.startswith(_MARKS) else ""
-        raise FileError(path, f"this is not UTF-16 text{seen} ({error}).") from error
-
-
-def as_utf8(path: PathLike, raw: bytes) -> tuple[bytes, str]:
-    """Return a text as UTF-8, and a note on how it was read; empty if it is UTF-8.
-
-    UTF-16 is recognised by the mark at its start. What is not UTF-8 is read as Latin-1 with the
-    signs of Windows, unless it contains control characters, as texts do not: that is returned as
-    it is.
-
-    Raises
-    ------
-    FileError
-        It begins as UTF-16 and is not.
-
-    Examples
-    --------
-    >>> as_utf8("x.csv", b"caf\\xe9")
-    (b'caf\\xc3\\xa9', 'the text is not UTF-8 and was read as Latin-1 (Windows-1252)')
-    >>> as_utf8("x.csv", b"tea")
-    (b'tea', '')
-    """
-    if raw.startswith(_MARKS):
-        return from_utf16(path, raw), "the text was read as UTF-16"
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        if any(code in raw for code in range(9)):
-            return raw, ""
-        text = CellFormat(encoding=LATIN).decode(raw)
-        return text.encode(), "the text is not UTF-8 and was read as Latin-1 (Windows-1252)"
-    return raw, ""
-
-
-# --- Tables of text: CSV and TSV whose cells are not converted
-
-
-NO_ROW = "there is no row below the names of the columns."
-
-
-@dataclass(frozen=True, eq=False)
-class TextTable:
-    """Cells as text, with the lines they came from.
-
-    Attributes
-    ----------
-    path : str
-    names : list of str
-        The names of the columns, from the first line.
-    rows : list of list of str
-        Cells without the spaces around them.
-    lines : list of int
-        Line in which each row begins, from 1.
-    notes : list of str
-        How the text was read, if that is not obvious.
-    """
-
-    path: str
-    names: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-    notes: list[str] = field(default_factory=list)
-
-    def place(self, name: str) -> int | None:
-        """Return the number of a column, by its name in any case; None if there is none."""
-        wanted = name.strip()
-        places = [k for k, one in enumerate(self.names) if one.lower() == wanted.lower()]
-        places = [k for k in places if self.names[k] == wanted] or places
-        if len(places) > 1:
-            raise FileError(self.path, f"two columns are called {shown(name)}.", 1)
-        return places[0] if places else None
-
-    def require(self, name: str) -> int:
-        """Return the number of a column that must be there."""
-        place = self.place(name)
-        if place is None:
-            raise missing_column(self.path, 1, self.names, name)
-        return place
-
-    def column(self, place: int) -> list[str]:
-        """Return the cells of a column."""
-        return [row[place] for row in self.rows]
-
-    def error(self, row: int, place: int, problem: str) -> FileError:
-        """Return the error about a cell."""
-        return FileError(
-            self.path, problem, self.lines[row], place + 1, value=self.rows[row][place]
-        )
-
-    def numbers(
-        self,
-        place: int,
-        what: str,
-        *,
-        missing: bool = False,
-        low: float = -math.inf,
-        high: float = math.inf,
-    ) -> list[float]:
-        """Return the cells of a column as finite numbers from ``low`` to ``high``.
-
-        With ``missing``, cells that are empty or ``NA``, ``nan`` or ``null`` are NaN.
-        """
-        cells = self.column(place)
-        known: dict[str, float] = {}
-        for cell in dict.fromkeys(cells):  # each distinct cell once, in order: the first is named
-            value = math.nan if missing and cell in ("", "NA") else to_number(cell)
-            fits = value is not None and low <= value <= high and math.isfinite(value)
-            if value is None or not (fits or (missing and value != value)):
-                problem = f"the {what} must be {number_rule(low, high)}. Got {shown(cell)}."
-                raise self.error(cells.index(cell), place, problem)
-            known[cell] = value
-        return [known[cell] for cell in cells]
-
-
-def read_text_table(
-    path: PathLike, *, sep: str | None = None, may_be_empty: bool = False
-) -> TextTable:
-    """Read a CSV or TSV, plain or gzip, as text.
-
-    UTF-8, or another encoding that `as_utf8` recognises; the first line that is not blank names
-    the columns; cells may be quoted with ``"``; spaces around a cell are dropped; blank lines are
-    skipped. A table without rows is refused unless it ``may_be_empty``.
-
-    Raises
-    ------
-    FileError
-        Naming file and line.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     name = os.path.join(folder, "items.csv")
-    ...     with open(name, "w") as file:
-    ...         _ = file.write("name,text\\ntea,\\"hot, often green\\"\\n")
-    ...     table = read_text_table(name)
-    >>> table.names, table.rows
-    (['name', 'text'], [['tea', 'hot, often green']])
-    """
-    refused: EncodingError | None = None
-    try:
-        with open_bytes(path) as source:
-            if source.peek(4) == b"PAR1":
-                problem = "this is parquet; read it with a frame library, or write CSV."
-                raise FileError(path, problem)
-            if source.peek(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return _table(source.path, text_lines(source), sep, may_be_empty, [])
-    except EncodingError as error:
-        if not os.path.isfile(path):
-            raise
-        refused = error
-    with open_bytes(path) as source:
-        text, note = as_utf8(path, source.read())
-    if refused is not None and not note:
-        raise refused
-    lines = iter(io.BytesIO(text.removeprefix(BOM)))
-    return _table(source.path, lines, sep, may_be_empty, [note])
-
-
-def _table(
-    path: str, lines: Iterator[bytes], sep: str | None, may_be_empty: bool, notes: list[str]
-) -> TextTable:
-    """Return the table of some lines."""
-    rows: list[list[str]] = []
-    numbers: list[int] = []
-    head, lines = first_line(lines)
-    if not head:
-        raise FileError(path, "the file is empty: it has no line that names the columns.")
-    names: list[str] = []
-    for line, cells in CellReader(path, lines, separator_of(path, head) if sep is None else sep):
-        stripped = [cell.strip() for cell in cells]
-        if stripped == [""] and len(names) != 1:
-            continue
-        if not names:
-            names = stripped
-        elif len(cells) != len(names):
-            problem = f"expected {len(names)} cells, as in the first line. Got {len(cells)}."
-            raise FileError(path, problem, line)
-        else:
-            rows.append(stripped)
-            numbers.append(line)
-    if not rows and not may_be_empty:
-        raise FileError(path, NO_ROW)
-    return TextTable(path, names, rows, numbers, notes)
-
-
-# --- Text in blocks of whole lines, so that large files are parsed in parts and in threads
-
-
-BLOCK = 16 << 20
-"""Bytes read at a time from larger ones."""
-
-
-def read_start(source: ByteSource | TextSource) -> tuple[bytes, bool]:
-    """Read the start of a text, without byte order mark; True if that is all and it is small."""
-    start = source.read(runtime.TEXT_PLAIN + 1)
-    return start.removeprefix(BOM), len(start) <= runtime.TEXT_PLAIN
-
-
-def text_blocks(source: ByteSource | TextSource, text: bytes) -> Iterator[bytes]:
-    """Give whole lines, some at a time; at a NUL byte those before it, then its error.
-
-    ``text`` is what was read already. The last line gets an end if it has none.
-    """
-    lines, known = 0, 0
-    while True:
-        nul = text.find(b"\0", known)
-        cut = text.rfind(b"\n", 0, nul if nul >= 0 else len(text)) + 1
-        if cut:
-            yield text[:cut]
-        if nul >= 0:
-            raise nul_error(source.path, text, nul, lines)
-        lines += text.count(b"\n")
-        text = text[cut:]
-        known = len(text)
-        # A line longer than a block is read in ever larger parts, not to copy it too often.
-        part = source.read(max(BLOCK, known))
-        if not part:
-            break
-        text += part
-    if text:
-        yield text + b"\n"
-
-
-def next_block(blocks: Iterator[bytes]) -> bytes | FileError:
-    """Take the next block, or the error that ends them: lines already read come first."""
-    try:
-        return next(blocks, b"")
-    except FileError as error:
-        return error
-
-
-def cut_lines(text: bytes, pieces: int) -> list[tuple[int, int]]:
-    """Cut a text into about as many pieces of whole lines; starts and stops."""
-    ends = [0]
-    for i in range(1, pieces):
-        ends.append(max(ends[-1], text.find(b"\n", len(text) * i // pieces) + 1))
-    ends.append(len(text))
-    return [(start, stop) for start, stop in pairwise(ends) if start < stop]

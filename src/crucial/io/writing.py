@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from crucial.data.files import atomic_write
 from crucial.data.instances import Instances
 from crucial.data.words import as_objects, is_unicode, shown, to_number
 from crucial.errors import DataError, FileError
-from crucial.io.tables import EXCEL, JSON, PARQUET, SVMLIGHT
-from crucial.io.text import CellFormat, cell_line, separator_of
+from crucial.io.options import TableOptions
+from crucial.io.tables import SVMLIGHT
+from crucial.io.text import EXCEL, JSON, PARQUET, CellFormat, cell_line, separator_of
 from crucial.types import PathLike
 
 _IDS = "Use whole numbers or text as query ids."
@@ -64,7 +66,7 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
     FileError
         The file cannot be written, or not in this format.
     """
-    CellFormat(sep=sep).check("write_table")
+    TableOptions.checked("write_table", {"sep": sep})
     name = os.fspath(path).lower().removesuffix(".gz")
     _check_suffix(path, name)
     columns = _written_columns(data)
@@ -74,10 +76,8 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
         write_parquet(path, columns)
         return
     if name.endswith((*JSON, ".json")):
-        from crucial.io.tables import write_json_lines
-
         _check_cells(columns, "json")
-        write_json_lines(path, columns, as_list=name.endswith(".json"))
+        _write_json(path, columns, as_list=name.endswith(".json"))
         return
     _check_cells(columns, "csv")
     sep = separator_of(path, b"") if sep is None else sep
@@ -86,6 +86,19 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
         for row in zip(*(column.tolist() for column in columns.values())):
             cells = ["" if cell is None else cell for cell in row]
             file.write(cell_line(cells, sep).encode())
+
+
+def _write_json(path: PathLike, columns: dict[str, NDArray[Any]], *, as_list: bool) -> None:
+    """Write columns as one object per row, or as one list of them; whole or not at all."""
+    begin, between, end = ("[\n", ",\n", "\n]\n") if as_list else ("", "\n", "\n")
+    with atomic_write(path) as file:
+        file.write(begin.encode())
+        for number, row in enumerate(zip(*(column.tolist() for column in columns.values()))):
+            # (NaN is no JSON)
+            cells = {name: cell if cell == cell else None for name, cell in zip(columns, row)}
+            text = json.dumps(cells, ensure_ascii=False, allow_nan=False)
+            file.write(((between if number else "") + text).encode())
+        file.write(end.encode())
 
 
 def _check_suffix(path: PathLike, name: str) -> None:

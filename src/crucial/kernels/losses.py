@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.kernels.elementary import exp, log1p
 from crucial.kernels.runtime import Levels, cut_evenly, cut_lists, over_ranges, run_all
@@ -374,183 +374,38 @@ class LogisticSums:
         return out
 
 
-# --- Logistic pairs weighted by the change of a measure, on several threads
+# --- Losses of whole queries with their gradients, on several threads
 
 
+#: Measures of ``lambda_sums``.
 NDCG, AVERAGE_PRECISION, RECIPROCAL_RANK = 0, 1, 2
 
-#: Measure, depth of the measure, truncation, sigmoid, whether to normalise.
-How = tuple[int, int, int, float, bool]
 
-
-class LambdaSums:
-    """Sums over the pairs of a query with a row among the first; see `compiled.lambdas`.
-
-    O(truncation n) per query and O(n log n) for its order.
-
-    Parameters
-    ----------
-    row_start : int array of shape (n_queries + 1,)
-    worth : array over the rows
-    weight : array over the rows, or None where all are 1
-    inverse : array over the queries
-    discount : array as long as the largest query
-    how : measure, depth, truncation, sigmoid, normalise
-    threads : int
-    """
-
-    def __init__(
-        self,
-        row_start: Ints,
-        worth: Floats,
-        weight: Floats | None,
-        inverse: Floats,
-        discount: Floats,
-        how: How,
-        threads: int,
-    ) -> None:
-        self._row_start, self._threads = row_start, threads
-        self._worth, self._inverse, self._discount = worth, inverse, discount
-        self._weight = np.ones(len(worth)) if weight is None else weight
-        self._how = how
-        self._bounds = cut_lists(row_start, 4 * threads)
-
-    def sums(
-        self, scores: Floats, coefficient: Floats, pi: Floats, curvature: Floats, value: Floats
-    ) -> None:
-        """Write potentials, curvature and the measure of every query."""
-        from crucial.kernels.compiled.losses import lambda_sums
-
-        inputs = (scores, self._worth, self._weight, coefficient, self._inverse)
-        more = (self._discount, self._how, self._row_start)
-
-        def sums(begin: int, end: int) -> None:
-            lambda_sums(*inputs, *more, begin, end, pi, curvature, value)
-
-        over_ranges(self._bounds, self._threads, sums)
-
-
-# --- Losses of whole queries with their gradients: squares, cross entropy, XE-NDCG
-
-
-class QueryLosses:
-    """Losses over the rows of each query, on several threads, no query split.
-
-    The arguments and the meaning of each loss are documented in
-    `crucial.kernels.compiled.losses`.
+def query_losses(
+    kernel: str,
+    inputs: tuple[Any, ...],
+    row_start: Ints,
+    threads: int,
+    out: tuple[Floats, Floats, Floats],
+) -> None:
+    """Write potentials, curvature and loss of every query; no query is split.
 
     Parameters
     ----------
+    kernel : {"cross_entropy", "lambda_sums", "squares", "xendcg", "yeti_sums"}
+        Of `crucial.kernels.compiled.losses`, which documents what each takes.
+    inputs : tuple
+        What the kernel takes before ``row_start``.
     row_start : int array of shape (n_queries + 1,)
-    weight : array over the rows, or None where all are 1
     threads : int
+    out : potentials and curvature over the rows, loss over the queries  # OUT
     """
+    from crucial.kernels.compiled import losses
 
-    def __init__(self, row_start: Ints, weight: Floats | None, threads: int) -> None:
-        self._row_start, self._threads = row_start, threads
-        self._weight = np.ones(int(row_start[-1])) if weight is None else weight
-        self._bounds = cut_lists(row_start, threads)
+    call = getattr(losses, kernel)
 
-    def _over_queries(self, call: Callable[[int, int], None]) -> None:
-        over_ranges(self._bounds, self._threads, call)
+    def sums(begin: int, end: int) -> None:
+        with np.errstate(over="ignore"):  # (without the JIT, NumPy warns of wrapping around)
+            call(*inputs, row_start, begin, end, *out)
 
-    def squares(
-        self,
-        scores: Floats,
-        target: Floats,
-        coefficient: Floats,
-        pi: Floats,
-        curvature: Floats,
-        loss: Floats,
-    ) -> None:
-        """Write potentials, curvature and loss of the squared error up to a shift per query."""
-        from crucial.kernels.compiled.losses import squares
-
-        inputs = (scores, target, self._weight, coefficient, self._row_start)
-        self._over_queries(lambda a, b: squares(*inputs, a, b, pi, curvature, loss))
-
-    def cross_entropy(
-        self,
-        scores: Floats,
-        target: Floats,
-        coefficient: Floats,
-        pi: Floats,
-        curvature: Floats,
-        loss: Floats,
-    ) -> None:
-        """Write potentials, curvature and loss of the cross entropy of a softmax."""
-        from crucial.kernels.compiled.losses import cross_entropy
-
-        inputs = (scores, target, self._weight, coefficient, self._row_start)
-        self._over_queries(lambda a, b: cross_entropy(*inputs, a, b, pi, curvature, loss))
-
-    def xendcg(
-        self,
-        scores: Floats,
-        worth: Floats,
-        unit: Floats,
-        noise: Floats,
-        coefficient: Floats,
-        pi: Floats,
-        curvature: Floats,
-        loss: Floats,
-    ) -> None:
-        """Write potentials, curvature and loss of XE-NDCG."""
-        from crucial.kernels.compiled.losses import xendcg
-
-        inputs = (scores, worth, unit, noise, self._weight, coefficient, self._row_start)
-        self._over_queries(lambda a, b: xendcg(*inputs, a, b, pi, curvature, loss))
-
-
-# --- Logistic pairs of neighbours in noisy orders, on several threads
-
-
-class YetiSums:
-    """Sums over neighbours in noisy orders; see `crucial.kernels.compiled.losses`.
-
-    O(permutations n log n) per query.
-
-    Parameters
-    ----------
-    row_start : int array of shape (n_queries + 1,)
-    worth : array over the rows
-    weight : array over the rows, or None where all are 1
-    permutations : int
-    decay : float
-    threads : int
-    """
-
-    def __init__(
-        self,
-        row_start: Ints,
-        worth: Floats,
-        weight: Floats | None,
-        permutations: int,
-        decay: float,
-        threads: int,
-    ) -> None:
-        self._row_start, self._worth, self._threads = row_start, worth, threads
-        self._weight = np.ones(len(worth)) if weight is None else weight
-        self._permutations, self._decay = permutations, decay
-        self._bounds = cut_lists(row_start, 4 * threads)
-
-    def sums(
-        self,
-        scores: Floats,
-        coefficient: Floats,
-        keys: NDArray[np.uint64],
-        pi: Floats,
-        curvature: Floats,
-        loss: Floats,
-    ) -> None:
-        """Write potentials, curvature and loss of every query."""
-        from crucial.kernels.compiled.losses import yeti_sums
-
-        inputs = (scores, self._worth, self._weight, coefficient, keys)
-        more = (self._permutations, self._decay, self._row_start)
-
-        def sums(begin: int, end: int) -> None:
-            with np.errstate(over="ignore"):  # (without the JIT, NumPy warns of wrapping around)
-                yeti_sums(*inputs, *more, begin, end, pi, curvature, loss)
-
-        over_ranges(self._bounds, self._threads, sums)
+    over_ranges(cut_lists(row_start, 4 * threads), threads, sums)

@@ -13,14 +13,13 @@ from sklearn.base import clone
 from crucial.boosting.row_losses import LOSSES
 from crucial.data.groups import Groups
 from crucial.kernels.elementary import dot
-from crucial.lab.comparison import Row, frame_of
+from crucial.lab.comparison import Row
 from crucial.lab.results import Cell
 from crucial.measures.base import Measure
-from crucial.notebook import HtmlTable, tables_html
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.linear.estimators import ListMLE, RankRLS
 from crucial.rankers.rankboost import RankBoost
-from crucial.results import Frame, json_value
+from crucial.results import Frame, Result, as_frame, columns_of, json_value
 from crucial.types import Floats
 from crucial.wording import counted
 
@@ -441,26 +440,6 @@ def plan_for(budget: Budget, facts: Facts) -> Plan:
 # --- Which of the tried rankers to keep: the simplest within noise of the best
 
 
-@dataclass(frozen=True, eq=False)
-class Entrant:
-    """A ranker to choose or not.
-
-    Attributes
-    ----------
-    level : int
-        How complicated it is; 0 is the simplest.
-    values : array of shape (n_units,)
-        One value per held-out query, or per fold where there are no queries; higher is better,
-        NaN where there is none.
-    weights : array of shape (n_units,) or None
-        Weight of every value; None where all weigh the same.
-    """
-
-    level: int
-    values: Floats
-    weights: Floats | None = None
-
-
 @dataclass(frozen=True)
 class Gap:
     """Mean of paired differences, and its standard error."""
@@ -512,40 +491,6 @@ def gap_of(
     # (n / (n - 1) makes the plain standard error of it where all weigh the same)
     variance = dot(w * w, (change - mean) ** 2) * n / (n - 1)
     return Gap(mean, math.sqrt(variance * (1.0 + n * overlap)))
-
-
-def choose(entrants: Sequence[Entrant], noise: float, overlap: float = 0.0) -> tuple[int, int]:
-    """Return the numbers of the best entrant and of the one to keep.
-
-    The best has the highest mean. Of every level below its own, the one with the highest mean is
-    compared with it, the simplest level first: the first that is behind by at most ``noise``
-    standard errors of the paired difference is kept.
-
-    Parameters
-    ----------
-    entrants : sequence of Entrant
-        With values of the same units.
-    noise : float
-        Standard errors that a simpler ranker may be behind.
-    overlap : float
-        As in `gap_of`.
-
-    Examples
-    --------
-    >>> base = np.array([0.50, 0.60, 0.70, 0.40])
-    >>> stumps, trees = Entrant(1, base), Entrant(3, base + [0.02, -0.01, 0.01, 0.00])
-    >>> choose([stumps, trees], 1.0), choose([stumps, trees], 0.5)
-    ((1, 0), (1, 1))
-    """
-    means = [mean_of(one.values, one.weights) for one in entrants]
-    ranked = sorted(range(len(means)), key=lambda i: (-means[i], entrants[i].level, i))
-    best = ranked[0]
-    for level in sorted({one.level for one in entrants if one.level < entrants[best].level}):
-        own = next(i for i in ranked if entrants[i].level == level)
-        gap = gap_of(entrants[best].values, entrants[own].values, entrants[own].weights, overlap)
-        if gap.mean <= noise * gap.error and not math.isinf(gap.error):
-            return best, own
-    return best, best
 
 
 # --- What was tried, what it cost, what was kept and why
@@ -693,8 +638,26 @@ def _best_stage(curve: Floats) -> int:
     return int(np.nanargmax(smooth)) if not np.isnan(smooth).all() else len(curve) - 1
 
 
-@dataclass(frozen=True, eq=False)
-class TriedRankers:
+def choose(trials: Sequence[Trial], noise: float) -> tuple[Trial, Trial]:
+    """Return the best trial and the one to keep.
+
+    The best has the highest mean. Of every level below its own, the one with the highest mean is
+    compared with it, the simplest level first: the first that is behind by at most ``noise``
+    standard errors of the paired difference is kept.
+    """
+    ranked = sorted(trials, key=lambda one: (-one.value, one.level))
+    best = ranked[0]
+    for level in range(best.level):
+        simpler = next((one for one in ranked if one.level == level), None)
+        if simpler is not None:
+            gap = best.gap(simpler)
+            if gap.mean <= noise * gap.error and not math.isinf(gap.error):
+                return best, simpler
+    return best, best
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TriedRankers(Result):
     """Result of a search: what was tried, what it cost, what was kept and why.
 
     Attributes
@@ -772,27 +735,6 @@ class TriedRankers:
     def _shown(self, value: float) -> str:
         return f"{value if self.higher_is_better else -value:.4f}"
 
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The headings of the table."""
-        return (*_HEADS[:3], self.measure, *_HEADS[3:])
-
-    def cells(self) -> list[tuple[str, ...]]:
-        """Return the rows of the table as text."""
-        out: list[tuple[str, ...]] = []
-        for one in self.trials:
-            value, behind = "-", ""
-            if not one.failed:
-                value = f"{self._shown(one.value)} ± {_deviation(one):.4f}"
-                if one.stage == self.best.stage and one is not self.best:
-                    behind = _plus_minus(one.gap(self.best))
-            rounds = "-" if one.rounds is None else f"{one.rounds}"
-            out.append(
-                (one.name, one.kind, rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}",
-                 self._outcome(one))
-            )  # fmt: skip
-        return out
-
     def _outcome(self, trial: Trial) -> str:
         if trial is self.kept:
             return "kept, best" if trial is self.best else "kept, simpler"
@@ -802,25 +744,35 @@ class TriedRankers:
             return f"failed: {trial.error.splitlines()[0]}"
         return "" if trial.stage == self.best.stage else "dropped"
 
-    def __repr__(self) -> str:
-        return f"TriedRankers({len(self.trials)} tried, kept {self.kept.name!r})"
+    def _title(self) -> str:
+        return f"{len(self.trials)} tried, kept {self.kept.name!r}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What was kept and why."""
+        return [self.choice]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table as text: its headings, then one row per trial."""
+        rows: list[tuple[str, ...]] = [
+            ("ranker", "kind", "rounds", self.measure, "to the best", "folds", "seconds", "outcome")
+        ]
+        for one in self.trials:
+            value, behind = "-", ""
+            if not one.failed:
+                value = f"{self._shown(one.value)} ± {_deviation(one):.4f}"
+                if one.stage == self.best.stage and one is not self.best:
+                    behind = _plus_minus(one.gap(self.best))
+            rounds = "-" if one.rounds is None else f"{one.rounds}"
+            numbers = (rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}")
+            rows.append((one.name, one.kind, *numbers, self._outcome(one)))
+        return rows
 
     def __str__(self) -> str:
-        heads = self.heads
-        rows = [heads, *self.cells()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+        rows = self.cells()
+        widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
         return "\n".join([*lines, "", self.choice])
-
-    def _repr_html_(self) -> str:
-        columns = dict(zip(self.heads, zip(*self.cells())))
-        values: list[object] = [
-            None if one.failed else one.value if self.higher_is_better else -one.value
-            for one in self.trials
-        ]
-        shown = {name: columns[name] for name in self.heads if name != self.measure}
-        table = {"ranker": columns["ranker"], self.measure: values, **shown}
-        return tables_html(repr(self), [HtmlTable(table, {self.measure: 1.0})], [self.choice])
 
     def rows(self) -> list[Row]:
         """Return one mapping per trial; values as the measure has them."""
@@ -846,7 +798,7 @@ class TriedRankers:
 
     def to_frame(self) -> Frame:
         """Return one row per trial."""
-        return frame_of(self.rows())
+        return as_frame(columns_of(self.rows()))
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON can write it."""
@@ -865,7 +817,6 @@ class TriedRankers:
         return found
 
 
-_HEADS = ("ranker", "kind", "rounds", "to the best", "folds", "seconds", "outcome")
 _WORDS = {
     "linear": "a weighted sum of the features",
     "stumps": "a sum of functions of one feature each",
@@ -894,11 +845,8 @@ def summarise_trials(
     last = max(one.stage for one in trials if not one.failed)
     finals = [one for one in trials if one.stage == last and not one.failed]
     finals = [one for one in finals if one.enters] or finals
-    entrants = [Entrant(one.level, one.values, one.weights) for one in finals]
-    best, kept = choose(entrants, noise, finals[0].overlap)
-    n = int((~np.isnan(finals[best].values)).sum())
-    unit = "held-out fold" if finals[best].overlap else "held-out quer"
-    ending = ("" if n == 1 else "s") if finals[best].overlap else ("y" if n == 1 else "ies")
+    best, kept = choose(finals, noise)
+    n = int((~np.isnan(best.values)).sum())
     ordered = sorted(
         trials, key=lambda one: (one.failed, -one.stage, not one.candidate.members, -one.value)
     )
@@ -907,9 +855,9 @@ def summarise_trials(
         measure.higher_is_better,
         budget,
         tuple(ordered),
-        finals[best],
-        finals[kept],
-        finals[kept].rounds,
+        best,
+        kept,
+        kept.rounds,
         noise,
-        f"{n:,} {unit}{ending}",
+        counted(n, "held-out fold" if best.overlap else "held-out query"),
     )

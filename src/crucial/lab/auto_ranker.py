@@ -15,9 +15,9 @@ from crucial.lab.auto_candidates import (
     plan_for,
     summarise_trials,
 )
-from crucial.lab.auto_search import Rows, Search, refitted
-from crucial.measures.base import default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.lab.auto_search import Search, counted_rows, drawn_rows, refitted
+from crucial.lab.protocols import Rows
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.model.base import FrozenModel
 from crucial.parameters import (
     Rule,
@@ -166,7 +166,7 @@ class AutoRanker(Ranker[FrozenModel]):
         ids = data.groups.ids[data.groups.codes] if data.with_qid else None
         # Columns of text become numbers in every fit anew, by the labels it learns from.
         instances = data.instances.origin or data.instances
-        rows = Rows(instances, data.known_labels, ids, data.weight).counted()
+        rows = counted_rows(Rows(instances, data.known_labels, ids, data.weight))
         name = default_measure(rows.y, data.with_qid) if self.measure is None else self.measure
         measure = get_measure(name)
         self.measure_ = measure.name
@@ -186,10 +186,10 @@ class AutoRanker(Ranker[FrozenModel]):
             trials = search.run(self.store, int(self.verbose))
             table = summarise_trials(trials, measure, str(self.budget), self.noise)
             self.table_, self.choice_ = table, table.choice
-            validated = rows.drawn(plan.stages[table.kept.stage].cells, seed)
+            validated = drawn_rows(rows, plan.stages[table.kept.stage].cells, seed)
             growth = len(rows.y) / len(validated.y)
             ranker = refitted(table.kept.candidate, self.n_jobs, table.rounds, growth)
-        ranker.fit(rows.instances, rows.y, qid=rows.qid, sample_weight=rows.weight)
+        ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight)
         self.ranker_, self._encodings = ranker, ranker._encodings
         self._set_model(ranker.model_, data.with_qid)
         return self

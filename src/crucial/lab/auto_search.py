@@ -16,15 +16,14 @@ from sklearn.base import clone
 
 from crucial import __version__
 from crucial.data.groups import Groups, deal
-from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.elementary import exp
 from crucial.kernels.sums import exact_sum
 from crucial.lab.auto_candidates import KINDS, Plan, RankerCandidate, Stage, Trial
 from crucial.lab.experiment import measure_record, run_cell, session_record
-from crucial.lab.protocols import Fold, Task, folds_by_number
-from crucial.lab.rankers import Contender
+from crucial.lab.protocols import Fold, Rows, Task, folds_by_number
+from crucial.lab.rankers import Adapter, Contender
 from crucial.lab.results import (
     FORMAT,
     Cell,
@@ -34,14 +33,15 @@ from crucial.lab.results import (
     ResultFolder,
     key_of,
 )
-from crucial.measures.base import CustomMeasure, Measure
+from crucial.measures.base import Measure
+from crucial.measures.names import CustomMeasure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Tree
 from crucial.parameters import anything, parameter, with_parameters
 from crucial.progress import Show, progress_bar
 from crucial.rankers.base import Ranker
 from crucial.results import json_value
-from crucial.types import Floats, Ids, Ints, PathLike, TableLike, VectorLike
+from crucial.types import Floats, PathLike, TableLike, VectorLike
 from crucial.wording import counted
 
 # --- Averages of rankers that stay one sum of weak rankers
@@ -176,79 +176,50 @@ class AverageRanker(Ranker[AdditiveRanker]):
 # --- The rows that candidates are validated on, and how they are dealt into folds
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to choose a ranker by.
+def counted_rows(rows: Rows) -> Rows:
+    """Return the rows without those of weight 0, and weights of 1 on average at least.
 
-    Attributes
-    ----------
-    instances : Instances
-    y : array of shape (n_rows,)
-    qid : array of shape (n_rows,), or None
-        None where all rows are compared.
-    weight : array of shape (n_rows,), or None
+    Smaller ones, such as weights that sum to 1, are no numbers of rows: leaves of trees, which
+    count weights, would find none.
     """
+    if rows.weight is None:
+        return rows
+    there = np.flatnonzero(rows.weight > 0)
+    rows = rows if len(there) == len(rows.weight) else rows.take(there)
+    weight = rows.weight
+    assert weight is not None
+    # (the largest weight first: means of the largest numbers are finite too)
+    mean = exact_sum(weight / weight.max()) / len(there) * float(weight.max())
+    return rows if mean >= 1.0 else replace(rows, weight=weight / mean)
 
-    instances: Instances
-    y: Floats
-    qid: Ids | None
-    weight: Floats | None
 
-    @property
-    def groups(self) -> Groups:
-        """The queries."""
-        return Groups.from_qid(self.qid, len(self.y))
+def drawn_rows(rows: Rows, cells: int, seed: int) -> Rows:
+    """Return whole queries, or rows, drawn until X has so many cells; all where it has fewer.
 
-    def take(self, rows: Ints) -> Rows:
-        """Return some of the rows."""
-        return Rows(
-            self.instances.take_rows(rows),
-            self.y[rows],
-            None if self.qid is None else self.qid[rows],
-            None if self.weight is None else self.weight[rows],
-        )
+    A larger number draws the same and more.
+    """
+    limit = max(1, cells // max(1, rows.X.n_features))
+    if limit >= len(rows.y):
+        return rows
+    random = np.random.default_rng([seed, 2])
+    if rows.qid is None:
+        return rows.take(np.sort(random.permutation(len(rows.y))[:limit]))
+    groups = rows.groups
+    order = random.permutation(groups.n_groups)
+    fit = int(np.searchsorted(np.cumsum(groups.sizes[order]), limit, side="right"))
+    chosen = np.zeros(groups.n_groups, bool)
+    chosen[order[: max(fit, 2)]] = True
+    return rows.take(np.flatnonzero(chosen[groups.codes]))
 
-    def counted(self) -> Rows:
-        """Return the rows without those of weight 0, and weights of 1 on average at least.
 
-        Smaller ones, such as weights that sum to 1, are no numbers of rows: leaves of trees, which
-        count weights, would find none.
-        """
-        if self.weight is None:
-            return self
-        there = np.flatnonzero(self.weight > 0)
-        rows = self if len(there) == len(self.weight) else self.take(there)
-        assert rows.weight is not None
-        # (the largest weight first: means of the largest numbers are finite too)
-        mean = exact_sum(rows.weight / rows.weight.max()) / len(there) * float(rows.weight.max())
-        return rows if mean >= 1.0 else replace(rows, weight=rows.weight / mean)
-
-    def digest(self) -> str:
-        """Return a hash of the rows."""
-        found = hashlib.blake2b(digest_size=16)
-        found.update(Task("rows", self.instances.table, self.y, self.qid).digest().encode())
-        found.update(repr((self.instances.names, self.instances.levels)).encode())
-        if self.weight is not None:
-            found.update(np.ascontiguousarray(self.weight).view(np.uint8).data)
-        return found.hexdigest()
-
-    def drawn(self, cells: int, seed: int) -> Rows:
-        """Return whole queries, or rows, drawn until X has so many cells; all where it has fewer.
-
-        A larger number draws the same and more.
-        """
-        limit = max(1, cells // max(1, self.instances.n_features))
-        if limit >= len(self.y):
-            return self
-        random = np.random.default_rng([seed, 2])
-        if self.qid is None:
-            return self.take(np.sort(random.permutation(len(self.y))[:limit]))
-        groups = self.groups
-        order = random.permutation(groups.n_groups)
-        fit = int(np.searchsorted(np.cumsum(groups.sizes[order]), limit, side="right"))
-        chosen = np.zeros(groups.n_groups, bool)
-        chosen[order[: max(fit, 2)]] = True
-        return self.take(np.flatnonzero(chosen[groups.codes]))
+def digest_of(rows: Rows) -> str:
+    """Return a hash of the rows."""
+    found = hashlib.blake2b(digest_size=16)
+    found.update(Task("rows", rows.X.table, rows.y, rows.qid).digest().encode())
+    found.update(repr((rows.X.names, rows.X.levels)).encode())
+    if rows.weight is not None:
+        found.update(np.ascontiguousarray(rows.weight).view(np.uint8).data)
+    return found.hexdigest()
 
 
 def folds_of(rows: Rows, n_folds: int, repeats: int, used: int, seed: int) -> Iterator[Fold]:
@@ -337,21 +308,20 @@ def compute_cell(
 
     def work() -> dict[str, object]:
         train, test = rows.take(fold.train), rows.take(fold.test)
-        estimator = fresh(candidate, n_jobs)
-        began = time.perf_counter()
-        estimator.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
+        ranker = _adapter(fresh(candidate, n_jobs), rows)
+        seconds = ranker.fit(train)
         fitted = time.perf_counter()
         rounds = [0] if candidate.rounds is None else stage_rounds(candidate.rounds)
-        stages = _staged(estimator, test, rounds)
+        stages = _staged(ranker, test, rounds)
         found = measured(stages, rounds, test, fold, measure)
         if candidate.rounds is None:  # (an average can take these, and need not fit again)
-            found |= _scored(estimator, train, stages[0])
+            found |= _scored(ranker, train, stages[0])
         else:
-            fitted_rankers[key] = estimator
+            fitted_rankers[key] = ranker.estimator
         return {
             **found,
             "candidates": 1,
-            "fit_seconds": fitted - began,
+            "fit_seconds": seconds,
             "choose_seconds": 0.0,
             "test_seconds": time.perf_counter() - fitted,
             "rows": {"train": len(train.y), "valid": 0, "test": len(test.y)},
@@ -406,24 +376,28 @@ def compute_scores(
     def work() -> dict[str, object]:
         train, test = rows.take(fold.train), rows.take(fold.test)
         if fitted is None:
-            own = clone(estimator).set_params(n_jobs=n_jobs)
-            own.fit(train.instances, train.y, qid=train.qid, sample_weight=train.weight)
+            ranker = _adapter(clone(estimator).set_params(n_jobs=n_jobs), rows)
+            ranker.fit(train)
         else:
-            own, rounds = fitted, min(estimator.n_estimators, fitted.ensemble_.n_rounds)
-            own._set_ensemble(own.ensemble_, rounds, train.qid is not None)
+            rounds = min(estimator.n_estimators, fitted.ensemble_.n_rounds)
+            fitted._set_ensemble(fitted.ensemble_, rounds, train.qid is not None)
+            ranker = _adapter(fitted, rows)
         return {
             "status": "ok",
-            **_scored(own, train, own.predict(test.instances, test.qid)),
+            **_scored(ranker, train, ranker.scores(test)),
             "rows": {"train": len(train.y), "valid": 0, "test": len(test.y)},
         }
 
     return run_cell(key, work)
 
 
-def _scored(estimator: Any, train: Rows, scores: Floats) -> dict[str, object]:
+def _adapter(estimator: Any, rows: Rows) -> Adapter:
+    return Adapter.of(estimator, rows.qid is not None, rows.weight is not None)
+
+
+def _scored(ranker: Adapter, train: Rows, scores: Floats) -> dict[str, object]:
     """Return what an average needs of a fitted ranker: scores of other rows, and their scale."""
-    own = estimator.predict(train.instances, train.qid)
-    return {"scores": scores, "spread": score_spread(own, train.groups)}
+    return {"scores": scores, "spread": score_spread(ranker.scores(train), train.groups)}
 
 
 def average_cell(
@@ -445,13 +419,14 @@ def average_cell(
     return run_cell(key, work)
 
 
-def _staged(estimator: Any, test: Rows, rounds: Sequence[int]) -> list[Floats]:
+def _staged(ranker: Adapter, test: Rows, rounds: Sequence[int]) -> list[Floats]:
     """Return the scores after some rounds; those of the last where it stopped early."""
-    if list(rounds) == [0]:
-        return [estimator.predict(test.instances, test.qid)]
+    stages = None if list(rounds) == [0] else ranker.stages(test)
+    if stages is None:
+        return [ranker.scores(test)]
     wanted, found = set(rounds), []
     scores = np.zeros(len(test.y))
-    for number, scores in enumerate(estimator.staged_predict(test.instances, test.qid), start=1):
+    for number, scores in enumerate(stages, start=1):
         if number in wanted:
             found.append(scores)
     return found + [scores] * (len(rounds) - len(found))
@@ -612,7 +587,7 @@ class Search:
             Show the progress, as `progress_bar` does; 0 shows nothing.
         """
         self._began = time.perf_counter()
-        parts = [self.rows.drawn(stage.cells, self.seed) for stage in self.plan.stages]
+        parts = [drawn_rows(self.rows, stage.cells, self.seed) for stage in self.plan.stages]
         folds = [
             list(folds_of(part, self.plan.n_folds, stage.repeats, stage.folds, self.seed))
             for part, stage in zip(parts, self.plan.stages, strict=True)
@@ -656,7 +631,7 @@ class Search:
                 "seed": self.seed,
                 "protocol": {"protocol": "AutoRanker", "text": "folds, the last round"},
                 "measures": [measure_record(self.measure)],
-                "tasks": {TASK: {"data": self.rows.digest(), "splits": list(splits)}},
+                "tasks": {TASK: {"data": digest_of(self.rows), "splits": list(splits)}},
                 "rankers": rankers,
                 "sessions": [session_record()],
             }
@@ -874,7 +849,7 @@ def _part(trial: Trial, best: Trial) -> float:
 
 def _work(candidates: Sequence[RankerCandidate], rows: Rows, folds: int) -> float:
     """Estimate the time of some fits, in any unit."""
-    cells = float(len(rows.y) * max(1, rows.instances.n_features))
+    cells = float(len(rows.y) * max(1, rows.X.n_features))
     return sum(one.cost * (one.rounds or 1) for one in candidates) * cells * folds
 
 

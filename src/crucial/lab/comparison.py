@@ -1,4 +1,4 @@
-"""Compare systems with a baseline on the same queries or rows: differences, tests, movers."""
+"""Compare systems: differences to a baseline, with tests; average ranks over several tasks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crucial.data.dataset import Dataset, Run
 from crucial.data.files import atomic_write
@@ -19,7 +21,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.io.runs import as_qrels, as_run
 from crucial.io.text import sheet_cell
-from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, default_measure, summarise
+from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, summarise
 from crucial.measures.evaluation import Evaluation, evaluate, evaluate_run, interval_notes
 from crucial.measures.intervals import (
     SAME,
@@ -32,7 +34,7 @@ from crucial.measures.intervals import (
     win_tie_loss,
 )
 from crucial.measures.lists import TIES, JudgedLists, as_numbers
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.measures.row_intervals import (
     ROW_TESTS,
     RowSampling,
@@ -41,34 +43,16 @@ from crucial.measures.row_intervals import (
     within_folds,
 )
 from crucial.model.file import Model
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
-from crucial.results import Frame, as_frame, json_value
+from crucial.results import Frame, Result, as_frame, columns_of, json_value, text_table
 from crucial.types import Floats, Ints, PathLike, VectorLike
-from crucial.wording import counted, interval_text, p_text, printable
+from crucial.wording import counted, interval_text, number_text, p_text, printable
 
 # --- Tables of rows: to a data frame, or to a file that other programs read
 
 
 #: A row of a table: cells by name of the column.
 Row: TypeAlias = dict[str, Any]
-
-
-def columns_of(rows: Sequence[Row]) -> dict[str, list[object]]:
-    """Return rows as columns; None where a row has no such value.
-
-    Examples
-    --------
-    >>> columns_of([{"a": 1}, {"a": 2, "b": 3}])
-    {'a': [1, 2], 'b': [None, 3]}
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def frame_of(rows: Sequence[Row]) -> Frame:
-    """Return a pandas frame of the rows where pandas is installed, else their columns."""
-    return as_frame(columns_of(rows))
 
 
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
@@ -178,13 +162,6 @@ class Blocks:
             unit=UNITS[self.unit],
         )
 
-    def to_rows(self) -> list[Row]:
-        """Return one dict per block."""
-        return [
-            {self.unit: name, "measure": self.measure} | dict(zip(self.systems, map(float, row)))
-            for name, row in zip(self.names, self.values)
-        ]
-
 
 # --- Result of a comparison of systems with a baseline
 
@@ -255,7 +232,7 @@ class Mover:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(HtmlResult):
+class Comparison(Result):
     """Systems compared with a baseline.
 
     Attributes
@@ -277,7 +254,7 @@ class Comparison(HtmlResult):
         How intervals and p-values were found, with the draws and their seed.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"difference": None}
+    _bars: ClassVar[tuple[str, ...]] = ("difference",)
 
     baseline: str
     differences: list[Difference]
@@ -302,58 +279,59 @@ class Comparison(HtmlResult):
 
     def to_frame(self) -> Frame:
         """Return the rows as a pandas frame, where pandas is installed."""
-        return frame_of(self.to_rows())
+        return as_frame(columns_of(self.to_rows()))
 
-    def __repr__(self) -> str:
-        systems = counted(len({one.system for one in self.differences}), "system")
-        measures = counted(len({one.measure for one in self.differences}), "measure")
-        return (
-            f"Comparison({systems}, {measures}, baseline {self.baseline!r}, paired by {self.unit})"
-        )
+    def text(self, width: int = 100, *, values: bool = True) -> str:
+        """Return one table per measure, and the biggest movers of the first measure.
 
-    def __str__(self) -> str:
+        Parameters
+        ----------
+        width : int
+        values : bool
+            Also show the systems' own values, and not only the differences.
+        """
         lines: list[str] = []
-        wide = max(8, *(len(printable(one.system, 30)) for one in self.differences))
-        counts = "" if self.unit == "row" else "  win/tie/loss"
         for measure in dict.fromkeys(one.measure for one in self.differences):
-            mine = [one for one in self.differences if one.measure == measure]
-            lines += [
-                f"{measure}, against {printable(self.baseline, 30)}, paired by {self.unit}",
-                f"{'system':<{wide}} value   {self.level:.0%} interval     difference  "
-                f"{self.level:.0%} interval       p       p Holm{counts}",
+            lines += self._table(measure, width, values)
+        first = self.differences[0].measure
+        moved = [one for one in self.movers if one.measure == first]
+        if moved:
+            heads = ["system", self.unit, "baseline", "system's", "change"]
+            rows = [
+                [
+                    printable(one.system, 36),
+                    printable(one.block, 36),
+                    number_text(one.baseline_value),
+                    number_text(one.value),
+                    number_text(one.change, "+"),
+                ]
+                for one in moved
             ]
-            for one in mine:
-                head = f"{printable(one.system, 30):<{wide}} {one.value:.4f}  "
-                head += f"{one.interval_text:<16}"
-                if one.system == self.baseline:
-                    lines.append(f"{head}  (baseline)")
-                    continue
-                tests = f"{p_text(one.p):<6}  {p_text(one.p_holm):<6}"
-                won = "" if self.unit == "row" else f"  {one.wins}/{one.ties}/{one.losses}"
-                lines.append(
-                    f"{head}  {one.difference:+.4f}    {one.difference_text:<18}  {tests}{won}"
-                )
+            lines += [f"biggest movers, {first}", *text_table(heads, rows, (0, 1), width)]
         return "\n".join([*lines, *self.methods, *self.notes])
 
-    def _html_title(self) -> str:
-        return f"Against {self.baseline}, paired by {self.unit}"
+    def _table(self, measure: str, width: int, values: bool) -> list[str]:
+        """Return the lines of the table of one measure."""
+        span, counts = f"{self.level:.0%} interval", self.unit != "row"
+        heads = [measure, *(["value", span] if values else []), "difference", span, "p", "p Holm"]
+        heads += ["won/tied/lost"] * counts  # (a row alone is neither won nor lost)
+        rows = []
+        for one in self.differences:
+            if one.measure != measure:
+                continue
+            cells = [printable(one.system, 30)]
+            cells += [number_text(one.value), one.interval_text] if values else []
+            if one.system == self.baseline:
+                cells += ["baseline", *[""] * (3 + counts)]
+            else:
+                cells += [number_text(one.difference, "+"), one.difference_text]
+                cells += [p_text(one.p), p_text(one.p_holm)]
+                cells += [f"{one.wins}/{one.ties}/{one.losses}"] * counts
+            rows.append(cells)
+        return [*text_table(heads, rows, width=width), ""]
 
-    def _html_tables(self) -> list[HtmlTable]:
-        tables = []
-        for measure in dict.fromkeys(one.measure for one in self.differences):
-            rows = [asdict(one) for one in self.differences if one.measure == measure]
-            hidden = {"measure", "error", "difference_error"}
-            hidden |= {"wins", "ties", "losses"} if self.unit == "row" else set()
-            columns = columns_of(
-                [{k: v for k, v in row.items() if k not in hidden} for row in rows]
-            )
-            for name in ("p", "p_holm"):
-                columns[name] = ["" if np.isnan(row[name]) else p_text(row[name]) for row in rows]
-            tables.append(HtmlTable(columns, self._html_bars, heading=measure))
-        return tables
-
-    def _html_notes(self) -> list[str]:
-        return [*self.methods, *self.notes]
+    def __str__(self) -> str:
+        return self.text()
 
 
 # --- Compare systems with a baseline: differences with intervals, tests, wins and losses, movers
@@ -870,3 +848,368 @@ def compare_models(
         ids=rows.item,
         **options,
     )
+
+
+# --- Statistics of several rankers over several tasks: average ranks, Friedman's test, Nemenyi's
+#
+# Connamacher, Pancha, Liu & Ray (2019), section 5, compare rankers by them; the tests are those of
+# Demšar (2006).
+
+
+def ranks_of(values: ArrayLike, higher_is_better: bool = True) -> Floats:
+    """Return the rank of every ranker in every block, 1 for the best; equal values share ranks.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers)
+        A block is a task, fold or query. NaN is refused.
+    higher_is_better : bool
+
+    Examples
+    --------
+    >>> ranks_of([[0.9, 0.5, 0.5], [0.1, 0.2, 0.3]]).tolist()
+    [[1.0, 2.5, 2.5], [3.0, 2.0, 1.0]]
+    """
+    from scipy.stats import rankdata
+
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise DataError(
+            f"values must be a table of blocks and rankers, neither empty. Got shape {table.shape}."
+        )
+    if np.isnan(table).any():
+        row, column = (int(one) for one in np.argwhere(np.isnan(table))[0])
+        raise DataError(
+            f"values: ranker {column} has no value in block {row}; leave such blocks out."
+        )
+    # Values that differ by rounding alone are equal.
+    steps = np.round(table / SAME / 4) if np.abs(table).max() < 1e3 else table
+    return np.asarray(rankdata(-steps if higher_is_better else steps, axis=1), np.float64)
+
+
+def average_ranks(values: ArrayLike, higher_is_better: bool = True) -> Floats:
+    """Return the ranks of `ranks_of`, averaged over blocks."""
+    return np.asarray(ranks_of(values, higher_is_better).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class FriedmanTest:
+    """Result of Friedman's test: do the rankers differ at all?
+
+    Attributes
+    ----------
+    statistic, p : float
+        Friedman's chi-square, corrected for equal ranks, and its p-value.
+    f_statistic, f_p : float
+        Iman and Davenport's less conservative form; infinite and 0 where all blocks agree.
+    n_blocks, n_rankers : int
+    """
+
+    statistic: float
+    p: float
+    f_statistic: float
+    f_p: float
+    n_blocks: int
+    n_rankers: int
+
+    @property
+    def text(self) -> str:
+        """Both statistics in one line."""
+        return (
+            f"Friedman chi-square {self.statistic:.3f} over {counted(self.n_blocks, 'block')} and "
+            f"{counted(self.n_rankers, 'ranker')}, p {p_text(self.p)}; Iman-Davenport F "
+            f"{self.f_statistic:.3f}, p {p_text(self.f_p)}"
+        )
+
+
+def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanTest:
+    """Test whether equally good rankers could have such average ranks.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers), two rankers or more
+    higher_is_better : bool
+
+    Examples
+    --------
+    >>> found = friedman_test([[3, 2, 1], [3, 1, 2], [3, 2, 1], [2, 3, 1]])
+    >>> round(found.statistic, 3), round(found.p, 4)
+    (4.5, 0.1054)
+    """
+    from scipy.stats import chi2, f
+
+    ranks = ranks_of(values, higher_is_better)
+    n, k = ranks.shape
+    if k < 2:
+        raise DataError("Friedman's test compares two rankers or more. Got 1.")
+    spread = 12.0 * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum()) * n / (k * (k + 1))
+    untied = 1.0 - sum(_tied(row) for row in ranks) / (n * k * (k * k - 1.0))
+    if untied <= 0.0:  # every ranker is equal in every block
+        return FriedmanTest(0.0, 1.0, 0.0, 1.0, n, k)
+    statistic = spread / untied
+    rest = n * (k - 1) - statistic
+    if n < 2:
+        f_statistic, f_p = math.nan, math.nan
+    elif rest <= 1e-9 * n:
+        f_statistic, f_p = math.inf, 0.0
+    else:
+        f_statistic = (n - 1) * statistic / rest
+        f_p = float(f.sf(f_statistic, k - 1, (k - 1) * (n - 1)))
+    return FriedmanTest(statistic, float(chi2.sf(statistic, k - 1)), f_statistic, f_p, n, k)
+
+
+def _tied(ranks: Floats) -> float:
+    """Return the sum of t^3 - t over the groups of t equal ranks."""
+    counts = np.unique(ranks, return_counts=True)[1].astype(np.float64)
+    return float((counts**3 - counts).sum())
+
+
+def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> float:
+    """Return Nemenyi's critical difference: average ranks at least so far apart differ.
+
+    ``q sqrt(k (k + 1) / (6 n))`` for k rankers and n blocks, where q is the studentized
+    range at ``alpha`` over infinite degrees of freedom, divided by the root of 2.
+
+    Examples
+    --------
+    >>> [round(critical_difference(3, n), 4) for n in (300, 357, 10)]
+    [0.1914, 0.1754, 1.0481]
+    """
+    from scipy.stats import studentized_range
+
+    check("critical_difference", "n_rankers", n_rankers, at_least(2))
+    check("critical_difference", "n_blocks", n_blocks, at_least(1))
+    check("critical_difference", "alpha", alpha, between(1e-6, 0.5))
+    q = float(studentized_range.ppf(1 - alpha, n_rankers, np.inf)) / math.sqrt(2)
+    return q * math.sqrt(n_rankers * (n_rankers + 1) / (6.0 * n_blocks))
+
+
+# --- Average ranks and which of them differ: as data, text, SVG and picture
+
+
+_SAME = " not significantly different"
+_TRACK = 50  # characters of the axis in the text form
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankSummary(Result):
+    """Average rank of each ranker, Friedman's test and Nemenyi's critical difference.
+
+    Attributes
+    ----------
+    measure : str
+    rankers : tuple of str
+        Best average rank first.
+    ranks : array of shape (n_rankers,)
+        Average ranks; 1 is the best possible.
+    friedman : FriedmanTest
+    difference : float
+        Average ranks at least so far apart differ, at ``alpha``.
+    alpha : float
+    unit : {"task", "fold", "query"}
+        What the ranks were averaged over.
+    n_blocks : int
+        Blocks with a value for every ranker.
+    n_left_out : int
+        Blocks without.
+    groups : tuple of (first, last)
+        Places in ``rankers`` of the longest runs without a significant difference.
+    absent : tuple of str
+        Rankers without any value, which have no rank.
+    """
+
+    measure: str
+    rankers: tuple[str, ...]
+    ranks: Floats
+    friedman: FriedmanTest
+    difference: float
+    alpha: float
+    unit: str
+    n_blocks: int
+    n_left_out: int
+    groups: tuple[tuple[int, int], ...]
+    absent: tuple[str, ...] = ()
+
+    _bars: ClassVar[tuple[str, ...]] = ("average_rank",)
+
+    def to_frame(self) -> Frame:
+        """Return one row per ranker."""
+        return as_frame(
+            {
+                "ranker": self.rankers,
+                "average_rank": self.ranks.tolist(),
+                "critical_difference": [self.difference] * len(self.rankers),
+            }
+        )
+
+    @property
+    def title(self) -> str:
+        """The kind of ranks in one line."""
+        left = f" ({self.n_left_out} left out)" if self.n_left_out else ""
+        gone = f"; no value: {', '.join(self.absent)}" if self.absent else ""
+        blocks = counted(self.n_blocks, self.unit)
+        return (
+            f"{self.measure}: average rank over {blocks}{left}; critical "
+            f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = 120) -> str:
+        """Return the diagram in characters, no wider than a width where names leave room."""
+        k = len(self.rankers)
+        names = [printable(name, 28) for name in self.rankers]
+        wide = max(5, *map(len, names))
+        track = max(2 * k, min(_TRACK, width - wide - 9))
+
+        def at(rank: float) -> int:
+            return round((rank - 1) / (k - 1) * (track - 1))
+
+        margin = " " * (wide + 8)
+        axis, marks = ["-"] * track, [" "] * (track + 3)
+        for whole in range(1, k + 1):
+            axis[at(whole)] = "|"
+            marks[at(whole) : at(whole) + len(str(whole))] = str(whole)
+        reach = min(track - 1, at(1 + self.difference))
+        lines = [
+            self.title,
+            margin + "".join(marks).rstrip(),
+            margin + "".join(axis),
+            f"{'CD':<{wide}} {self.difference:6.3f} " + "|" + "=" * max(0, reach - 1) + "|",
+        ]
+        for name, rank in zip(names, self.ranks):
+            lines.append(f"{name:<{wide}} {rank:6.3f} " + " " * at(float(rank)) + "*")
+        for first, last in self.groups:
+            begin, end = at(float(self.ranks[first])), at(float(self.ranks[last]))
+            line = margin + " " * begin + "=" * (end - begin + 1)
+            lines.append(line + _SAME if len(line + _SAME) <= width else f"{line}\n{_SAME.strip()}")
+        return "\n".join([*lines, self.friedman.text])
+
+    @property
+    def notes(self) -> list[str]:
+        """Friedman's test."""
+        return [self.friedman.text]
+
+    def to_svg(self) -> str:
+        """Return the diagram as an SVG element for a page, whose text colour it takes."""
+        k = len(self.rankers)
+        width, left, right, axis = 760, 210, 550, 60
+        below = axis + 18 + 10 * len(self.groups)
+        height = below + 24 * ((k + 1) // 2) + 12
+
+        def x(rank: float) -> float:
+            return round(left + (rank - 1) / (k - 1) * (right - left), 2)
+
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" '
+            f'fill="currentColor" stroke="none"><title>{escape(self.title)}</title>'
+        ]
+
+        def stroke(x1: float, y1: float, x2: float, y2: float, wide: float = 1.2) -> None:
+            parts.append(
+                f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="currentColor" '
+                f'stroke-width="{wide}"/>'
+            )
+
+        def text(x0: float, y0: float, words: str, anchor: str) -> None:
+            parts.append(f'<text x="{x0}" y="{y0}" text-anchor="{anchor}">{escape(words)}</text>')
+
+        end = min(right, x(1 + self.difference))
+        stroke(left, 20, end, 20, 2)
+        text((left + end) / 2, 14, f"CD {self.difference:.3f}", "middle")
+        stroke(left, axis, right, axis)
+        for whole in range(1, k + 1):
+            stroke(x(whole), axis - 6, x(whole), axis)
+            text(x(whole), axis - 10, str(whole), "middle")
+        for number, (first, last) in enumerate(self.groups):
+            y = axis + 12 + 10 * number
+            stroke(x(self.ranks[first]) - 4, y, x(self.ranks[last]) + 4, y, 4)
+        for place, (name, rank) in enumerate(zip(self.rankers, self.ranks)):
+            # The better half of the names is on the left, from above; the other half mirrors it.
+            near = place < (k + 1) // 2
+            line = place if near else k - 1 - place
+            y = below + 24 * line + 10
+            edge = left - 16 if near else right + 16
+            stroke(x(rank), axis, x(rank), y)
+            stroke(x(rank), y, edge, y)
+            words = f"{printable(name, 26)} {rank:.3f}"
+            text(edge - 4 if near else edge + 4, y + 4, words, "end" if near else "start")
+        return "".join([*parts, "</svg>"])
+
+
+def summarise_ranks(
+    values: ArrayLike,
+    rankers: Sequence[str],
+    *,
+    measure: str = "value",
+    higher_is_better: bool = True,
+    alpha: float = 0.05,
+    unit: str = "task",
+) -> RankSummary:
+    """Rank rankers in every block, and find which average ranks differ.
+
+    Parameters
+    ----------
+    values : array of shape (n_blocks, n_rankers)
+        Rankers without a value (all NaN) are left out and named; then blocks in which another
+        ranker has none are left out and counted.
+    rankers : sequence of str
+    measure, unit : str
+        What the values and the blocks are, for the text.
+    higher_is_better : bool
+    alpha : float
+        Level of the critical difference.
+
+    Examples
+    --------
+    >>> values = [[0.9, 0.5, 0.3], [0.8, 0.6, 0.5], [0.7, 0.6, 0.1], [0.7, 0.2, 0.5]]
+    >>> found = summarise_ranks(values, ["plus", "c", "d"])
+    >>> found.rankers, found.ranks.tolist(), found.groups
+    (('plus', 'c', 'd'), [1.0, 2.25, 2.75], ((0, 1), (1, 2)))
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or table.shape[1] != len(rankers):
+        raise DataError(
+            f"values must have a column for each of the {len(rankers)} rankers. Got shape "
+            f"{table.shape}."
+        )
+    there = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
+    absent = tuple(name for at, name in enumerate(rankers) if at not in there)
+    rankers, table = [rankers[at] for at in there], table[:, there]
+    if len(rankers) < 2:
+        raise DataError(
+            f"{measure}: average ranks compare two rankers or more that have values. Got "
+            f"{len(rankers)}."
+        )
+    whole = ~np.isnan(table).any(axis=1)
+    if not whole.any():
+        raise DataError(f"{measure}: there is no {unit} in which every ranker has a value.")
+    ranks = ranks_of(table[whole], higher_is_better).mean(axis=0)
+    order = np.argsort(ranks, kind="stable")
+    n_blocks = int(whole.sum())
+    difference = critical_difference(len(rankers), n_blocks, alpha)
+    return RankSummary(
+        measure,
+        tuple(rankers[i] for i in order),
+        ranks[order],
+        friedman_test(table[whole], higher_is_better),
+        difference,
+        alpha,
+        unit,
+        n_blocks,
+        int((~whole).sum()),
+        _not_told_apart(ranks[order], difference),
+        absent,
+    )
+
+
+def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], ...]:
+    """Return the longest runs of sorted ranks that span less than the difference."""
+    found: list[tuple[int, int]] = []
+    for first in range(len(ranks)):
+        last = int(np.flatnonzero(ranks - ranks[first] < difference)[-1])
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return tuple(found)

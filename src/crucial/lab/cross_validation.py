@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeAlias
@@ -18,14 +17,14 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances, Table, as_table, take_rows
+from crucial.data.instances import Instances, as_table
 from crucial.errors import DataWarning
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.shape_functions import inner_ranker
-from crucial.lab.comparison import Row, columns_of
-from crucial.lab.protocols import Fold, TaskRows, make_folds
-from crucial.lab.rankers import Adapter, Estimator, is_scorer
-from crucial.measures.base import CustomMeasure, Measure, Prepared, summarise
+from crucial.lab.comparison import Row
+from crucial.lab.protocols import Fold, Rows, make_folds
+from crucial.lab.rankers import Adapter, Estimator
+from crucial.measures.base import Measure, Prepared, summarise
 from crucial.measures.evaluation import (
     MeasureResult,
     agreement_score,
@@ -34,11 +33,11 @@ from crucial.measures.evaluation import (
 )
 from crucial.measures.intervals import Interval, bootstrap_interval, generator
 from crucial.measures.lists import JudgedLists, as_numbers
-from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
+from crucial.measures.names import CustomMeasure, MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, flag, lookup, none_or, nonzero, one_of
 from crucial.rankers.base import warn_caller
+from crucial.results import Frame, Result, as_frame, columns_of
 from crucial.types import Floats, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -58,19 +57,25 @@ class FoldReport:
     Attributes
     ----------
     fold : Fold
+    estimator : object or None
+        Fitted to the training rows, if it is kept.
     scores : array like ``fold.test``
         Scores of the test rows.
     fit_seconds, predict_seconds : float
+    warned : list of (category, text)
+        What the fit and the scores warned of.
     """
 
     fold: Fold
+    estimator: Estimator | None
     scores: Floats
     fit_seconds: float
     predict_seconds: float
+    warned: list[tuple[type[Warning], str]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossValidation(HtmlResult):
+class CrossValidation(Result):
     """Result of `crucial.cross_validate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
@@ -98,7 +103,7 @@ class CrossValidation(HtmlResult):
         Seed of the draws.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
+    _bars: ClassVar[tuple[str, ...]] = ("value",)
 
     results: dict[str, MeasureResult]
     per_fold: Columns
@@ -114,8 +119,9 @@ class CrossValidation(HtmlResult):
         """What intervals come from: "query" or "row"."""
         return "query" if self.has_qid else "row"
 
+    @property
     def notes(self) -> list[str]:
-        """Return how the intervals were found, with the draws and their seed."""
+        """How the intervals were found, with the draws and their seed."""
         found = [
             (name, one.method if self.has_qid else within_folds(one.method), one.draws)
             for name, one in self.results.items()
@@ -174,9 +180,9 @@ class CrossValidation(HtmlResult):
             return {"queries": one.n_queries, "empty": one.n_empty}
         return {"rows": int(self.per_fold["test_rows"].sum()), "empty": one.n_empty}
 
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={one.value:.4f}" for name, one in self.results.items())
-        return f"CrossValidation({counted(self.n_folds, 'fold')}: {values})"
+    def to_frame(self, by: str = "measure") -> Frame:
+        """Return one row per measure, fold or query."""
+        return as_frame(columns_of(self.to_rows(by)))
 
     def __str__(self) -> str:
         per_fold = self.per_fold
@@ -195,19 +201,7 @@ class CrossValidation(HtmlResult):
             lines.append(f"{row['measure']:<16} {row['value']:.4f}  {span:<17} {folds}")
             left = f"; without a value and left out: {row['empty']}" if row["empty"] else ""
             notes.append(f"{row['measure']}: {row['description']}{left}")
-        return "\n".join([*lines, *notes, *self.notes()])
-
-    def _html_title(self) -> str:
-        return str(self).partition("\n")[0]
-
-    def _html_tables(self) -> list[HtmlTable]:
-        by_measure, by_fold = (columns_of(self.to_rows(by)) for by in ("measure", "fold"))
-        folds = {name: cells for name, cells in by_fold.items() if "seconds" not in name}
-        bars = dict.fromkeys(self.results, 1.0)
-        return [HtmlTable(by_measure, self._html_bars), HtmlTable(folds, bars, heading="By fold")]
-
-    def _html_notes(self) -> list[str]:
-        return self.notes()
+        return "\n".join([*lines, *notes, *self.notes])
 
 
 def summarise_folds(
@@ -407,80 +401,48 @@ def cross_validate(
         measure.prepare(labels, groups)  # labels it cannot read are refused before any fit
     random = generator("cross_validate", random_state)
     folds = make_folds(cv, labels, groups, qid is not None, random)
-    rows = _Rows(table, _targets(y, labels), groups.ids[groups.codes], weights)
-    work = delayed(_one_fold)
-    runs: list[_FoldRun] = list(
-        Parallel(n_jobs=n_jobs)(work(adapter, rows, fold, return_estimators) for fold in folds)
+    rows = Rows(table, labels, groups.ids[groups.codes], weights)
+    reports = list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(fit_fold)(adapter, rows, fold, return_estimators) for fold in folds
+        )
     )
-    _warn_once(runs)
+    _warn_once(reports)
     return summarise_folds(
-        [one.report for one in runs],
+        reports,
         labels,
         groups,
         chosen,
         estimator=estimator,
         has_qid=qid is not None,
         seed=random_state if isinstance(random_state, int) else random,
-        estimators=[one.estimator for one in runs] if return_estimators else None,
+        estimators=[one.estimator for one in reports] if return_estimators else None,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows of all folds, and what ``fit`` may take beside them."""
-
-    X: Table
-    y: NDArray[np.generic]
-    qid: NDArray[np.generic]
-    weight: Floats | None
-
-    def take(self, rows: Ints) -> _Rows:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return _Rows(take_rows(self.X, rows), self.y[rows], self.qid[rows], weight)
-
-
-@dataclass(frozen=True, eq=False)
-class _FoldRun:
-    """The outcome of one fold."""
-
-    report: FoldReport
-    estimator: Estimator | None
-    warned: list[tuple[type[Warning], str]]
-
-
-def _one_fold(adapter: Adapter, rows: _Rows, fold: Fold, keep: bool) -> _FoldRun:
-    """Fit a clone on the training rows and score the test rows."""
+def fit_fold(adapter: Adapter, rows: Rows, fold: Fold, keep: bool) -> FoldReport:
+    """Fit a clone to the training rows of a fold and score its test rows."""
     with warnings.catch_warnings(record=True) as caught:
         try:
-            fresh = adapter.cloned()
+            ranker = adapter.cloned()
+            seconds = ranker.fit(rows.take(fold.train))
             began = time.perf_counter()
-            part = rows.take(fold.train)
-            fresh.fit(part.X, part.y, part.qid, part.weight)
-            fitted = time.perf_counter()
-            part = rows.take(fold.test)
-            scores = as_numbers(fresh.scores(part.X, part.qid, part.weight), "scores", len(part.y))
+            scores = ranker.scores(rows.take(fold.test))
         except Exception as error:
             error.add_note(f"(in fold {fold.name!r} of cross_validate)")
             raise
-    report = FoldReport(fold, scores, fitted - began, time.perf_counter() - fitted)
     warned = [(one.category, str(one.message)) for one in caught]
-    return _FoldRun(report, fresh.estimator if keep else None, warned)
+    kept = ranker.estimator if keep else None
+    return FoldReport(fold, kept, scores, seconds, time.perf_counter() - began, warned)
 
 
-def _warn_once(runs: list[_FoldRun]) -> None:
+def _warn_once(reports: Sequence[FoldReport]) -> None:
     """Repeat each warning of the folds once, with the number of folds that had it."""
-    counts = Counter(one for run in runs for one in dict.fromkeys(run.warned))
+    counts = Counter(one for report in reports for one in dict.fromkeys(report.warned))
     for (category, text), count in counts.items():
         warnings.warn(
-            f"{text} (In {count} of {counted(len(runs), 'fold')}.)", category, stacklevel=3
+            f"{text} (In {count} of {counted(len(reports), 'fold')}.)", category, stacklevel=3
         )
-
-
-def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:
-    """Return labels as they came if they are integers, which classifiers need."""
-    raw = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    return raw.reshape(len(labels)) if raw.dtype.kind in "iub" else labels
 
 
 # --- Measures after every round, computed for many rounds at a time
@@ -490,22 +452,7 @@ def _targets(y: VectorLike, labels: Floats) -> NDArray[np.generic]:
 _AT_ONCE = 1_000_000
 
 
-def stages(estimator: object, part: TaskRows) -> Iterator[Floats] | None:
-    """Yield the scores of the rows after every round; None for what does not learn in rounds."""
-    name = "staged_predict"
-    if not is_scorer(estimator):
-        if len(getattr(estimator, "classes_", ())) > 2:
-            return None
-        name = "staged_decision_function"
-    method = getattr(estimator, name, None)
-    if method is None:
-        return None
-    more = {"qid": part.qid} if "qid" in inspect.signature(method).parameters else {}
-    found: Iterator[Floats] = iter(method(part.X, **more))
-    return found
-
-
-def curve(measure: Measure, part: TaskRows, scores: Floats) -> Floats:
+def curve(measure: Measure, part: Rows, scores: Floats) -> Floats:
     """Return the value of a measure for every row of a table of scores, one row per round.
 
     Equal to ``measure(part.y, row, part.groups)`` for each row, and faster: the rounds are measured
@@ -535,7 +482,7 @@ def curve(measure: Measure, part: TaskRows, scores: Floats) -> Floats:
 
 
 def curves(
-    rounds: Iterable[Floats], part: TaskRows, measures: Iterable[Measure]
+    rounds: Iterable[Floats], part: Rows, measures: Iterable[Measure]
 ) -> tuple[dict[str, Floats], int]:
     """Return the value of every measure after every round, and the number of rounds."""
     source, chosen = iter(rounds), list(measures)
@@ -607,9 +554,8 @@ class RankingScorer:
             return math.nan
         if qid is None and self.measure.depth is not None:
             self._warn(f"qid was not routed to {name}: all rows of a fold are one list.")
-        scores = Adapter.of(estimator, qid is not None, False).scores(
-            X, None if qid is None else np.asarray(qid)
-        )
+        rows = Rows(X, check_labels(y), None if qid is None else np.asarray(qid))
+        scores = Adapter.of(estimator, qid is not None, False).scores(rows)
         return agreement_score(scores, y, qid, sample_weight, self.measure)
 
     def _warn(self, problem: str) -> None:

@@ -17,20 +17,20 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from crucial import __version__
 from crucial.errors import CrucialError, ParameterError, about
-from crucial.lab.cross_validation import curves, stages
+from crucial.lab.cross_validation import curves
 from crucial.lab.protocols import (
     ExperimentProtocol,
+    Fold,
+    FoldName,
     FoldTask,
+    Rows,
     SplitRows,
     Task,
     TaskLike,
-    TaskRows,
-    TaskSplit,
     as_protocol,
     as_tasks,
 )
@@ -59,7 +59,7 @@ from crucial.types import Floats, PathLike
 
 
 #: The last split that was read in this process: several rankers in turn need it.
-_LAST: list[tuple[TaskLike, str, SplitRows]] = []
+_LAST: list[tuple[TaskLike, FoldName, SplitRows]] = []
 
 #: Processes that this one ends with.
 _WATCHED: set[int] = set()
@@ -85,7 +85,7 @@ class Job:
     """
 
     task: TaskLike
-    split: TaskSplit
+    split: Fold
     contender: Contender
     protocol: ExperimentProtocol
     measures: tuple[Measure, ...]
@@ -95,7 +95,7 @@ class Job:
     @property
     def key(self) -> Key:
         """Task, split and ranker."""
-        return self.task.name, self.split.name, self.contender.name
+        return self.task.name, str(self.split.name), self.contender.name
 
 
 @dataclass
@@ -191,14 +191,12 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
     for parameters in candidates:
         estimator = job.contender.make(parameters, job.n_jobs)
         ranker = Adapter.of(estimator, parts.train.qid is not None, False)
-        began = time.perf_counter()
-        ranker.fit(parts.train.X, _targets(parts.train.y), parts.train.qid)
+        fit_seconds += ranker.fit(parts.train)
         fitted = time.perf_counter()
         for name, choice in _choose(ranker, parameters, parts.valid, deciders):
             old = choices.get(name)
             if old is None or _better(by_name[name], choice.value, old.value):
                 choices[name] = choice
-        fit_seconds += fitted - began
         choose_seconds += time.perf_counter() - fitted
     began = time.perf_counter()
     measured = _measure(job, parts.test, choices)
@@ -217,12 +215,6 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
     }
 
 
-def _targets(y: Floats) -> NDArray[np.generic]:
-    """Return whole labels as ints, which classifiers need."""
-    whole = bool(np.all(y == np.floor(y))) and bool(np.all(np.abs(y) < 2**31))
-    return y.astype(np.int64) if whole else y
-
-
 def _better(measure: Measure, new: float, old: float) -> bool:
     """Return whether a value is strictly better; any value is better than NaN."""
     if np.isnan(new) or np.isnan(old):
@@ -231,17 +223,14 @@ def _better(measure: Measure, new: float, old: float) -> bool:
 
 
 def _choose(
-    ranker: Adapter,
-    parameters: dict[str, object],
-    valid: TaskRows | None,
-    deciders: Sequence[Measure],
+    ranker: Adapter, parameters: dict[str, object], valid: Rows | None, deciders: Sequence[Measure]
 ) -> Iterable[tuple[str, _Choice]]:
     """Yield the first best round of a ranker, by each measure."""
     if valid is None:
         for one in deciders:
             yield one.name, _Choice(np.nan, parameters, ranker)
         return
-    rounds = stages(ranker.estimator, valid)
+    rounds = ranker.stages(valid)
     if rounds is not None:
         values, count = curves(rounds, valid, deciders)
         if count:
@@ -249,7 +238,7 @@ def _choose(
                 best, value = _first_best(one, values[one.name])
                 yield one.name, _Choice(value, parameters, ranker, best, count)
             return
-    scores = ranker.scores(valid.X, valid.qid)
+    scores = ranker.scores(valid)
     for one in deciders:
         yield one.name, _Choice(one(valid.y, scores, valid.groups), parameters, ranker)
 
@@ -262,7 +251,7 @@ def _first_best(measure: Measure, values: Floats) -> tuple[int, float]:
     return at + 1, float(values[at])
 
 
-def _measure(job: Job, test: TaskRows, choices: dict[str, _Choice]) -> dict[str, object]:
+def _measure(job: Job, test: Rows, choices: dict[str, _Choice]) -> dict[str, object]:
     """Measure each measure's choice on the test part, query by query."""
     scores = _test_scores(test, choices)
     found: dict[str, CellMeasure] = {}
@@ -292,14 +281,14 @@ def _measure(job: Job, test: TaskRows, choices: dict[str, _Choice]) -> dict[str,
         numbers = job.split.test
         made["test_rows"] = {
             "y": test.y.tolist(),
-            "numbers": None if numbers is None else numbers.tolist(),
+            "numbers": numbers.tolist() if len(numbers) else None,
             "scores": {name: one.tolist() for name, one in scores.items()},
             "chosen_by": {one.name: job.protocol.chooser(one.name) for one in job.measures},
         }
     return made
 
 
-def _test_scores(test: TaskRows, choices: dict[str, _Choice]) -> dict[str, Floats]:
+def _test_scores(test: Rows, choices: dict[str, _Choice]) -> dict[str, Floats]:
     """Return the scores of the test rows, for every choice; each ranker is staged once."""
     found: dict[str, Floats] = {}
     for ranker in {id(one.ranker): one.ranker for one in choices.values()}.values():
@@ -307,7 +296,7 @@ def _test_scores(test: TaskRows, choices: dict[str, _Choice]) -> dict[str, Float
         staged = {one.round for one in mine.values() if one.round is not None}
         kept: dict[int, Floats] = {}
         if staged:
-            rounds = stages(ranker.estimator, test)
+            rounds = ranker.stages(test)
             assert rounds is not None
             for number, scores in enumerate(rounds, start=1):
                 if number in staged:
@@ -318,8 +307,7 @@ def _test_scores(test: TaskRows, choices: dict[str, _Choice]) -> dict[str, Float
             if one.round is not None:
                 found[name] = kept[one.round]
             else:
-                scores = ranker.scores(test.X, test.qid)
-                found[name] = as_numbers(scores, "scores", len(test.y))
+                found[name] = ranker.scores(test)
     return found
 
 
@@ -391,12 +379,12 @@ class Experiment:
         if not self.protocol.has_valid and any(one.grid for one in self.contenders):
             raise ParameterError(
                 f"grids need a validation part to choose by, and {type(self.protocol).__name__} "
-                "has none; set its valid, for example to 0.25."
+                "has none; use protocol='five-folds'."
             )
         self.tasks = as_tasks(tasks)
         for task in self.tasks:
             self._check_labels(task)
-        self._splits: dict[str, list[TaskSplit]] = {
+        self._splits: dict[str, list[Fold]] = {
             task.name: self.protocol.splits(task, self.seed) for task in self.tasks
         }
 

@@ -7,9 +7,9 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,60 +23,80 @@ from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.feedback.labels import check_labels
 from crucial.io.tables import read_alike
 from crucial.measures.names import get_measure
-from crucial.parameters import at_least, between, check, lookup, refuse
+from crucial.parameters import at_least, check, lookup, refuse
 from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
 
-# --- Tasks: what rankers are compared on, in memory here, as folds in files in `given_folds`
+# --- Rows with labels, and how they are divided
 
 
 @dataclass(frozen=True, eq=False)
-class TaskRows:
-    """Rows to train on, to validate on or to test on.
+class Rows:
+    """Rows with labels, to learn from or to measure by.
 
     Attributes
     ----------
     X : table of features
     y : float array
-    groups : Groups
     qid : array or None
         None where all rows make one list.
+    weight : float array or None
     """
 
-    X: Table
+    X: Any
     y: Floats
-    groups: Groups
-    qid: NDArray[np.generic] | None
+    qid: NDArray[np.generic] | None = None
+    weight: Floats | None = None
 
-    @classmethod
-    def of(cls, X: Table, y: Floats, qid: NDArray[np.generic] | None) -> TaskRows:
-        """Group the rows by query."""
-        return cls(X, y, Groups.from_qid(qid, len(y)), qid)
+    @cached_property
+    def groups(self) -> Groups:
+        """The queries."""
+        return Groups.from_qid(self.qid, len(self.y))
+
+    def take(self, rows: Ints) -> Rows:
+        """Return some of the rows."""
+        qid = None if self.qid is None else self.qid[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(take_rows(self.X, rows), self.y[rows], qid, weight)
+
+
+#: The number of a fold, or what the user calls it.
+FoldName: TypeAlias = int | str | float
+
+
+def _no_rows() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One way to divide the rows; a fold in files has a name alone.
+
+    Attributes
+    ----------
+    name : int or str
+    train, test : int arrays
+        Row numbers. No query has rows in both.
+    valid : int array or None
+        Rows to choose by; None where nothing is chosen.
+    """
+
+    name: FoldName
+    train: Ints = field(default_factory=_no_rows)
+    test: Ints = field(default_factory=_no_rows)
+    valid: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SplitRows:
-    """The parts of a split; ``valid`` is None where nothing is chosen."""
+    """The rows of a fold; ``valid`` is None where nothing is chosen."""
 
-    train: TaskRows
-    valid: TaskRows | None
-    test: TaskRows
+    train: Rows
+    valid: Rows | None
+    test: Rows
 
 
-@dataclass(frozen=True, eq=False)
-class TaskSplit:
-    """One way to divide a task.
-
-    Attributes
-    ----------
-    name : str
-    train, valid, test : arrays of row numbers, or None for a task whose files are divided
-    """
-
-    name: str
-    train: Ints | None = None
-    valid: Ints | None = None
-    test: Ints | None = None
+# --- Tasks: what rankers are compared on
 
 
 class TaskLike(Protocol):
@@ -86,7 +106,7 @@ class TaskLike(Protocol):
     def name(self) -> str:
         """Name of the task."""
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Return the rows of every part."""
 
     def digest(self) -> str:
@@ -138,20 +158,19 @@ class Task:
         return cls(name or os.path.basename(os.fspath(path)), data.X, data.y, data.qid)
 
     @cached_property
+    def rows(self) -> Rows:
+        """All rows."""
+        return Rows(self.X, self.y, self.qid)
+
+    @property
     def groups(self) -> Groups:
         """The queries."""
-        return Groups.from_qid(self.qid, len(self.y))
+        return self.rows.groups
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Return the rows of every part."""
-        assert split.train is not None
-        assert split.test is not None
-        valid = None if split.valid is None else self._take(split.valid)
-        return SplitRows(self._take(split.train), valid, self._take(split.test))
-
-    def _take(self, rows: Ints) -> TaskRows:
-        qid = None if self.qid is None else self.qid[rows]
-        return TaskRows.of(take_rows(self.X, rows), self.y[rows], qid)
+        valid = None if split.valid is None else self.rows.take(split.valid)
+        return SplitRows(self.rows.take(split.train), valid, self.rows.take(split.test))
 
     def digest(self) -> str:
         """Return a hash of the data; a run continues an experiment on the same data only."""
@@ -238,18 +257,17 @@ class ExperimentProtocol:
         By which measure's value on the validation part the round, and the parameters of a grid,
         are chosen: for every measure by itself; for all by one; or for each by the one it is
         mapped to, and for the others by themselves.
+    has_valid : bool
+        Whether there is a validation part to choose by.
     """
+
+    has_valid: ClassVar[bool] = True
 
     choose_by: str | Mapping[str, str] = "each"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Divide a task; the splits depend on its name and the seed, not on other tasks."""
         raise NotImplementedError
-
-    @property
-    def has_valid(self) -> bool:
-        """Whether there is a validation part to choose by."""
-        return True
 
     def chooser(self, measure: str) -> str:
         """Return the measure by which this one's round is chosen.
@@ -322,7 +340,7 @@ class ThreeWayFolds(ExperimentProtocol):
     def _division(self) -> str:
         return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
         fold = _dealt(self._in_memory(task), self.n_folds, seed)
         found = []
@@ -330,111 +348,67 @@ class ThreeWayFolds(ExperimentProtocol):
             after = (k + 1) % self.n_folds
             rest = np.flatnonzero((fold != k) & (fold != after))
             valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
-            found.append(TaskSplit(f"fold {k + 1}", rest, valid, test))
+            found.append(Fold(f"fold {k + 1}", rest, test, valid))
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ValidShare(ExperimentProtocol):
-    """A protocol that can set a share of the training part aside to validate."""
-
-    valid: float = 0.0
-
-    def __post_init__(self) -> None:
-        check(type(self).__name__, "valid", self.valid, between(0.0, 0.9))
-
-    @property
-    def has_valid(self) -> bool:
-        """Whether any share is set aside."""
-        return self.valid > 0
-
-    @property
-    def _aside(self) -> str:
-        return f" ({self.valid:.0%} of it to validate)" if self.valid else ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainFolds(_ValidShare):
-    """Folds of which one is to test and all others are to train.
+class PlainFolds(ExperimentProtocol):
+    """Folds of which one is to test and all others are to train; nothing is chosen.
 
     With four, by query, this is the meta-search protocol of Freund et al. (2003), section 6.1.
 
     Attributes
     ----------
     n_folds : int
-    valid : float
-        Share of the training queries (or rows) to choose round and parameters by; 0 chooses
-        nothing, as in the paper.
     """
+
+    has_valid: ClassVar[bool] = False
 
     n_folds: int = 4
 
     def __post_init__(self) -> None:
         check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
-        super().__post_init__()
 
     @property
     def _division(self) -> str:
-        return f"{self.n_folds} folds, {self.n_folds - 1} to train{self._aside}, 1 to test"
+        return f"{self.n_folds} folds, {self.n_folds - 1} to train, 1 to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
-        held = self._in_memory(task)
-        fold = _dealt(held, self.n_folds, seed)
-        random = _random(held, seed, 1)
-        found = []
-        for k in range(self.n_folds):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            train, valid = _set_aside(held, train, self.valid, random)
-            found.append(TaskSplit(f"fold {k + 1}", train, valid, test))
-        return found
+        fold = _dealt(self._in_memory(task), self.n_folds, seed)
+        return [
+            Fold(f"fold {k + 1}", np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+            for k in range(self.n_folds)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HalfOfItems(_ValidShare):
-    """Half of the items of every list to train, the other half to test.
+class HalfOfItems(ExperimentProtocol):
+    """Half of the items of every list to train, the other half to test; nothing is chosen.
 
     This is the film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
-
-    Attributes
-    ----------
-    repeats : int
-        How many times every list is halved.
-    valid : float
-        Share of the training half to choose by; 0 chooses nothing, as in the paper.
     """
 
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        check(type(self).__name__, "repeats", self.repeats, at_least(1))
-        super().__post_init__()
+    has_valid: ClassVar[bool] = False
 
     @property
     def _division(self) -> str:
-        times = f", {self.repeats} times" if self.repeats > 1 else ""
-        return f"half of every list's items to train{self._aside}, the other half to test{times}"
+        return "half of every list's items to train, the other half to test"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
-        """Return one split per repeat."""
-        held = self._in_memory(task)
-        small = held.groups.sizes < (4 if self.valid else 2)
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
+        """Return one split."""
+        rows = self._in_memory(task)
+        groups = rows.groups
+        small = groups.sizes < 2
         if small.any():
-            which = held.groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
-            raise DataError(
-                f"task {held.name!r}: list {which!r} has too few items to be halved"
-                + (" and validated by." if self.valid else ".")
-            )
-        random = _random(held, seed, 0)
-        found = []
-        for number in range(self.repeats):
-            train, test = _cut_lists(np.arange(len(held.y)), held.groups, 0.5, random)
-            valid = None
-            if self.valid:
-                inside = Groups.from_qid(held.groups.codes[train], len(train))
-                train, valid = _cut_lists(train, inside, self.valid, random)
-            found.append(TaskSplit(f"half {number + 1}", train, valid, test))
-        return found
+            which = groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
+            raise DataError(f"task {task.name!r}: list {which!r} has too few items to be halved.")
+        order = np.lexsort((_random(rows, seed).random(len(rows.y)), groups.codes))
+        place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
+        test = np.zeros(len(order), bool)
+        test[order] = place < np.repeat(groups.sizes // 2, groups.sizes)
+        return [Fold("half 1", np.flatnonzero(~test), np.flatnonzero(test))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -445,9 +419,9 @@ class GivenFolds(ExperimentProtocol):
     def _division(self) -> str:
         return "the folds that came with the data"
 
-    def splits(self, task: TaskLike, seed: int) -> list[TaskSplit]:
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return the folds of the task."""
-        folds: list[TaskSplit] | None = getattr(task, "splits", None)
+        folds: list[Fold] | None = getattr(task, "splits", None)
         if folds is None:
             raise ParameterError(
                 f"task {task.name!r} has no folds; read it with "
@@ -474,53 +448,20 @@ def as_protocol(protocol: str | ExperimentProtocol) -> ExperimentProtocol:
     raise refuse("Experiment", "protocol", "a name or a Protocol", protocol)
 
 
-def _random(task: Task, seed: int, stream: int) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), stream])
+def _random(task: Task, seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), 0])
 
 
 def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
     """Return the fold of each row of a task."""
-    random = _random(task, seed, 0)
     with about(f"task {task.name!r}"):
-        return deal(n_folds, task.y, task.groups, task.qid is not None, random, "n_folds")
-
-
-def _set_aside(
-    task: Task, train: Ints, share: float, random: np.random.Generator
-) -> tuple[Ints, Ints | None]:
-    """Divide the training rows: whole queries, or without any single rows."""
-    if not share:
-        return train, None
-    unit = train if task.qid is None else task.groups.codes[train]
-    there = np.unique(unit)
-    count = round(share * len(there))
-    if not 0 < count < len(there):
-        raise DataError(
-            f"task {task.name!r}: a share of {share:g} of {len(there)} "
-            f"{'rows' if task.qid is None else 'queries'} leaves none to learn from or none to "
-            "choose by."
+        return deal(
+            n_folds, task.y, task.groups, task.qid is not None, _random(task, seed), "n_folds"
         )
-    aside = np.isin(unit, random.permutation(there)[:count])
-    return train[~aside], train[aside]
-
-
-def _cut_lists(
-    rows: Ints, groups: Groups, share: float, random: np.random.Generator
-) -> tuple[Ints, Ints]:
-    """Divide the rows of every list; the second part has the share, rounded down, at least 1."""
-    order = np.lexsort((random.random(len(rows)), groups.codes))
-    place = np.arange(len(rows)) - np.repeat(groups.starts[:-1], groups.sizes)
-    bar = np.repeat(np.maximum(1, np.floor(groups.sizes * share)), groups.sizes)
-    second = np.zeros(len(rows), bool)
-    second[order] = place < bar
-    return rows[~second], rows[second]
 
 
 # --- Folds: which rows to train on and which to test on, whole queries together
 
-
-#: The number of a fold, or what the user calls it.
-FoldName: TypeAlias = int | str | float
 
 _RULE = (
     "an int of at least 2, a splitter of scikit-learn's, one fold number per row, or pairs of "
@@ -529,22 +470,6 @@ _RULE = (
 
 #: In an array of fold numbers: rows that are in the training part of every fold.
 ALWAYS_TRAIN = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """One way to divide the rows.
-
-    Attributes
-    ----------
-    name : int or str
-    train, test : int arrays
-        Row numbers. No query has rows in both.
-    """
-
-    name: FoldName
-    train: Ints
-    test: Ints
 
 
 def make_folds(
@@ -723,15 +648,15 @@ class FoldTask:
     options: Mapping[str, Any]
 
     @property
-    def splits(self) -> list[TaskSplit]:
+    def splits(self) -> list[Fold]:
         """One split per fold."""
-        return [TaskSplit(one.name) for one in self.folds]
+        return [Fold(one.name) for one in self.folds]
 
-    def files_of(self, split: TaskSplit) -> FoldFiles:
+    def files_of(self, split: Fold) -> FoldFiles:
         """Return the files of a split."""
         return next(one for one in self.folds if one.name == split.name)
 
-    def parts(self, split: TaskSplit) -> SplitRows:
+    def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold, with the same columns in all."""
         files = self.files_of(split)
         paths = files.paths
@@ -870,7 +795,7 @@ def _rotated(folder: str) -> list[FoldFiles]:
     return folds
 
 
-def _joined(parts: list[TaskRows]) -> TaskRows:
+def _joined(parts: list[Rows]) -> Rows:
     """Return the rows of several files as one part."""
     if len(parts) == 1:
         return parts[0]
@@ -886,16 +811,16 @@ def _joined(parts: list[TaskRows]) -> TaskRows:
         if len({one.dtype.kind for one in ids}) > 1:
             ids = [one.astype(str).astype(object) for one in ids]
         qid = np.concatenate(ids)
-    return TaskRows.of(X, np.concatenate([part.y for part in parts]), qid)
+    return Rows(X, np.concatenate([part.y for part in parts]), qid)
 
 
-def _part(path: str, data: Dataset) -> TaskRows:
+def _part(path: str, data: Dataset) -> Rows:
     if data.y is None:
         raise FileError(path, "its rows have no labels.")
-    return TaskRows.of(data.X, data.y, data.qid)
+    return Rows(data.X, data.y, data.qid)
 
 
-def _refuse_leak(files: FoldFiles, train: TaskRows, valid: TaskRows, test: TaskRows) -> None:
+def _refuse_leak(files: FoldFiles, train: Rows, valid: Rows, test: Rows) -> None:
     """Refuse a fold whose test or validation queries are also in its training file."""
     if train.qid is None:
         return

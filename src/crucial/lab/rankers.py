@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances, take_rows
 from crucial.errors import DataError, MissingExtraError, ParameterError
 from crucial.feedback.labels import LabelFeedback, check_labels
+from crucial.lab.protocols import Rows
+from crucial.measures.lists import as_numbers
 from crucial.parameters import (
     above,
     anything,
@@ -119,8 +122,7 @@ def _package(name: str) -> Any:
 
 def _table(X: TableLike) -> Any:
     """Return rows as the other packages take them: an array, or compressed sparse rows."""
-    table = Instances.from_input(X).table
-    return table.tocsr() if hasattr(table, "tocsr") else table
+    return _plain_table(Instances.from_input(X))
 
 
 def _by_query(X: TableLike, y: VectorLike, qid: VectorLike | None) -> tuple[Any, Floats, Groups]:
@@ -626,32 +628,26 @@ class Adapter:
         """Return the same for an unfitted clone of the estimator."""
         return replace(self, estimator=clone(self.estimator, safe=False))
 
-    def fit(
-        self,
-        X: TableLike,
-        y: NDArray[np.generic],
-        qid: NDArray[np.generic] | None,
-        sample_weight: Floats | None = None,
-    ) -> None:
-        """Fit the estimator."""
-        offered: dict[str, object] = {"qid": qid, "sample_weight": sample_weight}
+    def fit(self, rows: Rows) -> float:
+        """Fit the estimator, and return the seconds that it took."""
+        # (classifiers need whole numbers as labels)
+        whole = bool(np.all(rows.y == np.floor(rows.y))) and bool(np.all(np.abs(rows.y) < 2**31))
+        y = rows.y.astype(np.int64) if whole else rows.y
+        offered: dict[str, object] = {"qid": rows.qid, "sample_weight": rows.weight}
+        X = rows.X
         if self.to_fit & _GROUPED:
-            X, y, offered = self._by_query(X, y, qid, sample_weight)
+            order = rows.groups.order
+            X, y = take_rows(_plain_table(X), order), y[order]
+            offered = self._by_query(rows)
+        began = time.perf_counter()
         with self._routing():
             self.estimator.fit(X, y, **{name: offered[name] for name in self.to_fit})
+        return time.perf_counter() - began
 
-    def _by_query(
-        self,
-        X: TableLike,
-        y: NDArray[np.generic],
-        qid: NDArray[np.generic] | None,
-        sample_weight: Floats | None,
-    ) -> tuple[TableLike, NDArray[np.generic], dict[str, object]]:
-        """Sort rows and labels by query, and return what ``fit`` may take beside them."""
-        groups = Groups.from_qid(qid, len(y))
-        if isinstance(X, Instances):
-            X = X.table.tocsr() if X.is_sparse else X.table
-        weight = None if sample_weight is None else sample_weight[groups.order]
+    def _by_query(self, rows: Rows) -> dict[str, object]:
+        """Return what ``fit`` may take beside rows in the order of the queries."""
+        groups = rows.groups
+        weight = None if rows.weight is None else rows.weight[groups.order]
         if weight is not None and self.weighs_queries:
             first = weight[groups.starts[:-1]]
             if not np.array_equal(weight, np.repeat(first, groups.sizes)):
@@ -661,26 +657,38 @@ class Adapter:
                     "same, or none."
                 )
             weight = first
-        offered: dict[str, object] = {
-            "qid": None if qid is None else qid[groups.order],
+        return {
+            "qid": None if rows.qid is None else rows.qid[groups.order],
             "group": groups.sizes,
             "group_id": np.repeat(np.arange(groups.n_groups), groups.sizes),
             "sample_weight": weight,
         }
-        return take_rows(X, groups.order), y[groups.order], offered
 
-    def scores(
-        self, X: TableLike, qid: NDArray[np.generic] | None, sample_weight: Floats | None = None
-    ) -> Floats:
+    def scores(self, rows: Rows) -> Floats:
         """Return one score per row: predictions, or a classifier's confidence in a high label."""
-        offered = {"qid": qid, "sample_weight": sample_weight}
+        offered = {"qid": rows.qid, "sample_weight": rows.weight}
+        X = _plain_table(rows.X) if self.to_fit & _GROUPED else rows.X
         with self._routing():
-            if isinstance(X, Instances) and self.to_fit & _GROUPED:
-                X = X.table.tocsr() if X.is_sparse else X.table
             if is_scorer(self.estimator):
                 passed = {name: offered[name] for name in self.to_predict}
-                return np.asarray(self.estimator.predict(X, **passed), np.float64)
-            return _grades(cast(_Classifier, self.estimator), X)
+                found = np.asarray(self.estimator.predict(X, **passed), np.float64)
+            else:
+                found = _grades(cast(_Classifier, self.estimator), X)
+        return as_numbers(found, "scores", len(rows.y))
+
+    def stages(self, rows: Rows) -> Iterator[Floats] | None:
+        """Yield the scores after every round; None for an estimator without rounds."""
+        name = "staged_predict"
+        if not is_scorer(self.estimator):
+            if len(getattr(self.estimator, "classes_", ())) > 2:
+                return None
+            name = "staged_decision_function"
+        method = getattr(self.estimator, name, None)
+        if method is None:
+            return None
+        more = {"qid": rows.qid} if "qid" in inspect.signature(method).parameters else {}
+        found: Iterator[Floats] = iter(method(rows.X, **more))
+        return found
 
     @contextmanager
     def _routing(self) -> Iterator[None]:
@@ -690,6 +698,13 @@ class Adapter:
             return
         with config_context(enable_metadata_routing=True):
             yield
+
+
+def _plain_table(X: Any) -> Any:
+    """Return rows as other packages take them."""
+    if not isinstance(X, Instances):
+        return X
+    return X.table.tocsr() if X.is_sparse else X.table
 
 
 def _accepted(method: Callable[..., object], offered: frozenset[str]) -> frozenset[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +23,10 @@ from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
 from crucial.inspection.importance import importances
-from crucial.lab.protocols import make_folds
+from crucial.lab.protocols import Rows, make_folds
 from crucial.lab.rankers import Adapter, Estimator
-from crucial.measures.base import Measure, default_measure
-from crucial.measures.names import MeasureLike, get_measure
-from crucial.notebook import HtmlResult, HtmlTable
+from crucial.measures.base import Measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.parameters import (
     at_least,
     between,
@@ -40,7 +39,7 @@ from crucial.parameters import (
     refuse,
 )
 from crucial.progress import progress_bar
-from crucial.results import Axes, Frame, as_frame, feature_name, listed, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, feature_name, listed, new_axes, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -52,7 +51,7 @@ _STEP = either(at_least(1), between(0, 1, low_open=True, high_open=True, noun="s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureElimination(HtmlResult):
+class FeatureElimination(Result):
     """Result of `eliminate_features`.
 
     Attributes
@@ -107,10 +106,8 @@ class FeatureElimination(HtmlResult):
         """Return the names of the features that a fit had; by default that of the best value."""
         return tuple(self.names[j] for j in np.flatnonzero(self.support(n_features)))
 
-    def __repr__(self) -> str:
-        return (
-            f"FeatureElimination({len(self.sizes)} fits, best {counted(self.best_size, 'feature')})"
-        )
+    def _title(self) -> str:
+        return f"{len(self.sizes)} fits, best {counted(self.best_size, 'feature')}"
 
     def __str__(self) -> str:
         where = "training rows" if self.per_fold is None else counted(len(self.per_fold), "fold")
@@ -142,10 +139,6 @@ class FeatureElimination(HtmlResult):
         where = "training rows" if self.per_fold is None else "test part"
         ax.set_ylabel(f"{self.measure}, {where}", parse_math=False)
         return ax
-
-    def _html_tables(self) -> list[HtmlTable]:
-        (table,) = super()._html_tables()
-        return [HtmlTable(table.columns, {self.measure: 1.0})]
 
 
 def eliminate_features(
@@ -236,7 +229,7 @@ def eliminate_features(
                 show(next(done), counted(size, "feature"))
 
         path = _Path(adapter, sizes, importance, chosen, count)
-        rows = _SelectionRows(instances, labels, ids)
+        rows = Rows(instances, labels, ids)
         per_fold = [path.follow(rows.take(f.train), rows.take(f.test))[2] for f in folds]
         removed, shares, values = path.follow(rows, None if folds else rows)
     return FeatureElimination(
@@ -256,24 +249,11 @@ def _names(instances: Instances) -> tuple[str, ...]:
     return tuple(feature_name(instances.names, j) for j in range(instances.n_features))
 
 
-@dataclass(frozen=True, eq=False)
-class _SelectionRows:
-    """Rows to fit or to measure on."""
-
-    instances: Instances
-    labels: Floats
-    qid: Ids | None
-
-    def take(self, rows: Ints) -> _SelectionRows:
-        """Return some of the rows."""
-        qid = None if self.qid is None else self.qid[rows]
-        return _SelectionRows(self.instances.take_rows(rows), self.labels[rows], qid)
-
-    def columns(self, features: Ints) -> Instances:
-        """Return the rows with some of the features."""
-        names = self.instances.names
-        kept = None if names is None else tuple(names[j] for j in features.tolist())
-        return Instances(self.instances.table[:, features], kept)
+def _columns(rows: Rows, features: Ints) -> Rows:
+    """Return the rows with some of the features."""
+    names = rows.X.names
+    kept = None if names is None else tuple(names[j] for j in features.tolist())
+    return replace(rows, X=Instances(rows.X.table[:, features], kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,31 +266,29 @@ class _Path:
     measure: Measure
     count: Callable[[int], None]
 
-    def follow(
-        self, train: _SelectionRows, test: _SelectionRows | None
-    ) -> tuple[Ints, Floats, Floats]:
+    def follow(self, train: Rows, test: Rows | None) -> tuple[Ints, Floats, Floats]:
         """Eliminate on some rows, and measure every fit on others, if there are any.
 
         Returns ``removed``, ``shares`` and ``values`` of a `FeatureElimination`.
         """
-        n_features = train.instances.n_features
+        n_features = train.X.n_features
         kept = np.arange(n_features)
         removed = np.zeros(n_features, np.int64)
         shares = np.full((len(self.sizes), n_features), np.nan)
         values = np.full(len(self.sizes), np.nan)
         value = None
         if test is not None:
-            value = self.measure.prepare(test.labels, Groups.from_qid(test.qid, len(test.labels)))
+            value = self.measure.prepare(test.y, test.groups)
         for number, size in enumerate(self.sizes):
             if number:
                 least = _least(shares[number - 1, kept], len(kept) - size)
                 removed[kept[least]] = number
                 kept = np.delete(kept, least)
             fresh = self.adapter.cloned()
-            fresh.fit(train.columns(kept), train.labels, train.qid)
+            fresh.fit(_columns(train, kept))
             shares[number, kept] = importances(fresh.estimator, kind=self.importance).values
             if value is not None and test is not None:
-                values[number] = value(fresh.scores(test.columns(kept), test.qid))
+                values[number] = value(fresh.scores(_columns(test, kept)))
             self.count(size)
         return removed, shares, values
 
@@ -327,7 +305,7 @@ def _least(worth: Floats, count: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StabilitySelection(HtmlResult):
+class StabilitySelection(Result):
     """Result of `stability_selection`.
 
     Attributes
@@ -343,7 +321,7 @@ class StabilitySelection(HtmlResult):
         Features with at least this share are stable.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": 1.0}
+    _bars: ClassVar[tuple[str, ...]] = ("share",)
 
     names: tuple[str, ...]
     shares: Floats
@@ -379,8 +357,8 @@ class StabilitySelection(HtmlResult):
             return math.inf
         return self.mean_chosen**2 / ((2.0 * self.threshold - 1.0) * len(self.names))
 
-    def __repr__(self) -> str:
-        return f"StabilitySelection({len(self.stable)} of {len(self.names)} features stable)"
+    def _title(self) -> str:
+        return f"{len(self.stable)} of {len(self.names)} features stable"
 
     def __str__(self) -> str:
         lines = [f"share of {len(self.chosen)} subsamples on which a feature was chosen"]
@@ -423,9 +401,6 @@ class StabilitySelection(HtmlResult):
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the subsamples on which the feature was chosen")
         return ax
-
-    def _html_notes(self) -> list[str]:
-        return [str(self).rpartition("\n")[2]]
 
 
 def stability_selection(

@@ -1,20 +1,25 @@
-"""What a measure is, measures of the user's own, and the measure where none is named."""
+"""The contract of measures, and their register.
+
+A measure is a class with `meaning` and `bind`, in the module of its kind, and a call of `register`
+below it: names, ``crucial list measures``, error messages and the tests of all measures follow.
+"""
 
 from __future__ import annotations
 
-import inspect
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError, ParameterError, in_short
+from crucial.errors import DataError, ParameterError
 from crucial.kernels.sums import ExactSum
 from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
-from crucial.parameters import check, one_of
+from crucial.parameters import Rule, between, check, one_of
 from crucial.types import Bools, Floats, VectorLike
 
 # --- What a measure is: labels read once, then any number of rankings measured
@@ -145,7 +150,11 @@ class Measure(ABC):
     ----------
     name : str
         The name as typed, in its plain form.
+    takes_weights : bool
+        Whether the measure can use weights of rows.
     """
+
+    takes_weights: ClassVar[bool] = False
 
     name: str
 
@@ -187,11 +196,6 @@ class Measure(ABC):
         """Number of positions that count: the ``cutoff`` of a measure that has one; None is all."""
         cutoff: int | None = getattr(self, "cutoff", None)
         return cutoff
-
-    @property
-    def takes_weights(self) -> bool:
-        """Whether the measure can use weights of rows."""
-        return False
 
     def refuse_labels(self, judged: JudgedLists, bad: Bools, rule: str) -> None:
         """Refuse labels that the measure cannot use, naming the first."""
@@ -279,10 +283,10 @@ class Prepared:
         check("a measure", "ties", ties, one_of(*TIES))
         check("a measure", "empty", empty, one_of(*EMPTY))
         if judged.weight is not None and not measure.takes_weights:
+            others = [name for name, one in MEASURES.items() if one.make(name).takes_weights]
             raise ParameterError(
                 f"{measure.name} has no meaning for weights of rows (sample_weight); "
-                "only measures over pairs have: r1, r2, auc, kendall, disagreement, hard_loss, "
-                "weak_loss@k, localised_loss@k, vus, iauc, neighbour_auc."
+                f"only measures over pairs have: {', '.join(others)}."
             )
         self.measure, self.judged, self.ties, self.empty = measure, judged, ties, empty
         self.bound = measure.bind(judged)
@@ -352,97 +356,124 @@ class Relevance:
         return np.asarray(y >= bar[judged.codes])
 
 
-#: The default: every label above 0 is relevant.
-RELEVANT = Relevance()
+#: Every label above 0 is relevant, which is the default; or the highest label of the query.
+RELEVANT, TOP = Relevance(), Relevance(top=True)
 
 
-# --- Measures written by the user
-
-
-def _wants_qid(function: Callable[..., Any]) -> bool:
-    try:
-        return "qid" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # (some compiled functions have no signature)
-        return False
+# --- The register: the name of every measure, its cutoff and its options
 
 
 @dataclass(frozen=True)
-class CustomMeasure(Measure):
-    """A function of the labels and scores of one query.
+class Option:
+    """One option of a family.
 
     Attributes
     ----------
-    function : callable
-        ``function(y, scores)``, or ``function(y, scores, qid)`` if it has a parameter of
-        that name, returns a number; NaN or None where the query has no value. It treats
-        ties as it likes. Of a run, judged documents that were not retrieved have the score
-        -inf.
-    direction : bool
-        Whether higher is better.
-    text : str
+    sets : str
+        The field of the measure that it sets.
+    read : callable
+        Converts the text to the value; raises ValueError where the text breaks the rule.
+    rule : str
+        What the text must be; empty for an option without a value.
+    bare : bool
+        Whether an option with a rule may also be without a value; its text is then empty.
+    """
+
+    sets: str
+    read: Callable[[str], object]
+    rule: str = ""
+    bare: bool = False
+
+    def form(self, key: str) -> str:
+        """Return how it is typed.
+
+        Examples
+        --------
+        >>> Option("standard", str, "attained", bare=True).form("standard")
+        'standard[=attained]'
+        """
+        value = f"={self.rule}" if self.rule else ""
+        return key + (f"[{value}]" if self.bare else value)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Measures of one name.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(name, **fields)`` returns the measure.
+    summary : str
         One line of description.
-
-    Examples
-    --------
-    >>> from crucial.measures.names import get_measure
-    >>> def best_label_first(y, scores):
-    ...     return float(y[scores.argmax()] == y.max())
-    >>> get_measure(best_label_first)([0, 1, 2, 0], [1.0, 2.0, 2.0, 3.0], ["a", "a", "b", "b"])
-    0.5
+    cutoff : {"no", "may", "must"}
+        Whether ``@k`` follows the name.
+    options : mapping
+        What may be in the brackets.
     """
 
-    function: Callable[..., Any]
-    direction: bool = True
-    text: str = ""
-
-    @property
-    def meaning(self) -> str:
-        """The description, or the name of the function."""
-        return self.text or f"user's function {self.name}"
-
-    @property
-    def higher_is_better(self) -> bool:
-        """The given direction."""
-        return self.direction
-
-    def _number(self, value: Any) -> float:
-        """Return what the function returned as a number."""
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError(
-                f"the measure {self.name} must return a number. Got {in_short(repr(value))}."
-            ) from None
-
-    def bind(self, judged: JudgedLists) -> BoundMeasure:
-        """Return a measure that calls the function query by query."""
-        groups, with_id = judged.groups, _wants_qid(self.function)
-
-        def values(ranking: Ranking) -> Floats:
-            scores = ranking.scores
-            if judged.retrieved is not None:
-                scores = np.where(judged.retrieved, scores, -np.inf)
-            out = np.full(judged.n_queries, np.nan)
-            for g, (a, b) in enumerate(zip(groups.starts[:-1], groups.starts[1:], strict=True)):
-                rows = groups.order[a:b]
-                more = {"qid": groups.ids[g]} if with_id else {}
-                value = self.function(judged.y[rows], scores[rows], **more)
-                out[g] = np.nan if value is None else self._number(value)
-            return out
-
-        return BoundMeasure(values)
+    make: Callable[..., Measure]
+    summary: str
+    cutoff: Literal["no", "may", "must"] = "no"
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
-# --- The measure that applies where none is named
+#: Every family by its name.
+MEASURES: dict[str, Family] = {}
 
 
-def default_measure(y: Floats, has_queries: bool) -> str:
-    """Return ndcg@10, or auc without queries or where labels below 0 cannot be gains.
+def register(
+    name: str,
+    make: Callable[..., Measure],
+    summary: str,
+    *,
+    cutoff: Literal["no", "may", "must"] = "no",
+    **options: Option,
+) -> None:
+    """Add a family of measures; parameters as in `Family`."""
+    MEASURES[name] = Family(make, summary, cutoff, options)
 
-    Examples
-    --------
-    >>> default_measure(np.array([0.0, 1.0]), True), default_measure(np.array([-1.0, 1.0]), True)
-    ('ndcg@10', 'auc')
-    """
-    below = len(y) > 0 and float(np.min(y)) < 0.0
-    return "ndcg@10" if has_queries and not below else "auc"
+
+def flag(sets: str, value: object) -> Option:
+    """Return an option without a value, which sets a field to this one."""
+    return Option(sets, lambda text: value)
+
+
+def number(rule: Rule) -> Callable[[str], float]:
+    """Return a reader of the numbers that a rule accepts."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not rule.accepts(value):
+            raise ValueError
+        return value
+
+    return read
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number of at least 1."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def word(values: Mapping[str, object]) -> Callable[[str], object]:
+    """Return a reader of listed words."""
+
+    def read(text: str) -> object:
+        if text not in values:
+            raise ValueError
+        return values[text]
+
+    return read
+
+
+def _relevance(text: str) -> Relevance:
+    return TOP if text == "top" else Relevance(number(_FINITE)(text))
+
+
+_FINITE = between(-math.inf, math.inf)
+
+#: The option that says which items are relevant.
+REL = Option("relevance", _relevance, "a label or 'top'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -22,10 +22,10 @@ from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.positions import weighted_sum
 from crucial.measures.row_intervals import RowSampling, row_interval
-from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, between, check, none_or, one_of
+from crucial.results import Frame, Result, as_frame, columns_of, text_table
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
-from crucial.wording import counted, interval_text
+from crucial.wording import counted, interval_text, number_text, printable
 
 # --- Evaluate a ranking against labels
 
@@ -127,8 +127,8 @@ def interval_notes(
     return lines
 
 
-@dataclass(frozen=True)
-class Evaluation(HtmlResult):
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
     """The result of `evaluate`; ``result["ndcg@10"]`` is the value.
 
     Attributes
@@ -153,7 +153,7 @@ class Evaluation(HtmlResult):
         Seed of the draws, if it was a number.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"value": 1.0}
+    _bars: ClassVar[tuple[str, ...]] = ("value",)
 
     results: dict[str, MeasureResult]
     per_query: dict[str, NDArray[Any]]
@@ -188,32 +188,75 @@ class Evaluation(HtmlResult):
             rows.append(row | {"description": one.measure.description_of(self.unit)})
         return rows
 
+    def to_frame(self) -> Frame:
+        """Return one row per measure."""
+        return as_frame(columns_of(self.to_rows()))
+
+    @property
     def notes(self) -> list[str]:
-        """Return how the intervals were found, with the draws and their seed."""
+        """How the intervals were found, and which queries have no value."""
         found = self.results.items()
         methods = [(n, one.method, one.draws) for n, one in found if one.interval is not None]
-        return [] if self.level is None else interval_notes(methods, self.level, self.seed)
+        notes = [] if self.level is None else interval_notes(methods, self.level, self.seed)
+        if self.n_missing:
+            text = counted(self.n_missing, "judged query")
+            notes.append(f"{text} without a document, counted as empty lists")
+        if self.n_unjudged_queries:
+            notes.append(
+                f"{counted(self.n_unjudged_queries, 'query')} without a judgement, left out"
+            )
+        if any(one.n_empty for one in self.results.values()):
+            if self.unit == "row":
+                notes.append(
+                    "a measure without a value: no row is relevant, or no two labels differ"
+                )
+            else:
+                rule = "are left out of the mean"
+                rule = rule if self.empty == "skip" else f"count as {self.empty}"
+                notes.append(f"queries without a relevant row, or without a pair, {rule}")
+        return notes
+
+    def text(self, width: int = 100) -> str:
+        """Return one line per measure, what the measures are, and notes."""
+        by_rows = self.unit == "row"
+        heads = ["measure", "value"]
+        heads += [] if self.level is None else [f"{self.level:.0%} interval"]
+        if not by_rows:
+            heads += ["queries", "left out" if self.empty == "skip" else f"counted {self.empty}"]
+        has_unjudged = any(one.unjudged is not None for one in self.results.values())
+        heads += ["unjudged"] * has_unjudged
+        rows = []
+        for name, one in self.results.items():
+            cells = [name, number_text(one.value)]
+            cells += [] if self.level is None else [one.interval_text]
+            cells += [] if by_rows else [f"{one.n_queries:,}", f"{one.n_empty:,}"]
+            rows.append(cells + ([] if one.unjudged is None else [f"{one.unjudged:.1%}"]))
+        meanings = [
+            f"{name}: {one.measure.description_of(self.unit)}" for name, one in self.results.items()
+        ]
+        return "\n".join([*text_table(heads, rows, width=width), *meanings, *self.notes])
 
     def __str__(self) -> str:
-        lines = []
-        for name, one in self.results.items():
-            span = "" if self.level is None else f" [{one.interval_text.replace(' to ', ', ')}]"
-            if self.level is not None and one.interval is None:
-                span = " (no interval)"
-            if self.unit == "row":
-                base = counted(self.n_rows, "row") + (", no value" if one.n_empty else "")
-            else:
-                left = f", {one.n_empty:,} empty" if one.n_empty else ""
-                base = counted(one.n_queries, "query") + left
-            text = one.measure.description_of(self.unit)
-            lines.append(f"{name:<16} {one.value:.4f}{span}  ({base})  {text}")
-        return "\n".join([*lines, *self.notes()])
+        return self.text()
 
-    def _html_title(self) -> str:
-        return "Evaluation"
+    def worst(self, count: int, width: int = 100) -> str:
+        """Return the queries with the worst values of the first measure, as lines of text."""
+        name, first = next(iter(self.results.items()))
+        values = self.per_query[name]
+        order = np.argsort(values if first.measure.higher_is_better else -values, kind="stable")
+        known = [query for query in order.tolist() if values[query] == values[query]]
+        rows = [
+            [
+                printable(str(self.per_query["qid"][query]), 40),
+                *(number_text(float(self.per_query[other][query])) for other in self.results),
+            ]
+            for query in known[:count]
+        ]
+        lines = text_table(["qid", *self.results], rows, width=width)
+        return "\n".join([f"queries with the worst {name}", *lines])
 
-    def _html_notes(self) -> list[str]:
-        return self.notes()
+    def _title(self) -> str:
+        return ", ".join(f"{name} {one.value:.4f}" for name, one in self.results.items())
 
 
 def _unjudged_share(judged: JudgedLists, ranking: Ranking, depth: int | None) -> float | None:

@@ -1,267 +1,112 @@
-"""The grammar of measures, ``name@k(option=value)``, and the families of measures it names."""
+"""Measures as callers name them: by the grammar ``name@k(option=value)``, or as functions."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from crucial.errors import ParameterError
-from crucial.measures.base import CustomMeasure, Measure, Relevance
-from crucial.measures.pairs import IntegratedAUC, NeighbourAUC, PairMeasure, VolumeUnderSurface
-from crucial.measures.positions import (
-    NDCG,
-    AveragePrecision,
-    AverageRank,
-    Coverage,
-    ExpectedReciprocalRank,
-    Persistence,
-    Precision,
-    Profit,
-    RankBiasedPrecision,
-    Recall,
-    ReciprocalRank,
-    TopHits,
-)
-from crucial.measures.top_losses import TopLoss
+import numpy as np
+
+from crucial.errors import ParameterError, in_short
+from crucial.measures import pairs, positions, top_losses  # noqa: F401 (they register measures)
+from crucial.measures.base import MEASURES as MEASURES
+from crucial.measures.base import BoundMeasure, Family, Measure, whole_number
+from crucial.measures.lists import JudgedLists, Ranking
 from crucial.parameters import lookup
+from crucial.types import Floats
 
-# --- The families of measures and the options of each
+# --- Measures written by the user
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option of a family.
-
-    Attributes
-    ----------
-    sets : str
-        The field of the measure that it sets.
-    read : callable
-        Converts the text to the value; raises ValueError where the text breaks the rule.
-    rule : str
-        What the text must be; empty for an option without a value.
-    bare : bool
-        Whether an option with a rule may also be without a value; its text is then empty.
-    """
-
-    sets: str
-    read: Callable[[str], object]
-    rule: str = ""
-    bare: bool = False
-
-    def form(self, key: str) -> str:
-        """Return how it is typed.
-
-        Examples
-        --------
-        >>> Option("standard", str, "attained", bare=True).form("standard")
-        'standard[=attained]'
-        """
-        value = f"={self.rule}" if self.rule else ""
-        return key + (f"[{value}]" if self.bare else value)
+def _wants_qid(function: Callable[..., Any]) -> bool:
+    try:
+        return "qid" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # (some compiled functions have no signature)
+        return False
 
 
 @dataclass(frozen=True)
-class Family:
-    """Measures of one name.
+class CustomMeasure(Measure):
+    """A function of the labels and scores of one query.
 
     Attributes
     ----------
-    make : callable
-        ``make(name, **fields)`` returns the measure.
-    summary : str
+    function : callable
+        ``function(y, scores)``, or ``function(y, scores, qid)`` if it has a parameter of
+        that name, returns a number; NaN or None where the query has no value. It treats
+        ties as it likes. Of a run, judged documents that were not retrieved have the score
+        -inf.
+    direction : bool
+        Whether higher is better.
+    text : str
         One line of description.
-    cutoff : {"no", "may", "must"}
-        Whether ``@k`` follows the name.
-    options : mapping
-        What may be in the brackets.
+
+    Examples
+    --------
+    >>> def best_label_first(y, scores):
+    ...     return float(y[scores.argmax()] == y.max())
+    >>> get_measure(best_label_first)([0, 1, 2, 0], [1.0, 2.0, 2.0, 3.0], ["a", "a", "b", "b"])
+    0.5
     """
 
-    make: Callable[..., Measure]
-    summary: str
-    cutoff: Literal["no", "may", "must"] = "no"
-    options: Mapping[str, Option] = field(default_factory=dict)
+    function: Callable[..., Any]
+    direction: bool = True
+    text: str = ""
 
-    def form(self, name: str) -> str:
-        """Return how it is typed, options included."""
-        at = {"no": "", "may": "[@k]", "must": "@k"}[self.cutoff]
-        options = [option.form(key) for key, option in self.options.items()]
-        return name + at + (f"({', '.join(options)})" if options else "")
+    @property
+    def meaning(self) -> str:
+        """The description, or the name of the function."""
+        return self.text or f"user's function {self.name}"
 
+    @property
+    def higher_is_better(self) -> bool:
+        """The given direction."""
+        return self.direction
 
-def _number(text: str, low: float, high: float, low_open: bool, high_open: bool) -> float:
-    value = float(text)
-    fine = (low < value or (not low_open and value == low)) and (
-        value < high or (not high_open and value == high)
-    )
-    if not fine:
-        raise ValueError
-    return value
+    def _number(self, value: Any) -> float:
+        """Return what the function returned as a number."""
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(
+                f"the measure {self.name} must return a number. Got {in_short(repr(value))}."
+            ) from None
 
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Return a measure that calls the function query by query."""
+        groups, with_id = judged.groups, _wants_qid(self.function)
 
-def whole_number(text: str) -> int:
-    """Read a whole number of at least 1."""
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise ValueError
-    return int(text)
+        def values(ranking: Ranking) -> Floats:
+            scores = ranking.scores
+            if judged.retrieved is not None:
+                scores = np.where(judged.retrieved, scores, -np.inf)
+            out = np.full(judged.n_queries, np.nan)
+            for g, (a, b) in enumerate(zip(groups.starts[:-1], groups.starts[1:], strict=True)):
+                rows = groups.order[a:b]
+                more = {"qid": groups.ids[g]} if with_id else {}
+                value = self.function(judged.y[rows], scores[rows], **more)
+                out[g] = np.nan if value is None else self._number(value)
+            return out
 
-
-def _relevance(text: str) -> Relevance:
-    if text == "top":
-        return Relevance(top=True)
-    return Relevance(_number(text, -float("inf"), float("inf"), True, True))
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if value not in (0.0, 0.5, 1.0):
-        raise ValueError
-    return value
-
-
-def _standard(text: str) -> str:
-    if text not in ("", "attained"):
-        raise ValueError
-    return text or "paper"
+        return BoundMeasure(values)
 
 
-def _one_of(*known: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in known:
-            raise ValueError
-        return text
-
-    return read
+# --- The measure that applies where none is named
 
 
-def _flag(field_name: str, value: object) -> Option:
-    return Option(field_name, lambda text: value)
+def default_measure(y: Floats, has_queries: bool) -> str:
+    """Return ndcg@10, or auc without queries or where labels below 0 cannot be gains.
 
-
-_ABOVE_1 = partial(_number, low=1.0, high=1e9, low_open=True, high_open=False)
-_OPEN_UNIT = partial(_number, low=0.0, high=1.0, low_open=True, high_open=True)
-_LABEL = partial(_number, low=0.0, high=1000.0, low_open=True, high_open=False)
-
-_REL = {"rel": Option("relevance", _relevance, "a label or 'top'")}
-_PAIRS = {"pool": _flag("aggregate_as", "pool"), **_REL}
-_DISCOUNT = {"b": Option("base", _ABOVE_1, "a number above 1"), "letor": _flag("base", 2.0)}
-_STANDARD = {"standard": Option("standard", _standard, "attained", bare=True)}
-_TOP = Relevance(top=True)
-_WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
-_TIED = {"tied": Option("tied", _share, "0, 0.5 or 1")}
-_KENDALL = {"tau": _flag("kind", "balance"), **_TIED}
-_AMONG = {"pairs": Option("among", _one_of("all", "comparable"), "all or comparable")}
-_ANY = partial(_number, low=-1e300, high=1e300, low_open=False, high_open=False)
-
-
-def _kendall(name: str, **fields: Any) -> Measure:
-    coefficient = fields.get("kind") == "balance"
-    if coefficient and "tied" in fields:
-        raise ParameterError(f"measure {name!r}: tau counts no ties; leave out 'tied'.")
-    title = "Kendall's tau" if coefficient else "Kendall distance (share of discordant pairs)"
-    return PairMeasure(name, title=title, **fields)
-
-
-#: Every family by its name.
-MEASURES: dict[str, Family] = {
-    "ndcg": Family(NDCG, "discounted gain, linear gain y", "may", _DISCOUNT),
-    "ndcg_exp": Family(
-        partial(NDCG, exponential=True), "discounted gain, gain 2^y - 1", "may", _DISCOUNT
-    ),
-    "map": Family(AveragePrecision, "average precision", "may", _REL),
-    "mrr": Family(ReciprocalRank, "one over the rank of the first relevant item", "may", _REL),
-    "p": Family(Precision, "share of relevant items in the first k", "must", _REL),
-    "recall": Family(Recall, "share of the relevant items found in the first k", "must", _REL),
-    "err": Family(
-        ExpectedReciprocalRank,
-        "expected reciprocal rank, stop probability (2^y - 1)/2^max",
-        "may",
-        {"max": Option("highest", _LABEL, "a label in (0, 1000]")},
-    ),
-    "rbp": Family(
-        RankBiasedPrecision,
-        "rank-biased precision",
-        "may",
-        {"p": Option("persistence", _OPEN_UNIT, "a number in (0, 1)"), **_REL},
-    ),
-    "persistence": Family(
-        Persistence, "share of the k highest-labelled items found in the first k", "must"
-    ),
-    "hard_loss": Family(
-        partial(PairMeasure, among="all", title="hard ranking loss, share of discordant pairs"),
-        "share of all pairs that are in the wrong order, a tie counts half",
-        options={**_TIED, **_AMONG, "pool": _PAIRS["pool"]},
-    ),
-    "weak_loss": Family(
-        TopLoss, "2/n times the number of best k items missed in the first k", "must", _STANDARD
-    ),
-    "localised_loss": Family(
-        partial(TopLoss, ordered=True),
-        "weak loss and the discordant pairs among the first k",
-        "must",
-        _STANDARD,
-    ),
-    "auc": Family(
-        partial(PairMeasure, kind="right", title="share of pairs in the right order"),
-        "share of pairs in the right order, a tie counts half",
-        options=_PAIRS,
-    ),
-    "r1": Family(
-        partial(_WRONG, tied=1.0),
-        "share of pairs in the wrong order, a tie counts in full",
-        options=_PAIRS,
-    ),
-    "r2": Family(_WRONG, "share of pairs in the wrong order, a tie counts half", options=_PAIRS),
-    "disagreement": Family(_WRONG, "r2, by its name in Freund et al. (2003)", options=_PAIRS),
-    "kendall": Family(
-        _kendall, "Kendall distance: share of discordant pairs", options={**_KENDALL, **_PAIRS}
-    ),
-    "vus": Family(
-        VolumeUnderSurface,
-        "chance that one random item per label is ranked in the order of the labels",
-    ),
-    "neighbour_auc": Family(NeighbourAUC, "mean AUC of neighbouring labels, a tie counts half"),
-    "iauc": Family(
-        IntegratedAUC,
-        "AUC of the items above a label against those below, averaged over labels",
-        options={"triples": _flag("triples", True)},
-    ),
-    "profit": Family(
-        Profit,
-        "sum of the first k labels less the cost of each",
-        "must",
-        {"cost": Option("cost", _ANY, "a number")},
-    ),
-    "ap": Family(
-        partial(AveragePrecision, relevance=_TOP),
-        "average precision of the items with the query's highest label",
-        options=_REL,
-    ),
-    "prot": Family(
-        partial(ReciprocalRank, relevance=_TOP),
-        "one over the rank of the first item with the query's highest label",
-        options=_REL,
-    ),
-    "coverage": Family(
-        partial(Coverage, relevance=_TOP),
-        "precision at the last item with the query's highest label",
-        options=_REL,
-    ),
-    "top": Family(
-        partial(TopHits, relevance=_TOP),
-        "share of queries with a best-labelled item in the first k",
-        "must",
-        {"count": _flag("count", True), **_REL},
-    ),
-    "avg_rank": Family(
-        partial(AverageRank, relevance=_TOP),
-        "rank of the first best-labelled item, at most 31",
-        options={"cap": Option("cap", whole_number, "an int of at least 1"), **_REL},
-    ),
-}
+    Examples
+    --------
+    >>> default_measure(np.array([0.0, 1.0]), True), default_measure(np.array([-1.0, 1.0]), True)
+    ('ndcg@10', 'auc')
+    """
+    below = len(y) > 0 and float(np.min(y)) < 0.0
+    return "ndcg@10" if has_queries and not below else "auc"
 
 
 # --- The grammar of measures: ``name``, ``name@k``, ``name@k(option, option=value)``

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import factorial
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.kernels.pairs import count_pairs, running, sum_higher
 from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
-from crucial.measures.base import Aggregate, BoundMeasure, Measure, Relevance
+from crucial.measures.base import (
+    REL,
+    Aggregate,
+    BoundMeasure,
+    Measure,
+    Option,
+    Relevance,
+    flag,
+    number,
+    register,
+    word,
+)
 from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs, size_classes, slots
+from crucial.parameters import one_of
 from crucial.types import Floats, Ints
 
 # --- Measures over the pairs of a query that have a right order
@@ -79,6 +92,8 @@ class PairMeasure(Measure):
         The measure in words.
     """
 
+    takes_weights: ClassVar[bool] = True
+
     kind: Literal["wrong", "right", "balance"] = "wrong"
     tied: float = 0.5
     aggregate_as: Aggregate = "mean"
@@ -102,11 +117,6 @@ class PairMeasure(Measure):
     def higher_is_better(self) -> bool:
         """Lower is better for a share of wrong pairs."""
         return self.kind != "wrong"
-
-    @property
-    def takes_weights(self) -> bool:
-        """A pair weighs the product of its rows' weights."""
-        return True
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the levels of the labels and the weight of the pairs of each query."""
@@ -148,6 +158,55 @@ class PairMeasure(Measure):
             return np.asarray((right - wrong) / pairs)
 
         return BoundMeasure(values, (total if all_pairs is None else all_pairs) * scale**2)
+
+
+_POOL = flag("aggregate_as", "pool")
+_SHARE = Option("tied", number(one_of(0.0, 0.5, 1.0)), "0, 0.5 or 1")
+_AMONG = Option("among", word({"all": "all", "comparable": "comparable"}), "all or comparable")
+_WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
+
+
+def _kendall(name: str, **fields: Any) -> Measure:
+    coefficient = fields.get("kind") == "balance"
+    if coefficient and "tied" in fields:
+        raise ParameterError(f"measure {name!r}: tau counts no ties; leave out 'tied'.")
+    title = "Kendall's tau" if coefficient else "Kendall distance (share of discordant pairs)"
+    return PairMeasure(name, title=title, **fields)
+
+
+register(
+    "auc",
+    partial(PairMeasure, kind="right", title="share of pairs in the right order"),
+    "share of pairs in the right order, a tie counts half",
+    pool=_POOL,
+    rel=REL,
+)
+register(
+    "r1",
+    partial(_WRONG, tied=1.0),
+    "share of pairs in the wrong order, a tie counts in full",
+    pool=_POOL,
+    rel=REL,
+)
+register("r2", _WRONG, "share of pairs in the wrong order, a tie counts half", pool=_POOL, rel=REL)
+register("disagreement", _WRONG, "r2, by its name in Freund et al. (2003)", pool=_POOL, rel=REL)
+register(
+    "kendall",
+    _kendall,
+    "Kendall distance: share of discordant pairs",
+    tau=flag("kind", "balance"),
+    tied=_SHARE,
+    pool=_POOL,
+    rel=REL,
+)
+register(
+    "hard_loss",
+    partial(PairMeasure, among="all", title="hard ranking loss, share of discordant pairs"),
+    "share of all pairs that are in the wrong order, a tie counts half",
+    tied=_SHARE,
+    pairs=_AMONG,
+    pool=_POOL,
+)
 
 
 def _count_comparable(judged: JudgedLists, level: Ints, weight: Floats | None) -> Floats:
@@ -200,6 +259,8 @@ class IntegratedAUC(Measure):
         ``y_i < y_t < y_j`` with ``s_i < s_j``.
     """
 
+    takes_weights: ClassVar[bool] = True
+
     triples: bool = False
 
     @property
@@ -207,11 +268,6 @@ class IntegratedAUC(Measure):
         """Which thresholds count, in words."""
         each = "every triple of labels" if self.triples else "every threshold"
         return f"integrated AUC: items above a label against those below, {each} weighs the same"
-
-    @property
-    def takes_weights(self) -> bool:
-        """A row of weight 2 counts as two rows, as a threshold too."""
-        return True
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the weight of each threshold, and its sums up to every label."""
@@ -240,6 +296,14 @@ class IntegratedAUC(Measure):
             return np.clip(found, 0.0, 1.0)  # (outside by rounding only)
 
         return BoundMeasure(values)
+
+
+register(
+    "iauc",
+    IntegratedAUC,
+    "AUC of the items above a label against those below, averaged over labels",
+    triples=flag("triples", True),
+)
 
 
 def _scaled_weights(judged: JudgedLists) -> Floats:
@@ -294,15 +358,12 @@ class NeighbourAUC(Measure):
     the AUC for two labels. Time is O(n log n) for any number of labels.
     """
 
+    takes_weights: ClassVar[bool] = True
+
     @property
     def meaning(self) -> str:
         """Which pairs count, in words."""
         return "AUC between neighbouring labels, averaged over them, ties count half"
-
-    @property
-    def takes_weights(self) -> bool:
-        """A pair weighs the product of its rows' weights."""
-        return True
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Number the pairs of neighbouring labels, each a list of its own."""
@@ -340,6 +401,9 @@ class NeighbourAUC(Measure):
             return np.asarray(sums / np.where(number > 0, number, np.nan))
 
         return BoundMeasure(values)
+
+
+register("neighbour_auc", NeighbourAUC, "mean AUC of neighbouring labels, a tie counts half")
 
 
 # --- Volume under the ROC surface: whether all labels are in order at once (d-partite ranking)
@@ -401,15 +465,12 @@ class VolumeUnderSurface(Measure):
     With weights of rows, an item is drawn by its weight.
     """
 
+    takes_weights: ClassVar[bool] = True
+
     @property
     def meaning(self) -> str:
         """The volume in words."""
         return "volume under the ROC surface, one random item per label in order, m tied count 1/m!"
-
-    @property
-    def takes_weights(self) -> bool:
-        """An item is drawn by its weight."""
-        return True
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute the levels of the labels, and refuse too many."""
@@ -426,6 +487,13 @@ class VolumeUnderSurface(Measure):
             return _volumes(ranking.all_blocks, level, n_levels, weight)
 
         return BoundMeasure(values)
+
+
+register(
+    "vus",
+    VolumeUnderSurface,
+    "chance that one random item per label is ranked in the order of the labels",
+)
 
 
 def _volumes(blocks: TieBlocks, level: Ints, n_levels: Ints, weight: Floats) -> Floats:

@@ -5,13 +5,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from crucial.errors import DataError
 from crucial.kernels.elementary import exp2, log, log1p, log2
-from crucial.measures.base import RELEVANT, Aggregate, BoundMeasure, Measure, Relevance
+from crucial.measures.base import (
+    REL,
+    RELEVANT,
+    TOP,
+    Aggregate,
+    BoundMeasure,
+    Measure,
+    Option,
+    Relevance,
+    flag,
+    number,
+    register,
+    whole_number,
+)
 from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs, size_classes, slots
+from crucial.parameters import between
 from crucial.types import Floats, Ints
 
 # --- Measures that sum gains of items times weights of their positions
@@ -117,6 +132,20 @@ class NDCG(Measure):
         return BoundMeasure(values)
 
 
+_DISCOUNT = {
+    "b": Option("base", number(between(1.0, 1e9, low_open=True)), "a number above 1"),
+    "letor": flag("base", 2.0),
+}
+register("ndcg", NDCG, "discounted gain, linear gain y", cutoff="may", **_DISCOUNT)
+register(
+    "ndcg_exp",
+    partial(NDCG, exponential=True),
+    "discounted gain, gain 2^y - 1",
+    cutoff="may",
+    **_DISCOUNT,
+)
+
+
 @dataclass(frozen=True)
 class _Binary(Measure):
     """A weighted sum over relevant items."""
@@ -154,6 +183,9 @@ class Precision(_Binary):
         return np.full(min(self.cutoff, judged.longest), 1.0 / self.cutoff)
 
 
+register("p", Precision, "share of relevant items in the first k", cutoff="must", rel=REL)
+
+
 @dataclass(frozen=True)
 class RankBiasedPrecision(_Binary):
     """What a reader gains who goes on to the next item with probability p.
@@ -175,6 +207,17 @@ class RankBiasedPrecision(_Binary):
         # (by multiplication: powers differ in their last digit between CPUs)
         reached = np.multiply.accumulate([1.0, *[self.persistence] * (length - 1)])[:length]
         return np.asarray((1 - self.persistence) * reached)
+
+
+_INSIDE_1 = between(0.0, 1.0, low_open=True, high_open=True)
+register(
+    "rbp",
+    RankBiasedPrecision,
+    "rank-biased precision",
+    cutoff="may",
+    p=Option("persistence", number(_INSIDE_1), _INSIDE_1.wording),
+    rel=REL,
+)
 
 
 @dataclass(frozen=True)
@@ -203,6 +246,11 @@ class Recall(Measure):
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
         return BoundMeasure(values)
+
+
+register(
+    "recall", Recall, "share of the relevant items found in the first k", cutoff="must", rel=REL
+)
 
 
 @dataclass(frozen=True)
@@ -239,6 +287,14 @@ class Persistence(Measure):
             return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
 
         return BoundMeasure(values)
+
+
+register(
+    "persistence",
+    Persistence,
+    "share of the k highest-labelled items found in the first k",
+    cutoff="must",
+)
 
 
 # --- Expected reciprocal rank, as an exact expectation over random tie order
@@ -414,6 +470,16 @@ class ExpectedReciprocalRank(Measure):
         return BoundMeasure(values)
 
 
+_GRADE = between(0.0, _MOST_EXPONENT, low_open=True, noun="label")
+register(
+    "err",
+    ExpectedReciprocalRank,
+    "expected reciprocal rank, stop probability (2^y - 1)/2^max",
+    cutoff="may",
+    max=Option("highest", number(_GRADE), _GRADE.wording),
+)
+
+
 # --- Measures of the position of the first, or the last, relevant item
 #
 # In a block of Q tied items with q good ones, the first good one is at place l with
@@ -502,6 +568,17 @@ class ReciprocalRank(_FirstRelevant):
         return np.where(position <= self.cutoff, 1.0 / position, 0.0)
 
 
+register(
+    "mrr", ReciprocalRank, "one over the rank of the first relevant item", cutoff="may", rel=REL
+)
+register(
+    "prot",
+    partial(ReciprocalRank, relevance=TOP),
+    "one over the rank of the first item with the query's highest label",
+    rel=REL,
+)
+
+
 @dataclass(frozen=True)
 class TopHits(_FirstRelevant):
     """Whether a relevant item is among the first k (Freund et al. 2003, table 1)."""
@@ -522,6 +599,16 @@ class TopHits(_FirstRelevant):
     def worth(self, position: Floats) -> Floats:
         """Return 1 within the first k, else 0."""
         return (position <= self.cutoff).astype(float)
+
+
+register(
+    "top",
+    partial(TopHits, relevance=TOP),
+    "share of queries with a best-labelled item in the first k",
+    cutoff="must",
+    count=flag("count", True),
+    rel=REL,
+)
 
 
 @dataclass(frozen=True)
@@ -553,6 +640,15 @@ class AverageRank(_FirstRelevant):
     def worth(self, position: Floats) -> Floats:
         """Return the position, capped."""
         return np.minimum(position, float(self.cap))
+
+
+register(
+    "avg_rank",
+    partial(AverageRank, relevance=TOP),
+    "rank of the first best-labelled item, at most 31",
+    cap=Option("cap", whole_number, "an int of at least 1"),
+    rel=REL,
+)
 
 
 @dataclass(frozen=True)
@@ -593,6 +689,14 @@ class Coverage(Measure):
             return out
 
         return BoundMeasure(values)
+
+
+register(
+    "coverage",
+    partial(Coverage, relevance=TOP),
+    "precision at the last item with the query's highest label",
+    rel=REL,
+)
 
 
 # --- Average precision, as an exact expectation over random tie order
@@ -664,6 +768,15 @@ class AveragePrecision(Measure):
         return BoundMeasure(values)
 
 
+register("map", AveragePrecision, "average precision", cutoff="may", rel=REL)
+register(
+    "ap",
+    partial(AveragePrecision, relevance=TOP),
+    "average precision of the items with the query's highest label",
+    rel=REL,
+)
+
+
 # --- What examining the first items yields: the amounts found less the cost of looking
 
 
@@ -712,3 +825,12 @@ class Profit(Measure):
             return np.asarray(amounts - self.cost * examined)
 
         return BoundMeasure(values)
+
+
+register(
+    "profit",
+    Profit,
+    "sum of the first k labels less the cost of each",
+    cutoff="must",
+    cost=Option("cost", number(between(-1e300, 1e300)), "a number"),
+)

@@ -7,14 +7,15 @@ too. Both count the items of the true best K that the ranking misses there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from crucial.errors import ParameterError
 from crucial.kernels.pairs import count_pairs
 from crucial.kernels.runtime import count_threads
-from crucial.measures.base import BoundMeasure, Measure
+from crucial.measures.base import BoundMeasure, Measure, Option, register, word
 from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs
 from crucial.measures.pairs import count_all_pairs, levels_of
 from crucial.measures.positions import weighted_sum
@@ -51,6 +52,8 @@ class TopLoss(Measure):
         largest value that any ranking of these labels attains.
     """
 
+    takes_weights: ClassVar[bool] = True
+
     cutoff: int = 10
     ordered: bool = False
     standard: Literal["paper", "attained"] | None = None
@@ -69,11 +72,6 @@ class TopLoss(Measure):
     def higher_is_better(self) -> bool:
         """Lower is better."""
         return False
-
-    @property
-    def takes_weights(self) -> bool:
-        """A missed row counts its weight, a pair in the wrong order the product of two."""
-        return True
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
         """Compute each item's chance to be of the true best K, and the sizes of the lists."""
@@ -104,6 +102,23 @@ class TopLoss(Measure):
             return np.maximum(loss, 0.0)  # (below 0 by rounding only)
 
         return BoundMeasure(values)
+
+
+_STANDARD = Option("standard", word({"": "paper", "attained": "attained"}), "attained", bare=True)
+register(
+    "weak_loss",
+    TopLoss,
+    "2/n times the number of best k items missed in the first k",
+    cutoff="must",
+    standard=_STANDARD,
+)
+register(
+    "localised_loss",
+    partial(TopLoss, ordered=True),
+    "weak loss and the discordant pairs among the first k",
+    cutoff="must",
+    standard=_STANDARD,
+)
 
 
 @dataclass(frozen=True)

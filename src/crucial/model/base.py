@@ -665,7 +665,7 @@ class FrozenModel:
         ----------
         path : str or path
         target : str
-            Such as "xgboost", "sql" or "onnx"; ``crucial export --list`` describes all.
+            Such as "xgboost", "sql" or "onnx"; ``crucial list targets`` describes all.
         **settings
             Such as ``data``, ``features``, ``shift``.
         """

@@ -6,7 +6,6 @@ from crucial.io.comparisons import write_comparisons as write_comparisons
 from crucial.preferences.judges import JudgeAgreement as JudgeAgreement
 from crucial.preferences.judges import PositionBias as PositionBias
 from crucial.preferences.judges import judge_agreement as judge_agreement
-from crucial.preferences.leaderboard_page import BoardPage as BoardPage
 from crucial.preferences.leaderboard_page import board_page as board_page
 from crucial.preferences.learning import PreferenceRanker as PreferenceRanker
 from crucial.preferences.learning import learn_preferences as learn_preferences

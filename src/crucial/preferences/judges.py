@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 import numpy as np
 
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError
-from crucial.notebook import HtmlResult
 from crucial.parameters import check
 from crucial.preferences.intervals import p_of, quantile
 from crucial.preferences.likelihood import (
@@ -24,18 +21,19 @@ from crucial.preferences.likelihood import (
     parts_of,
     sums,
 )
-from crucial.results import Axes, Frame, as_frame, new_axes, padded
+from crucial.results import Frame, Result, as_frame, text_table
 from crucial.types import Floats, Ints
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 # --- How judges agree with each other
 
 
 _LEFT_OUT = 100  # up to so many judges, each is compared with a ranking made without them
+_SHOWN = 20  # judges in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeAgreement(HtmlResult):
+class JudgeAgreement(Result):
     """How judges agree with each other.
 
     Attributes
@@ -59,7 +57,7 @@ class JudgeAgreement(HtmlResult):
         Number of such couples of decisions; chance alone gives one half.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"with_others": 1.0, "reliability": None}
+    _bars = ("with_others", "reliability")
 
     judges: tuple[str, ...]
     n: tuple[int, ...]
@@ -70,11 +68,6 @@ class JudgeAgreement(HtmlResult):
     reliability: tuple[float, ...] = ()
     reliability_low: tuple[float, ...] = ()
     reliability_high: tuple[float, ...] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"JudgeAgreement({counted(len(self.judges), 'judge')}, same_pair={self.same_pair:.3f})"
-        )
 
     def to_frame(self) -> Frame:
         """Return the columns judge, comparisons, with_others and reliability."""
@@ -89,42 +82,34 @@ class JudgeAgreement(HtmlResult):
             }
         )
 
-    def text(self) -> str:
-        """Return the agreement as lines of text, the most different judges first."""
-        head = "no two judges decided the same pair"
+    def text(self, width: int = 100) -> str:
+        """Return the agreement as lines of text, the busiest judges first."""
+        lines = ["no two judges decided the same pair"]
         if self.n_same_pair:
-            head = (
+            lines = [
                 f"on the same pair two judges agree in {self.same_pair:.1%} of "
-                f"{self.n_same_pair:,} couples (chance: 50%)"
-            )
-        order = np.argsort([-np.inf if x != x else x for x in self.with_others], kind="stable")
-        lines = [head]
-        for k in order[:20].tolist():
-            share = self.with_others[k]
-            agreed = "   none" if share != share else f"{share:7.1%}"
-            slope = self.reliability[k] if self.reliability else float("nan")
-            follows = "" if slope != slope else f", reliability {slope:.2f}"
-            lines.append(
-                f"  {padded(self.judges[k], 24)} {agreed} as the others{follows}, "
-                f"{self.n[k]:,} in all"
-            )
+                f"{counted(self.n_same_pair, 'couple')} of decisions (chance: 50%)"
+            ]
+        order = sorted(range(len(self.judges)), key=lambda k: -self.n[k])
+        rows = []
+        for k in order[:_SHOWN]:
+            share, slope = self.with_others[k], self.reliability[k]
+            span = f"{self.reliability_low[k]:.2f} to {self.reliability_high[k]:.2f}"
+            follows = "" if slope != slope else f"{slope:.2f} ({span})"
+            agrees = "" if share != share else f"{share:.1%}"
+            rows.append((printable(self.judges[k], 200), f"{self.n[k]:,}", agrees, follows))
+        heads = ("judge", "comparisons", "as the others", "reliability")
+        lines += text_table(heads, rows, width=width)
+        if len(order) > _SHOWN:
+            lines.append(f"and {len(order) - _SHOWN:,} more")
+        lines.append(
+            "reliability: 1 follows the others as judges do on average, 0 guesses, below 0 "
+            "contradicts"
+        )
         return "\n".join(lines)
 
-    __str__ = text
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the agreement of each judge with the others."""
-        ax = new_axes(ax)
-        order = np.argsort(np.nan_to_num(np.array(self.with_others), nan=-1.0))
-        ax.barh(range(len(order)), [self.with_others[k] for k in order])
-        ax.set_yticks(range(len(order)), [self.judges[k] for k in order], parse_math=False)
-        ax.axvline(0.5, linestyle=":", color="0.5")
-        ax.set_xlim(0, 1)
-        ax.set_xlabel("decisions as the other judges' ranking has them")
-        return ax
-
-    def _html_notes(self) -> list[str]:
-        return [self.text().partition("\n")[0]]
+    def __str__(self) -> str:
+        return self.text()
 
 
 def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgreement:
@@ -273,7 +258,7 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PositionBias(HtmlResult):
+class PositionBias(Result):
     """How much being shown first helps, overall and with each judge.
 
     Attributes
@@ -292,7 +277,7 @@ class PositionBias(HtmlResult):
         count as independent, are adjusted for their number (Holm 1979).
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"first_won": 1.0, "effect": None}
+    _bars = ("first_won", "effect")
 
     judges: tuple[str, ...]
     n: tuple[int, ...]
@@ -302,37 +287,30 @@ class PositionBias(HtmlResult):
     high: tuple[float, ...]
     p_value: tuple[float, ...]
 
-    def __repr__(self) -> str:
-        return f"PositionBias({self.effect[0]:+.2f}, p={self.p_value[0]:.2g})"
-
     def to_frame(self) -> Frame:
         """Return one row for all judges together, and one per judge."""
         return as_frame({one.name: list(getattr(self, one.name)) for one in fields(self)})
 
-    def text(self) -> str:
+    def text(self, width: int = 100) -> str:
         """Return the bias as lines of text, the most certain first."""
         order = [0, *sorted(range(1, len(self.n)), key=lambda k: (self.p_value[k], k))]
-        return "\n".join(
-            f"{padded(self.judges[k], 24)} {self.first_won[k]:6.1%} for the first shown, "
-            f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}], "
-            f"{p_text(self.p_value[k])}"
-            for k in order[:21]
-        )
+        rows = [
+            (
+                printable(self.judges[k], 200),
+                f"{self.n[k]:,}",
+                "" if self.first_won[k] != self.first_won[k] else f"{self.first_won[k]:.1%}",
+                f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}]",
+                p_text(self.p_value[k]),
+            )
+            for k in order[: _SHOWN + 1]
+        ]
+        heads = ("judge", "decisions", "first shown won", "log-odds", "test")
+        note = "tests of single judges are adjusted for their number"
+        lines = text_table(heads, rows, width=width)
+        return "\n".join([*lines, *([note] if len(order) > 1 else [])])
 
-    __str__ = text
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the effect of each judge with its interval."""
-        ax = new_axes(ax)
-        y = np.arange(len(self.n))
-        middle = np.array(self.effect)
-        spans = [middle - np.array(self.low), np.array(self.high) - middle]
-        ax.errorbar(middle, y, xerr=np.maximum(0.0, spans), fmt="o", capsize=2)
-        ax.axvline(0.0, linestyle=":", color="0.5")
-        ax.set_yticks(y, list(self.judges), parse_math=False)
-        ax.invert_yaxis()
-        ax.set_xlabel("log-odds of being shown first")
-        return ax
+    def __str__(self) -> str:
+        return self.text()
 
 
 def p_text(value: float) -> str:

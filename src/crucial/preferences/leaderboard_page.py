@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from crucial.data.comparisons import Comparisons, Rankings
-from crucial.pages import Page, page_asset, page_html
+from crucial.pages import Page
 from crucial.parameters import check, instance_of
 from crucial.preferences.likelihood import COMPARISONS_OR_RANKINGS
 from crucial.preferences.standings import SCALES, Leaderboard
-from crucial.wording import counted
 
-_SCRIPTS = ("table.js", "heat.js", "judges.js", "picture.js", "board.js")
 _HEAT = 40  # items of a table of wins
 _JUDGES = 200
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BoardPage(Page):
-    """Result of `board_page`.
-
-    Attributes
-    ----------
-    title : str
-    data : dict
-        Everything on the page, as plain data.
-    """
-
-    def to_html(self) -> str:
-        """Return the page; the same data give the same bytes."""
-
-        def own(name: str) -> str:
-            return page_asset(name, "leaderboard")
-
-        return page_html(
-            self.title,
-            self.data,
-            scripts=[page_asset("core.js"), *map(own, _SCRIPTS)],
-            styles=[page_asset("page.css"), own("board.css")],
-        )
 
 
 def board_page(
@@ -52,7 +24,7 @@ def board_page(
     by_category: Mapping[str, Leaderboard] | None = None,
     *,
     title: str = "Leaderboard",
-) -> BoardPage:
+) -> Page:
     """Return a page with a leaderboard, who beat whom, categories and judges.
 
     Parameters
@@ -80,12 +52,10 @@ def board_page(
         assert data.category is not None
         rows = data.take(data.category == data.categories.index(name))
         boards.append(_board_data(name or "(empty)", one, rows))
-    kind = "comparisons" if isinstance(data, Comparisons) else "rankings"
-    count = len(data) if isinstance(data, Comparisons) else round(float(data.count.sum()))
     facts: dict[str, Any] = {
         "version": version("crucial"),
         "title": title,
-        "subtitle": f"{count:,} {kind} of {counted(len(data.items), 'item')}",
+        "subtitle": board.subject,
         "scale": board.scale,
         "unit": SCALES[board.scale][0],
         "level": board.level,
@@ -98,7 +68,7 @@ def board_page(
             for one in board.effects
         ],
     }  # fmt: skip
-    return BoardPage(title, facts)
+    return Page("leaderboard", title, facts)
 
 
 def _board_data(name: str, board: Leaderboard, data: Comparisons | Rankings) -> dict[str, Any]:

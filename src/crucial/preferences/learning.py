@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from crucial.data.groups import deal_at_random
 from crucial.data.instances import Instances
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.notebook import HtmlResult
 from crucial.parameters import at_least, check
 from crucial.preferences.likelihood import COMPARISONS
-from crucial.results import Axes, Frame, as_frame, feature_name, new_axes, padded
+from crucial.results import Frame, Result, as_frame, feature_name, padded
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike
 from crucial.wording import counted
 
@@ -28,7 +27,7 @@ _STOPS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferenceRanker(HtmlResult):
+class PreferenceRanker(Result):
     """Result of `learn_preferences`.
 
     Attributes
@@ -45,15 +44,12 @@ class PreferenceRanker(HtmlResult):
         Number of comparisons it is measured on.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"share": None}
+    _bars = ("share",)
 
     model: AdditiveRanker
     rounds: int
     accuracy: float
     n_held_out: int
-
-    def __repr__(self) -> str:
-        return f"PreferenceRanker({counted(self.rounds, 'round')}, accuracy={self.accuracy:.3f})"
 
     def predict(self, X: TableLike) -> Floats:
         """Return the scores of rows; higher is better."""
@@ -74,8 +70,7 @@ class PreferenceRanker(HtmlResult):
         names = [feature_name(self.model.feature_names, j) for j in order]
         return names, [float(shares[j]) for j in order]
 
-    def text(self) -> str:
-        """Return rounds, accuracy and the heaviest features as lines of text."""
+    def __str__(self) -> str:
         head = counted(self.rounds, "round")
         if self.n_held_out:
             head += (
@@ -88,18 +83,6 @@ class PreferenceRanker(HtmlResult):
             if share > 0
         ]
         return "\n".join([head, *lines[:20]])
-
-    __str__ = text
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of weight of every feature."""
-        names, shares = self._shares()
-        ax = new_axes(ax)
-        names, shares = names[:20][::-1], shares[:20][::-1]
-        ax.barh(range(len(names)), shares)
-        ax.set_yticks(range(len(names)), names, parse_math=False)
-        ax.set_xlabel("share of weight")
-        return ax
 
 
 def learn_preferences(

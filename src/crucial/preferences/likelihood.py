@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from crucial.data.comparisons import Comparisons, Rankings
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import instance_of
 from crucial.types import Floats, Ints
 
@@ -575,7 +574,7 @@ def always_winning(n_items: int, high: Ints, low: Ints, part: Ints) -> bool:
 
 
 @dataclass(frozen=True)
-class Circles(HtmlResult):
+class Circles:
     """Contradictions among comparisons.
 
     Attributes
@@ -598,24 +597,9 @@ class Circles(HtmlResult):
     def __str__(self) -> str:
         share = f" ({self.cyclic / self.triads:.1%})" if self.triads else ""
         return (
-            f"{self.cyclic:,} of {self.triads:,} triples run in circles{share}; "
-            f"{self.contradicted:,} of {self.pairs:,} pairs were won by both sides"
+            f"{self.cyclic:,} of {self.triads:,} triples {'is' if self.cyclic == 1 else 'are'} "
+            f"cyclic{share}; {self.contradicted:,} of {self.pairs:,} pairs were won by both sides"
         )
-
-    def _html_title(self) -> str:
-        return "Contradictions among comparisons"
-
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "": ["triples in circles", "pairs won by both sides"],
-            "number": [self.cyclic, self.contradicted],
-            "of": [self.triads, self.pairs],
-            "share": [
-                self.cyclic / self.triads if self.triads else None,
-                self.contradicted / self.pairs if self.pairs else None,
-            ],
-        }
-        return [HtmlTable(columns, {"share": 1.0})]
 
 
 def circles(comparisons: Comparisons) -> Circles:

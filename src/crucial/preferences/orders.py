@@ -11,15 +11,15 @@ from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons, Order, Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import kemeny_order
-from crucial.notebook import HtmlResult
 from crucial.parameters import check, one_of
 from crucial.preferences.likelihood import (
     COMPARISONS_OR_RANKINGS,
     rankings_of_one_form,
     strong_parts,
 )
-from crucial.results import Axes, Frame, as_frame, new_axes, padded
+from crucial.results import Frame, Result, as_frame
 from crucial.types import Floats, Ints, TableLike
+from crucial.wording import printable
 
 # --- Greedy orders of a preference graph (Cohen, Schapire & Singer 1999)
 #
@@ -154,7 +154,7 @@ _MOST_THETA = 50.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Consensus(HtmlResult):
+class Consensus(Result):
     """Result of `consensus`.
 
     Attributes
@@ -189,9 +189,6 @@ class Consensus(HtmlResult):
     borda: tuple[str, ...]
     method: str = "kemeny"
 
-    def __repr__(self) -> str:
-        return f"Consensus({len(self.items)} items, distance={self.distance:g}, exact={self.exact})"
-
     def to_frame(self) -> Frame:
         """Return the columns rank, item and borda_rank."""
         place = {item: k + 1 for k, item in enumerate(self.borda)}
@@ -203,36 +200,23 @@ class Consensus(HtmlResult):
             }
         )
 
-    def text(self) -> str:
-        """Return the ranking and its distance as lines of text."""
-        how = {"kemeny": "the least found"}.get(self.method, "found greedily")
-        how = "the least possible" if self.exact else how
+    def text(self, top: int | None = None) -> str:
+        """Return the distance and the first items of the ranking as lines of text."""
+        how = "the least found" if self.method == "kemeny" else "found greedily"
+        how = "no ranking has less" if self.exact else how
         lines = [
-            f"distance {self.distance:g}, {how} (lower bound {self.lower_bound:g}); "
+            f"distance {self.distance:g} ({how}; lower bound {self.lower_bound:g}): "
             f"{self.share:.1%} of the opinions on pairs are against it"
         ]
         if self.theta is not None:
-            lines.append(f"Mallows: theta {self.theta:.3f}")
-        return "\n".join(
-            lines + [f"{k:>4}  {padded(item, 40).rstrip()}" for k, item in enumerate(self.items, 1)]
-        )
+            lines.append(f"Mallows: theta {self.theta:.3f} (0 is chance)")
+        lines += [f"{k:>4}  {printable(item, 80)}" for k, item in enumerate(self.items[:top], 1)]
+        if top is not None and top < len(self.items):
+            lines.append(f"and {len(self.items) - top:,} more")
+        return "\n".join(lines)
 
-    __str__ = text
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the differences of Borda's order and the consensus."""
-        ax = new_axes(ax)
-        place = {item: k + 1 for k, item in enumerate(self.borda)}
-        for rank, item in enumerate(self.items, 1):
-            ax.plot([0, 1], [place[item], rank], marker="o", color="C0")
-            ax.annotate(item, (1.03, rank), va="center", parse_math=False)
-        ax.set_xticks([0, 1], ["Borda", "consensus"])
-        ax.invert_yaxis()
-        ax.set_ylabel("rank")
-        return ax
-
-    def _html_notes(self) -> list[str]:
-        return [self.text().partition("\n")[0]]
+    def __str__(self) -> str:
+        return self.text()
 
 
 #: How to find a consensus.

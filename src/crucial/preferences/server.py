@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from typing import cast
 
 from crucial.data.words import shown
 from crucial.errors import CrucialError, DataError, FileError
 from crucial.io.comparisons import comparisons_csv
+from crucial.pages import page_asset, page_script, page_style
 from crucial.preferences.session import ANSWERS, NAMES, Item, PreferenceSession
 
 # --- What the page of a session shows, as JSON
@@ -142,14 +142,11 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-_ASSETS = {
-    "": ("page.html", "text/html; charset=utf-8"),
-    "page.css": ("page.css", "text/css; charset=utf-8"),
-    "icon.svg": ("icon.svg", "image/svg+xml"),
-    **{
-        name: (name, "text/javascript; charset=utf-8")
-        for name in ("dom.js", "markdown.js", "ranking.js", "result.js", "page.js")
-    },
+_FILES: dict[str, tuple[Callable[[], str], str]] = {
+    "": (lambda: page_asset("session.html"), "text/html; charset=utf-8"),
+    "page.css": (lambda: page_style("session"), "text/css; charset=utf-8"),
+    "page.js": (lambda: page_script("session"), "text/javascript; charset=utf-8"),
+    "icon.svg": (lambda: page_asset("icon.svg"), "image/svg+xml"),
 }
 _READS = ("state", "ranking", "answers.csv")
 _WAIT = re.compile(r"wait/(0|[1-9][0-9]{0,8})")
@@ -337,10 +334,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.headers.get("Transfer-Encoding") is not None
         ):
             raise _Refused(HTTPStatus.BAD_REQUEST, "GET takes no body.")
-        if route in _ASSETS:
-            name, kind = _ASSETS[route]
-            page = (files("crucial") / "assets" / "session" / name).read_bytes()
-            self._send(HTTPStatus.OK, page, kind)
+        if route in _FILES:
+            text, kind = _FILES[route]
+            self._send(HTTPStatus.OK, text().encode(), kind)
         elif route == "state":
             self._say(HTTPStatus.OK, self._state())
         elif route == "ranking":
@@ -362,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
         if route not in ("answer", "undo"):
             status = HTTPStatus.NOT_FOUND
             if (
-                route in _ASSETS
+                route in _FILES
                 or route in _READS
                 or _PICTURE.fullmatch(route)
                 or _WAIT.fullmatch(route)

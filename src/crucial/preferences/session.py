@@ -7,11 +7,10 @@ import math
 import os
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +18,12 @@ from threadpoolctl import ThreadpoolController
 
 from crucial.data.append_log import AppendLog, Entry, LogKind
 from crucial.data.arrays import as_reals
+from crucial.data.cells import CellTable
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import open_bytes
-from crucial.data.words import BOM, decode, shown
+from crucial.data.words import shown
 from crucial.errors import DataError, FileError
-from crucial.io.tables import ColumnTable, read_column_table
-from crucial.io.text import NO_ROW, as_utf8
-from crucial.notebook import HtmlResult
+from crucial.io.text import NO_ROW, as_utf8, read_cells
 from crucial.parameters import at_least, check, one_of
 from crucial.results import Frame, as_frame
 from crucial.types import Bools, Floats, Ints, PathLike
@@ -354,7 +352,7 @@ def read_items(
     """
     if str(path).lower().removesuffix(".gz").endswith(".txt") and not (name or text or image):
         return _of_lines(path)
-    table = read_column_table(path)
+    table = read_cells(path)
     if not table.n_rows:
         raise FileError(path, NO_ROW)
     named = _place(table, name, NAMES)
@@ -385,7 +383,7 @@ def _of_lines(path: PathLike) -> Items:
     if b"\0" in text:
         raise FileError(path, "there is a NUL byte: this is not plain text.")
     names, lines = [], []
-    for number, line in enumerate(decode(text.removeprefix(BOM)).split("\n"), 1):
+    for number, line in enumerate(text.decode().split("\n"), 1):
         if line.strip():
             names.append(line.strip())
             lines.append(number)
@@ -395,7 +393,7 @@ def _of_lines(path: PathLike) -> Items:
     return Items(tuple(Item(name) for name in names), notes=(note,) if note else ())
 
 
-def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
+def _check(path: str, names: list[str], lines: Sequence[int], column: int) -> None:
     """Refuse items without a name, names that occur twice, and too few or too many items."""
     seen: dict[str, int] = {}
     for name, line in zip(names, lines):
@@ -409,18 +407,18 @@ def _check(path: str, names: list[str], lines: list[int], column: int) -> None:
         raise FileError(path, f"there must be 2 to {MOST_ITEMS} items. Got {len(names)}.")
 
 
-def _place(table: ColumnTable, asked: str | None, usual: Sequence[str]) -> int | None:
+def _place(table: CellTable, asked: str | None, usual: Sequence[str]) -> int | None:
     """Return the number of a column: the one asked for, or the first with a usual name."""
     if asked is None:
         return next((k for k in map(table.place, usual) if k is not None), None)
     return table.require(asked)
 
 
-def _picture(table: ColumnTable, row: int, place: int, root: str) -> Picture:
+def _picture(table: CellTable, row: int, place: int, root: str) -> Picture:
     """Return a picture; refuse a file that is none, or not in the folder."""
     name = table.columns[place][row].strip()
 
-    def problem(text: str) -> FileError:
+    def problem(text: str) -> DataError:
         return table.error(row, place, text)
 
     kind = KINDS.get(os.path.splitext(name)[1].lower())
@@ -446,7 +444,7 @@ def _picture(table: ColumnTable, row: int, place: int, root: str) -> Picture:
     return Picture(path, kind[0])
 
 
-def _features(table: ColumnTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
+def _features(table: CellTable, wanted: Sequence[str]) -> tuple[Floats | None, tuple[str, ...]]:
     """Return the features as numbers, and their names."""
     if not wanted:
         return None, ()
@@ -687,7 +685,7 @@ class Place:
     settled: bool
 
 
-class PreferenceSession(HtmlResult):
+class PreferenceSession:
     """Find a person's ranking of items with few questions.
 
     Strengths are Bradley and Terry's with a normal prior (similar for items with similar
@@ -719,8 +717,6 @@ class PreferenceSession(HtmlResult):
     >>> [one.name for one in session.ranking()]
     ['milk', 'tea', 'wine']
     """
-
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"strength": None}
 
     def __init__(
         self,
@@ -977,6 +973,3 @@ class PreferenceSession(HtmlResult):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _html_title(self) -> str:
-        return type(self).__name__

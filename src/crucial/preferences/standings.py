@@ -12,7 +12,6 @@ import numpy as np
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons, Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import between, check, one_of
 from crucial.preferences.intervals import (
     Uncertainty,
@@ -25,7 +24,13 @@ from crucial.preferences.intervals import (
     sure_differences,
     wald,
 )
-from crucial.preferences.judges import JudgeAgreement, PositionBias, judge_agreement, position_bias
+from crucial.preferences.judges import (
+    JudgeAgreement,
+    PositionBias,
+    judge_agreement,
+    p_text,
+    position_bias,
+)
 from crucial.preferences.likelihood import (
     COMPARISONS,
     COMPARISONS_OR_RANKINGS,
@@ -41,9 +46,9 @@ from crucial.preferences.likelihood import (
     parts_of,
     strong_parts,
 )
-from crucial.results import Axes, Frame, as_frame, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, new_axes, text_table
 from crucial.types import Bools, Floats, Ints
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 # --- Result objects of a leaderboard: standings, effects of covariates, the board itself
 
@@ -111,11 +116,13 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(HtmlResult):
+class Leaderboard(Result):
     """Result of `leaderboard`.
 
     Attributes
     ----------
+    subject : str
+        What was ranked: numbers of comparisons or rankings, items and judges.
     standings : tuple of Standing
         Part after part, best first.
     groups : tuple of tuples of str
@@ -142,6 +149,9 @@ class Leaderboard(HtmlResult):
         Share of comparisons of two equal items that end in a tie, by the model; 0 without ties.
     """
 
+    _bars = ("strength",)
+
+    subject: str
     standings: tuple[Standing, ...]
     groups: tuple[tuple[str, ...], ...]
     level: float
@@ -159,11 +169,6 @@ class Leaderboard(HtmlResult):
     def n_parts(self) -> int:
         """Number of connected parts; items of different parts cannot be compared."""
         return self.standings[-1].part
-
-    def __repr__(self) -> str:
-        first = self.standings[0].item
-        items, parts = counted(len(self.standings), "item"), counted(self.n_parts, "part")
-        return f"Leaderboard({items}, {parts}, first {first!r})"
 
     def __getitem__(self, item: str) -> Standing:
         for one in self.standings:
@@ -191,28 +196,80 @@ class Leaderboard(HtmlResult):
         columns["tied_with"] = ["; ".join(one.tied_with) for one in self.standings]
         return as_frame(columns)
 
-    def text(self, top: int | None = None) -> str:
-        """Return the leaderboard as lines of text."""
-        width = max(4, min(32, max(len(one.item) for one in self.standings)))
-        lines = []
-        part = 0
-        for one in self.standings[:top]:
-            if one.part != part:
-                part = one.part
-                if self.n_parts > 1:
-                    lines.append(f"part {part} of {self.n_parts}")
-                lines.append(
-                    f"{'rank':>9}  {'item':<{width}} {'strength':>9}  {self.level:.0%} interval"
-                )
-            span = f"{one.rank_low}-{one.rank_high}"
-            place = f"{one.rank} ({span})" if one.rank_low != one.rank_high else f"{one.rank}"
-            lines.append(
-                f"{place:>9}  {padded(one.item, width)} {self.points(one.strength):>9}  "
-                f"[{self.points(one.low)}, {self.points(one.high)}]"
+    def text(self, top: int | None = None, width: int = 100) -> str:
+        """Return the leaderboard as lines of text.
+
+        Parameters
+        ----------
+        top : int, optional
+            Show so many items of each part.
+        width : int
+            Longest line of the tables; intervals are drawn where there is room.
+        """
+        lines = [self.subject]
+        for part in range(1, self.n_parts + 1):
+            inside = [one for one in self.standings if one.part == part]
+            if self.n_parts > 1:
+                size = counted(len(inside), "item")
+                lines.append(f"part {part} of {self.n_parts}: {size}")
+            lines += self._table(inside[:top], width)
+            if top is not None and top < len(inside):
+                lines.append(f"and {len(inside) - top:,} more")
+        lines += [f"- {printable(note, 4000)}" for note in (*self.notes, *self._facts())]
+        if self.agreement is not None:
+            lines += ["", "judges", self.agreement.text(width)]
+            if self.position is not None and len(self.position.judges) > 1:
+                lines.append(self.position.text(width))
+        return "\n".join(lines)
+
+    def _table(self, inside: Sequence[Standing], width: int) -> list[str]:
+        """Return the table of some items."""
+        known, paired = self.intervals != "none", inside[0].wins == inside[0].wins
+        heads = ["rank", "item", "strength"] + [f"{self.level:.0%} interval"] * known
+        heads += ["won-lost-tied"] * paired
+        rows = []
+        for one in inside:
+            open_ = known and one.rank_low != one.rank_high
+            place = f"{one.rank}" + (f" ({one.rank_low}-{one.rank_high})" if open_ else "")
+            name = ("* " if one.provisional else "") + printable(one.item, 200)
+            cells = [place, name, self.points(one.strength)]
+            cells += [f"{self.points(one.low)} to {self.points(one.high)}"] * known
+            rows.append(cells + [f"{one.wins:g}-{one.losses:g}-{one.ties:g}"] * paired)
+        lines = text_table(heads, rows, (1,), width)
+        if not known or max(map(len, lines)) + 3 + _DRAWN > width:
+            return lines
+        low, high = min(one.low for one in inside), max(one.high for one in inside)
+        drawn = [[*row, _drawing(one, low, high)] for row, one in zip(rows, inside)]
+        return text_table([*heads, ""], drawn, (1, len(heads)), width)
+
+    def _facts(self) -> list[str]:
+        """Return what else to know: provisional items, contradictions, effects, position."""
+        facts = []
+        provisional = sum(one.provisional for one in self.standings)
+        if provisional:
+            facts.append(
+                f"{counted(provisional, 'item')} marked * {'is' if provisional == 1 else 'are'} "
+                "provisional: fewer than 5 comparisons, or none won or none lost"
             )
-        if top is not None and top < len(self.standings):
-            lines.append(f"and {len(self.standings) - top} more")
-        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+        if self.circles is not None:
+            facts.append(str(self.circles))
+        facts.append(f"{self.misordered:.1%} of the decisions are against this order")
+        for one in self.effects:
+            facts.append(
+                f"covariate {one.name}: {one.effect:+.3g} log-odds per unit "
+                f"[{one.low:+.3g}, {one.high:+.3g}], {p_text(one.p_value)}"
+            )
+        bias = self.position
+        if bias is not None:
+            known = any(one.name == "position" for one in self.effects)
+            remedy = "; the covariate position takes it out"
+            facts.append(
+                f"the item shown first won {bias.first_won[0]:.1%} of "
+                f"{counted(bias.n[0], 'decision')}: {bias.effect[0]:+.2f} log-odds "
+                f"[{bias.low[0]:+.2f}, {bias.high[0]:+.2f}], {p_text(bias.p_value[0])}"
+                + (remedy if bias.p_value[0] < 0.01 and not known else "")
+            )
+        return facts
 
     def __str__(self) -> str:
         return self.text()
@@ -240,25 +297,21 @@ class Leaderboard(HtmlResult):
             )
         return ax
 
-    def _html_tables(self) -> list[HtmlTable]:
-        columns: dict[str, Sequence[object]] = {
-            "rank": [one.rank for one in self.standings],
-            "ranks": [f"{one.rank_low}-{one.rank_high}" for one in self.standings],
-            "item": [one.item for one in self.standings],
-            "strength": [one.strength for one in self.standings],
-            "low": [one.low for one in self.standings],
-            "high": [one.high for one in self.standings],
-            "wins": [one.wins for one in self.standings],
-            "losses": [one.losses for one in self.standings],
-            "ties": [one.ties for one in self.standings],
-            "provisional": [one.provisional for one in self.standings],
-        }
-        if self.n_parts > 1:
-            columns = {"part": [one.part for one in self.standings], **columns}
-        return [HtmlTable(columns, {"strength": None})]
 
-    def _html_notes(self) -> list[str]:
-        return list(self.notes)
+_DRAWN = 30  # width of a drawn interval
+
+
+def _drawing(one: Standing, low: float, high: float) -> str:
+    """Draw an interval on a line from low to high."""
+    if one.low != one.low or high <= low:
+        return ""
+    places = [
+        round((x - low) / (high - low) * (_DRAWN - 1)) for x in (one.low, one.strength, one.high)
+    ]
+    begin, middle, end = (max(0, min(_DRAWN - 1, place)) for place in places)
+    cells = ["─" if begin <= k <= end else " " for k in range(_DRAWN)]
+    cells[middle] = "●"
+    return "".join(cells)
 
 
 # --- What to know about a leaderboard, in sentences
@@ -487,6 +540,7 @@ def leaderboard(
         if model.has_ties:
             tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
     return Leaderboard(
+        _subject(data),
         standings,
         runs,
         level,
@@ -500,6 +554,14 @@ def leaderboard(
         _position(data, best, level, groups),
         tie_share,
     )
+
+
+def _subject(data: Comparisons | Rankings) -> str:
+    items = counted(len(data.items), "item")
+    if isinstance(data, Rankings):
+        return f"{counted(round(float(data.count.sum())), 'ranking')} of {items}"
+    by = "" if data.judge is None else f" by {counted(len(data.judges), 'judge')}"
+    return f"{counted(len(data), 'comparison')} of {items}{by}"
 
 
 def _position(

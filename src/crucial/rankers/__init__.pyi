@@ -1,5 +1,4 @@
 from crucial.rankers.adaboost import AdaBoostRanker as AdaBoostRanker
-from crucial.rankers.feature_rank import BLFeatureRank as BLFeatureRank
 from crucial.rankers.feature_rank import DiffRank as DiffRank
 from crucial.rankers.feature_rank import FeatureRank as FeatureRank
 from crucial.rankers.gradient import GradientRanker as GradientRanker
@@ -18,14 +17,9 @@ from crucial.rankers.rankboost import PNormPush as PNormPush
 from crucial.rankers.rankboost import RankBoost as RankBoost
 from crucial.rankers.rankboost import SmoothMarginRanker as SmoothMarginRanker
 from crucial.rankers.rankboost_plus import RankBoostPlus as RankBoostPlus
-from crucial.rankers.ranking_trees.estimators import CRank as CRank
-from crucial.rankers.ranking_trees.estimators import CRankForest as CRankForest
 from crucial.rankers.ranking_trees.estimators import RankingForest as RankingForest
-from crucial.rankers.ranking_trees.estimators import RankOver as RankOver
-from crucial.rankers.ranking_trees.estimators import TournamentForest as TournamentForest
 from crucial.rankers.ranking_trees.estimators import TreeRank as TreeRank
-from crucial.rankers.ranking_trees.estimators import TreeRankAggregation as TreeRankAggregation
-from crucial.rankers.ranking_trees.estimators import TreeRankTournament as TreeRankTournament
+from crucial.rankers.ranking_trees.rank_over import RankOver as RankOver
 from crucial.rankers.regression_boosting import ComponentwiseBoost as ComponentwiseBoost
 from crucial.rankers.regression_boosting import LogitBoost as LogitBoost
 from crucial.rankers.select import SelectByRanking as SelectByRanking

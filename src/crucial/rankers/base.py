@@ -624,7 +624,7 @@ class Ranker(TableEstimator, Generic[Model]):
         ----------
         path : str or path
         target : str
-            Such as "xgboost", "elasticsearch-ltr", "sql" or "onnx"; ``crucial export --list``
+            Such as "xgboost", "elasticsearch-ltr", "sql" or "onnx"; ``crucial list targets``
             describes all.
         **settings
             Such as ``data`` (rows whose values must stay on their sides of the thresholds),

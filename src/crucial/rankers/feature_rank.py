@@ -808,7 +808,7 @@ class Intervals:
     )
 
 
-# --- FeatureRank and BL-FeatureRank, as scikit-learn estimators
+# --- FeatureRank and its balance control, as a scikit-learn estimator
 
 
 @with_parameters
@@ -819,6 +819,13 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
     among the centres of intervals of relevance (quasi-KNN). The ranking is added with a
     weight that grows with its agreement with the labels, in the queries that are not yet
     right above all, and the sum is ranked again before the next feature comes.
+
+    With balance control (section 4.3), meant to learn steadily, a ranking h is compared, query by
+    query, with the ranking so far, H, and with a mixture h'' of both before it is added; the best
+    of the three is added. Nobody knows the best at prediction. Each choice is a mixture
+    ``a H + (1 - a) h``, so the mean of a over the training queries is kept, and
+    ``H <- ranks((1 + lambda a) H + lambda (1 - a) h)`` is what both training and prediction do.
+    That is our reading: the paper leaves it open. It need not be better on every data set.
 
     Its score is a rank inside the query: predict needs whole queries.
 
@@ -832,7 +839,9 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
         What happened in every step: ``alpha`` is the weight (lambda), ``r`` the agreement E
         of the ranking that was added, ``r2`` the Kendall distance after it (mean over
         queries, a tie counted half), ``loss`` the mean of ``exp(-E)``, equation 10, and
-        ``bound`` half of that, below which the Kendall distance stays.
+        ``bound`` half of that, below which the Kendall distance stays. With balance control also
+        ``kept`` and ``mixed``, the share of the queries in which H or h'' was best, and
+        ``share_kept``, the mean of a.
     best_round_ : int
         Steps in ``model_``.
 
@@ -856,6 +865,9 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
     >>> ranker = FeatureRank(n_intervals=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.predict(X).tolist()
     [5.0, 4.0, 3.0, 2.0, 1.0]
+    >>> balanced = FeatureRank(n_intervals=2, cycles=2, balance_control="mean")
+    >>> balanced.fit(X, [5, 4, 3, 2, 1]).predict(X).tolist()
+    [5.0, 4.0, 3.0, 1.0, 2.0]
     """
 
     cycles: int = parameter(
@@ -868,10 +880,15 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
     early_stopping_rounds: int | None = fixed(default=None)
     stopping_tolerance: float = fixed(default=0.0)
     validation_fraction: float = fixed(default=0.2)
-
-    def _balance_control(self) -> str | None:
-        """Return how balance control works, if there is any."""
-        return None
+    balance_control: str | None = parameter(
+        none_or(one_of("mean", "figure")),
+        'Whether each addition is balanced (BL-FeatureRank). "mean": by the mean share over the '
+        'training queries. "figure": figure 3 as it is printed; the weights are learned with the '
+        "best of the three in every query, and predict adds the rankings h themselves; ``r2`` of "
+        "the trace then is of a ranking that has seen the labels, and ``model_r2`` what the model "
+        "reaches.",
+        default=None,
+    )
 
     def _fit(
         self,
@@ -917,7 +934,7 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
             queries,
             Agreement(rows.layout, queries.weight, threads),
             np.where(rows.coefficient > 0.0, counted, 0.0),  # (0 for pairs that weigh nothing)
-            self._balance_control(),
+            self.balance_control,
             smoothing_of(feedback.total),
             threads,
         )
@@ -947,46 +964,6 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
             measured.add(replace(entry, measures=watch.look()))
         measured.stopped = trace.stopped
         return measured, watch.best_round
-
-
-@with_parameters
-class BLFeatureRank(FeatureRank):
-    """FeatureRank with balance control (Wang et al., section 4.3), meant to learn steadily.
-
-    Before a ranking h is added it is compared, query by query, with the ranking so far, H,
-    and with a mixture h'' of both; the best of the three is added. Nobody knows the best
-    at prediction. Each choice is a mixture ``a H + (1 - a) h``, so the mean of a over the
-    training queries is kept, and ``H <- ranks((1 + lambda a) H + lambda (1 - a) h)`` is
-    what both training and prediction do. That is our reading: the paper leaves it open.
-    It need not be better than FeatureRank on every data set.
-
-    Attributes
-    ----------
-    trace_ : Trace
-        As in `FeatureRank`, and ``kept`` and ``mixed``, the share of the queries in which H or
-        h'' was best, and ``share_kept``, the mean of a.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from crucial import BLFeatureRank
-    >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
-    >>> ranker = BLFeatureRank(n_intervals=2, cycles=2).fit(X, [5, 4, 3, 2, 1])
-    >>> ranker.predict(X).tolist()
-    [5.0, 4.0, 3.0, 1.0, 2.0]
-    """
-
-    balance_control: str = parameter(
-        one_of("mean", "figure"),
-        '"mean": as above. "figure": figure 3 as it is printed. The weights are learned with the '
-        "best of the three in every query, and predict adds the rankings h themselves; ``r2`` of "
-        "the trace then is of a ranking that has seen the labels, and ``model_r2`` what the model "
-        "reaches.",
-        default="mean",
-    )
-
-    def _balance_control(self) -> str | None:
-        return self.balance_control
 
 
 # --- DiffRank, as a scikit-learn estimator

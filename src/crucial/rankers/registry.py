@@ -12,9 +12,6 @@ RANKERS: dict[str, str] = {
     "adaboost": "AdaBoostRanker",
     "logitboost": "LogitBoost",
     "componentwise": "ComponentwiseBoost",
-    "bl-featurerank": "BLFeatureRank",
-    "crank": "CRank",
-    "crank-forest": "CRankForest",
     "diffrank": "DiffRank",
     "featurerank": "FeatureRank",
     "rankboost": "RankBoost",
@@ -33,12 +30,11 @@ RANKERS: dict[str, str] = {
     "gradient": "GradientRanker",
     "logistic": "LogisticRanker",
     "smooth-margin": "SmoothMarginRanker",
-    "tournament-forest": "TournamentForest",
     "treerank": "TreeRank",
-    "treerank-aggregation": "TreeRankAggregation",
-    "treerank-tournament": "TreeRankTournament",
     "ranking-forest": "RankingForest",
 }
+#: Rankers that compare all rows with all, and refuse queries.
+WITHOUT_QUERIES = {"adaboost", "logitboost", "ranking-forest", "rankover", "treerank"}
 
 
 def ranker_class(name: str) -> type[Any]:

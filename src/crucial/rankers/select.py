@@ -15,8 +15,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import check_labels
 from crucial.kernels.runtime import count_threads
-from crucial.measures.base import default_measure
-from crucial.measures.names import MeasureLike, get_measure
+from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.measures.pairs import order_agreement
 from crucial.parameters import (
     Rule,

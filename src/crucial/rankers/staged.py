@@ -17,8 +17,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError, about
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight, check_labels, weighing_rows
-from crucial.measures.base import default_measure
-from crucial.measures.names import Measures, get_measures
+from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.base import RoundsModel
 from crucial.parameters import (
     Rule,

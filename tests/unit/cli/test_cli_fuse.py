@@ -56,7 +56,7 @@ def values(done):
 @pytest.mark.usefixtures("runs")
 class TestLearned:
     def test_what_was_learned(self, made, ok):
-        assert "9 held-out queries, 21 to learn from; ndcg with linear gain y" in made[1].stdout
+        assert "9 held-out queries, 21 to learn from" in made[1].stdout
         assert "learned: reciprocal, balance by queries, positive weights" in made[1].stdout
         assert "learned from 30 queries" in made[1].stderr
         words = f"fuse {RUNS} {JUDGED} {QUICK} -o m.json"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import crucial as package
-from crucial.cli.tables import bar, half_blocks
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
 
@@ -52,15 +51,6 @@ def test_odd_summaries(model: Path, ok, training: dict[str, object]) -> None:
     """A model file is anybody's: nothing in its summary may break the terminal."""
     replace(package.load_model(model), training=training).save(model)
     assert "\x1b" not in ok("show model.json").stdout
-
-
-def test_bars_and_pictures() -> None:
-    assert bar(0.0) == ""
-    assert bar(1.0, 4) == bar(7.0, 4) == "████"
-    assert [len(bar(share / 100, 10)) for share in (1, 10, 11, 99)] == [1, 1, 2, 10]
-    assert half_blocks([[1, 0], [1, 1], [0, 1], [0, 0]]) == ["█▄", " ▀"]
-    with pytest.raises(ValueError, match="shorter"):
-        half_blocks([[1, 0]])
 
 
 def test_folds_and_limits_of_trees_are_shown(folder: Path, ok) -> None:

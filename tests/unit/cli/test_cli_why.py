@@ -13,7 +13,7 @@ TYPED = "why model.json test.txt"
 @pytest.mark.parametrize("kind", ["stump", "tree"])
 def test_reasons_add_up_to_the_margin(kind: str, model: Path, ok) -> None:
     if kind == "tree":
-        ok("train train.txt -o model.json --weak tree --min-rows 5 --rounds 10")
+        ok("train train.txt -o model.json --weak tree --set min_rows=5 --rounds 10")
     found = json.loads(ok(f"{TYPED} d3 d5 --json").stdout)
     assert found["margin"] == found["a"]["score"] - found["b"]["score"]
     added = [one["adds"] for one in found["features"]]

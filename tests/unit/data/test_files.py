@@ -10,14 +10,7 @@ import threading
 
 import pytest
 
-from crucial.data.files import (
-    TextSource,
-    atomic_write,
-    check_writable,
-    open_bytes,
-    os_reason,
-    sync_folder,
-)
+from crucial.data.files import atomic_write, check_writable, open_bytes, os_reason, sync_folder
 from crucial.errors import FileError
 from refusals import refused
 
@@ -48,12 +41,6 @@ def test_reasons_in_words():
     for text in ("embedded null byte", "open: embedded null character in path"):
         assert os_reason(ValueError(text)) == "its name has a null character"
     assert os_reason(ValueError("surrogates not allowed")) == "surrogates not allowed"
-
-
-def test_bytes_at_hand_read_like_a_file():
-    source = TextSource("x", b"0123456789")
-    assert source.path == "x"
-    assert [source.read(0), source.read(3), source.read()] == [b"", b"012", b"3456789"]
 
 
 class TestOpenBytes:

@@ -304,7 +304,7 @@ class TestComparison:
         assert not set(compared.test_queries) & set(compared.train_queries)
         assert compared.baseline in runs
         assert "16 held-out queries" in str(compared)
-        assert [row["name"] for row in compared.to_rows()] == names
+        assert list(compared.to_frame()["system"]) == names
 
     def test_values_are_those_of_evaluate_run(self, search, compared):
         runs, qrels = search

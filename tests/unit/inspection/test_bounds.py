@@ -61,7 +61,7 @@ def test_a_bound_of_one_or_more_is_called_vacuous():
         assert 1 <= bound.value < math.inf
         assert bound.vacuous
         assert str(bound).startswith("Vacuous: ")
-        assert "vacuous" in repr(bound)
+        assert "Vacuous" in repr(bound)
 
 
 def test_outside_its_conditions_a_bound_is_infinite():

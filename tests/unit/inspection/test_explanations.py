@@ -16,8 +16,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from crucial import RankBoost, inspection
-from crucial.errors import DataError, ParameterError
+from crucial import LabelRanker, RankBoost, inspection
+from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from refusals import refused
@@ -74,7 +74,15 @@ def test_words(ranker, frame) -> None:
     assert "ranks below" in str(inspection.why(ranker, frame, worst, best))
     assert "ranks level with" in str(inspection.why(ranker, frame, best, best))
     table = inspection.why(ranker, frame, best, worst).to_frame()
-    assert list(table.columns) == ["feature", "name", "value_a", "value_b", "adds"]
+    assert list(table.columns) == [
+        "feature",
+        "name",
+        "value_a",
+        "value_b",
+        "text_a",
+        "text_b",
+        "adds",
+    ]
     assert table["adds"].sum() == pytest.approx(scores[best] - scores[worst])
 
 
@@ -243,3 +251,18 @@ def test_labels_of_several_levels_are_plain_values():
     assert inspection.why(model, frame, loc=index[[0, 11]]).titles == ("row (0, 0)", "row (1, 1)")
     with pytest.raises(DataError, match=r"label \(0, 99\). The index begins with \(0, 0\), \(0, 1"):
         inspection.why(model, frame, loc=((0, np.int64(99)), (0, 1)))
+
+
+def test_rounds_of_label_rankers_are_in_their_trace():
+    X = np.arange(12.0)[:, None]
+    fitted = LabelRanker(3).fit(X, np.arange(12) > 5)
+    for more in ((), (X, np.arange(12))):
+        with pytest.raises(NotRankedError, match=r"LabelRanker ranks the labels.*one.loss for one"):
+            inspection.learning_curve(fitted, *more)
+    assert len([one.loss for one in fitted.trace_]) == 3
+
+
+def test_rows_may_be_called_like_formulas():
+    model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["a"])
+    frame = pd.DataFrame({"a": [0.0, 2.0]}, index=["$_$", "$^$"])
+    inspection.why(model, frame, loc=("$_$", "$^$")).plot().figure.canvas.draw()

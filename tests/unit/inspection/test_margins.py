@@ -125,7 +125,7 @@ def test_weak_rankers_of_your_own():
 
 def test_in_words(ranker):
     found = margins(ranker, X, Y)
-    assert repr(found) == "Margins(13 pairs, minimum 0.132163)"
+    assert repr(found) == "<Margins: margins of 13 pairs, weights sum to 41.94>"
     told = str(found)
     assert told.startswith("margins of 13 pairs, weights sum to 41.94\nminimum 0.1322  1% 0.1322")
     assert "tied or in the wrong order: 0.0000%" in told

@@ -260,7 +260,7 @@ def test_text_frame_and_page_say_the_same(card, tmp_path):
     card.save(tmp_path / "card.html")
     assert (tmp_path / "card.html").read_text() == page
     assert "http" not in page.replace("http-equiv", "")
-    assert repr(card) == "Scorecard(2 features, 8 bins)"
+    assert repr(card) == "<Scorecard: Loans>"
 
 
 def test_names_are_text_on_the_page():

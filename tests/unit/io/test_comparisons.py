@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError, FileError
 from crucial.io.comparisons import read_comparisons, read_preflib, write_comparisons
-from crucial.io.tables import read_column_table
-from crucial.io.text import read_text_table
+from crucial.io.text import read_cells
 from refusals import refused
 
 
@@ -168,7 +167,7 @@ def test_covariates_are_of_the_winner_less_the_loser(first, tmp_path):
     assert again.winner.tolist() == made.winner.tolist()
 
 
-@pytest.mark.parametrize("read", [read_comparisons, read_preflib, read_text_table])
+@pytest.mark.parametrize("read", [read_comparisons, read_preflib, read_cells])
 @given(
     text=st.one_of(
         st.binary(max_size=80),
@@ -250,8 +249,20 @@ def test_json_lines_and_arrays_say_the_same(read):
     for name, body in (("a.jsonl", text), ("a.txt", text), ("a.json", json.dumps(records))):
         assert rows(read(body, name)) == wanted
     good = '{"winner": "a", "loser": "b"}'
-    refused(FileError, "x.jsonl.*line 2.*this is not JSON", read, f'{good}\n{{"w\n', "x.jsonl")
-    refused(FileError, "line 2.*expected an object", read, f"{good}\n7\n", "x.jsonl")
+    refused(
+        FileError,
+        "x.jsonl.*line 2: every line must be one JSON object",
+        read,
+        f'{good}\n{{"w\n',
+        "x.jsonl",
+    )
+    refused(
+        FileError,
+        "line 2: every line must be one JSON object. Got '7'",
+        read,
+        f"{good}\n7\n",
+        "x.jsonl",
+    )
 
 
 LEFT_RIGHT = [
@@ -293,25 +304,22 @@ def test_a_side_is_never_taken_for_an_item(read):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "columns", "lines"),
     [
-        "a,b\n1, 2 \n3,4\n",
-        "a,b\r\n1,2\r\n\r\n3,4\r\n",
-        'a,b\n"1,5",2\n3,4\n',
-        "\ufeffa;b\n1;2",
-        "a,b\n é ,2\n,\n3,4\n",
-        "a\n1\n",
+        ("a,b\n1, 2 \n3,4\n", [["1", "3"], ["2", "4"]], [2, 3]),
+        ("a,b\r\n1,2\r\n\r\n3,4\r\n", [["1", "3"], ["2", "4"]], [2, 4]),
+        ('a,b\n"1,5",2\n3,4\n', [["1,5", "3"], ["2", "4"]], [2, 3]),
+        ("\ufeffa;b\n1;2", [["1"], ["2"]], [2]),
+        ("a,b\n é ,2\n,\n3,4\n", [["é", "", "3"], ["2", "", "4"]], [2, 3, 4]),
+        ("\na,b\n \n1,2\n", [["1"], ["2"]], [4]),
+        ('a,b\n"x\ny",2\n3,4\n', [["x\ny", "3"], ["2", "4"]], [2, 4]),
     ],
 )
-def test_columns_are_those_of_the_rows(made, text):
-    """The quick way through a plain text, and the way by lines."""
-    path = made(text, "x.csv")
-    one, other = read_column_table(path), read_text_table(path)
-    assert one.names == other.names
-    columns = [one.column(k) for k in range(len(one.names))]
-    assert [list(row) for row in zip(*columns)] == other.rows
-    if "\r\n\r\n" not in text:
-        assert one.lines == other.lines
+def test_cells_and_their_lines(made, text, columns, lines):
+    table = read_cells(made(text, "x.csv"))
+    assert table.names == ["a", "b"]
+    assert [table.column(k) for k in range(2)] == columns
+    assert list(table.lines) == lines
 
 
 def test_other_encodings(read):

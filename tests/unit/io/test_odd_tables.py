@@ -13,9 +13,8 @@ import crucial
 from crucial import RankBoost
 from crucial.data.dataset import Dataset
 from crucial.errors import DataTypeError, FileError, ParameterError
-from crucial.io.columns import to_moment
 from crucial.io.comparisons import read_comparisons
-from crucial.io.tables import find_format, read_alike, read_data, read_table
+from crucial.io.tables import find_format, read_alike, read_data, read_table, to_moment
 from crucial.io.writing import write_table
 from refusals import refused
 

@@ -95,7 +95,7 @@ def test_columns_of_which_some_are_unknown_are_refused(made, names, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "x: is empty"),
+        ("", "x: the file is empty"),
         ("user,item,rating\n", "x: there is no rating"),
         ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
         ("1,2,3\n1,3,four\n", r"line 2, column 3: a rating must be a number. Got 'four'"),

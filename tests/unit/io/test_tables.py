@@ -9,7 +9,7 @@ import pytest
 from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.io import text as blocks
+from crucial.io import text as cell_text
 from crucial.io.tables import read_data, read_table
 from crucial.io.writing import write_table
 from crucial.kernels import runtime
@@ -164,15 +164,16 @@ def test_roles_that_cannot_be(read, error, match, roles):
     refused(error, match, read, "relevance,query_id,a\n1,2,3\n", **roles)
 
 
-@pytest.mark.kernels
-def test_blocks_pieces_and_quotes_late_in_the_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("quoted", [True, False])
+def test_blocks_and_odd_cells_late_in_the_file(tmp_path, monkeypatch, quoted):
     monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
-    monkeypatch.setattr(blocks, "BLOCK", 50)
+    monkeypatch.setattr(cell_text, "_BLOCK", 50)
+    monkeypatch.setattr(cell_text, "_ROWS", 7)
     path = tmp_path / "x.csv"
     rows = [f"q{i // 3},{i % 2},{i / 7!r},{'true' if i == 20 else i}" for i in range(60)]
-    rows[40] = 'q13,0,"5.5",40'
+    rows[40] = 'q13,0,"5.5",40' if quoted else "q13,0,5.5 ,40"
     path.write_text("qid,label,a,b\n" + "\n".join(rows))
-    data = read_table(path, n_jobs=3)
+    data = read_table(path)
     a = np.arange(60) / 7
     a[40] = 5.5
     b = np.arange(60.0)

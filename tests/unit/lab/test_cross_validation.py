@@ -283,7 +283,7 @@ def test_result_as_rows_and_text(data):
     assert "NDCG at 10, linear gain" in text
     assert "mean over queries; without a value and left out: 1" in text
     assert f"{found['map']:.4f}" in text
-    assert repr(found).startswith("CrossValidation(3 folds: ndcg@10=0.")
+    assert repr(found).startswith("<CrossValidation: RankBoost(n_estimators=10): 3 folds")
     refused(ParameterError, "'by' parameter of to_rows must be one of", found.to_rows, "row")
 
 

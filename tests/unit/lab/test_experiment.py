@@ -13,7 +13,7 @@ import crucial
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.cross_validation import curve
 from crucial.lab.experiment import Experiment, run_job
-from crucial.lab.protocols import HalfOfItems, PlainFolds, Task, TaskRows, ThreeWayFolds
+from crucial.lab.protocols import PlainFolds, Rows, Task, ThreeWayFolds
 from crucial.lab.rankers import as_contenders
 from crucial.lab.results import load_experiment
 from crucial.measures.names import get_measure
@@ -49,7 +49,7 @@ def problem(n_queries=20, rows=8, seed=0):
 
 def values(result):
     """Everything but times."""
-    rows = result.to_rows()
+    rows = result.to_rows("cell")
     return [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in rows]
 
 
@@ -116,17 +116,6 @@ def test_without_validation_the_last_round_counts():
     assert by_query == pytest.approx(dict(zip(map(str, range(20)), expected)))
 
 
-def test_half_of_items_averages_repeats():
-    X, y, qid = problem()
-    found = Experiment({"t": (X, y, qid)}, {"c": Columns()}, "ndcg", HalfOfItems(repeats=3)).run()
-    by_split = [dict(zip(map(str, c["per_query"]["qid"]), c["per_query"]["ndcg"]))
-                for c in found.cells]  # fmt: skip
-    blocks = found.blocks("ndcg")
-    for name, value in zip(blocks.names, blocks.values[:, 0]):
-        there = [one[name] for one in by_split if one[name] is not None]
-        assert value == pytest.approx(np.mean(there))
-
-
 def test_same_as_cross_validate_where_nothing_is_chosen():
     X, y, qid = problem()
     ranker = crucial.RankBoost(n_estimators=5, n_jobs=1)
@@ -162,7 +151,7 @@ def test_many_rounds_at_a_time_are_as_one_at_a_time(name):
     random = np.random.default_rng(0)
     qid = random.permutation(qid)
     scores = random.integers(0, 4, (7, len(y))).astype(float)
-    part = TaskRows.of(X, (y > 1).astype(float), qid)
+    part = Rows(X, (y > 1).astype(float), qid)
     measure = get_measure(name)
     expected = [measure(part.y, row, qid) for row in scores]
     assert curve(measure, part, scores) == pytest.approx(expected, abs=1e-14)
@@ -173,7 +162,7 @@ def test_own_measures_see_their_queries():
         return float(qid)
 
     X, y, qid = problem(5)
-    part = TaskRows.of(X, y.astype(float), qid)
+    part = Rows(X, y.astype(float), qid)
     assert curve(get_measure(seen), part, np.zeros((3, len(y)))).tolist() == [2.0] * 3
 
 
@@ -192,7 +181,7 @@ def test_a_failure_is_recorded_and_the_rest_goes_on(tmp_path):
     ranks = found.ranks("ndcg@3")
     assert (ranks.n_blocks, ranks.n_left_out) == (2, 1)
     assert "5 failed" in str(found)
-    rows = [row for row in found.to_rows() if row["status"] == "failed"]
+    rows = [row for row in found.to_rows("cell") if row["status"] == "failed"]
     assert {row["error"] for row in rows} == {"ZeroDivisionError: no such luck"}
     assert found.compare()["ndcg@3", "bad"].n == 2
     # A failure is a finished cell, unless it is to be tried again.
@@ -210,7 +199,7 @@ def test_warnings_are_kept():
     constant = np.column_stack((X, np.ones(len(y))))
     rankers = {"rb": crucial.RankBoost(3, n_jobs=1)}
     found = Experiment({"t": (constant, y, qid)}, rankers, "r2").run()
-    assert found.to_rows()[0]["warnings"].startswith("1 feature is constant")
+    assert found.to_rows("cell")[0]["warnings"].startswith("1 feature is constant")
 
 
 # -- the same numbers -----------------------------------------------------------------
@@ -372,7 +361,7 @@ def test_tables_in_files(tmp_path, ending):
         read = pandas.read_csv(
             path, sep="," if ending == "csv" else "\t", float_precision="round_trip"
         )
-    frame = found.to_frame()
+    frame = found.to_frame("cell")
     assert list(read.columns) == list(frame.columns)
     assert read["value"].tolist() == frame["value"].tolist()
     assert set(read["crucial"]) == {crucial.__version__}

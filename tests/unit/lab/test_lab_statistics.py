@@ -1,8 +1,5 @@
 """Average ranks, Friedman's test, Nemenyi's critical difference and its diagram."""
 
-import base64
-import hashlib
-import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -13,14 +10,14 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from crucial.errors import DataError, ParameterError
-from crucial.lab.experiment import Experiment
-from crucial.lab.results import (
+from crucial.lab.comparison import (
     average_ranks,
     critical_difference,
     friedman_test,
-    report_html,
     summarise_ranks,
 )
+from crucial.lab.experiment import Experiment
+from crucial.lab.results import report_html
 from naive.html import Page
 
 # Demšar (2006), table 6: AUC of four versions of C4.5 on fourteen data sets. (.9751 is printed
@@ -68,7 +65,7 @@ def test_friedman_agrees_with_scipy(k, n, seed):
 def test_all_blocks_agree():
     found = friedman_test([[3, 2, 1]] * 5)
     assert (found.statistic, found.f_statistic, found.f_p) == (10.0, float("inf"), 0.0)
-    assert "p 0.0067" in str(found)
+    assert "p 0.0067" in found.text
 
 
 def test_rounding_makes_no_rank():
@@ -128,16 +125,6 @@ def test_svg_is_well_formed_and_inert():
     assert all(not name.startswith("on") for one in root.iter() for name in one.attrib)
     shown = [one.text for one in root.iter() if one.tag.endswith("text")]
     assert any("<script>alert(1)" in one for one in shown)
-
-
-def test_plot_draws_into_given_axes():
-    plt = pytest.importorskip("matplotlib.pyplot")
-    plt.switch_backend("agg")
-    figure, ax = plt.subplots()
-    assert some().plot(ax) is ax
-    said = [one.get_text() for one in ax.texts]
-    assert any(one.strip().startswith("plus ") for one in said)
-    plt.close(figure)
 
 
 @pytest.mark.parametrize(("call", "said"), [
@@ -208,25 +195,13 @@ def test_page_is_inert(result):
     page = Page(text)
     assert set(page.tags) <= {
         "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "br", "div", "table",
-        "tr", "th", "td", "svg", "line", "text",
+        "tr", "th", "td", "svg", "line", "text", "link",
     }  # fmt: skip
-    names = {name for name, _ in page.attributes}
+    names = {name for name, value in page.attributes if value != "data:,"}
     assert names.isdisjoint({"src", "href", "style", "action"})
     assert not any(name.startswith("on") for name in names)
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     assert any(HOSTILE in one for one in page.words)
-
-
-def test_policy_allows_the_style_and_nothing_else(result):
-    text = report_html(result)
-    style = re.search(r"<style>(.*?)</style>", text, re.S).group(1)
-    policy = dict(Page(text).attributes)["content"]  # (the last one is the viewport)
-    policies = [value for name, value in Page(text).attributes if name == "content"]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert policies[0] == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
-    assert policy.startswith("width=device-width")
 
 
 def test_page_has_the_numbers(result, tmp_path):

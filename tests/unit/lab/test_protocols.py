@@ -14,11 +14,11 @@ from crucial import Experiment
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import (
+    Fold,
     GivenFolds,
     HalfOfItems,
     PlainFolds,
     Task,
-    TaskSplit,
     ThreeWayFolds,
     as_protocol,
     as_tasks,
@@ -62,34 +62,25 @@ def test_rows_are_dealt_by_label_without_queries():
         assert np.abs(counts[0] - whole).max() <= 1
 
 
-def test_plain_folds_have_no_validation_unless_asked_for():
+def test_plain_folds_have_no_validation():
     task = make_task(n_queries=8)
     splits = PlainFolds().splits(task, 0)
     assert len(splits) == 4
     assert all(one.valid is None for one in splits)
     assert all(len(queries_of(task, one.train)) == 6 for one in splits)
     assert not PlainFolds().has_valid
-    for one in PlainFolds(valid=0.34).splits(task, 0):
-        parts = [queries_of(task, rows) for rows in (one.train, one.valid, one.test)]
-        assert ([len(part) for part in parts], len(set.union(*parts))) == ([4, 2, 2], 8)
 
 
 def test_half_of_the_items_of_every_list():
     task = make_task(n_queries=3, rows=7)
-    splits = HalfOfItems(repeats=2).splits(task, 0)
-    for one in splits:
-        assert not set(one.train) & set(one.test)
-        for query in range(3):
-            train, test = (int((task.qid[rows] == query).sum()) for rows in (one.train, one.test))
-            assert (train, test) == (4, 3)
-    assert splits[0].test.tolist() != splits[1].test.tolist()
-    one = HalfOfItems(valid=0.25).splits(task, 0)[0]
-    assert [int((task.qid[rows] == 0).sum()) for rows in (one.train, one.valid, one.test)] == [
-        3, 1, 3,
-    ]  # fmt: skip
+    (one,) = HalfOfItems().splits(task, 0)
+    assert not set(one.train) & set(one.test)
+    for query in range(3):
+        train, test = (int((task.qid[rows] == query).sum()) for rows in (one.train, one.test))
+        assert (train, test) == (4, 3)
 
 
-@pytest.mark.parametrize("protocol", [ThreeWayFolds(), PlainFolds(valid=0.3), HalfOfItems()])
+@pytest.mark.parametrize("protocol", [ThreeWayFolds(), PlainFolds(), HalfOfItems()])
 def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     def rows(task: Task, seed: int) -> list[list[int]]:
         return [one.test.tolist() for one in protocol.splits(task, seed)]
@@ -112,14 +103,12 @@ def test_texts_say_what_is_done():
         "measure by itself"
     )
     assert PlainFolds().text.endswith("3 to train, 1 to test; the last round of every ranker")
-    assert "2 times" in HalfOfItems(repeats=2).text
 
 
 @pytest.mark.parametrize(
     ("call", "kind", "said"),
     [
         (lambda: ThreeWayFolds(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
-        (lambda: PlainFolds(valid=1.0), ParameterError, "'valid' parameter of PlainFolds"),
         (lambda: as_protocol("five-fold"), ParameterError, "did you mean 'five-folds'"),
         (lambda: as_protocol(5), ParameterError, "a name or a Protocol. Got 5"),
         (
@@ -132,11 +121,6 @@ def test_texts_say_what_is_done():
             lambda: HalfOfItems().splits(Task("x", np.zeros((3, 1)), [0, 1, 1], [7, 7, 8]), 0),
             DataError,
             "list 8 has too few items",
-        ),
-        (
-            lambda: PlainFolds(n_folds=2, valid=0.01).splits(make_task(), 0),
-            DataError,
-            "leaves none to learn from or none to choose by",
         ),
         (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
     ],
@@ -200,12 +184,12 @@ def letor(folder: Path, n_folds: int = 2, last: int = 3) -> Path:
 def test_letor_folds_have_the_same_columns(tmp_path):
     task = read_folds(letor(tmp_path / "MQ"))
     assert (task.name, [one.name for one in task.splits]) == ("MQ", ["Fold1", "Fold2"])
-    parts = task.parts(TaskSplit("Fold2"))
+    parts = task.parts(Fold("Fold2"))
     shapes = [one.X.shape for one in (parts.train, parts.valid, parts.test)]
     assert shapes == [(6, 3), (6, 3), (5, 3)]
     assert parts.test.groups.ids.tolist() == [24, 25]
     assert parts.test.X[:, 2].tolist() == [0.0] * 5  # (the file does not mention feature 3)
-    missing = read_folds(tmp_path / "MQ", absent="missing").parts(TaskSplit("Fold2"))
+    missing = read_folds(tmp_path / "MQ", absent="missing").parts(Fold("Fold2"))
     assert np.isnan(missing.test.X[:, 2]).all()
 
 
@@ -213,7 +197,7 @@ def test_index_zero_in_one_file_counts_for_all(tmp_path):
     letor(tmp_path, 1)
     path = tmp_path / "Fold1" / "vali.txt"
     path.write_text(path.read_text().replace("1:0", "0:9 1:0", 1))
-    parts = read_folds(tmp_path).parts(TaskSplit("Fold1"))
+    parts = read_folds(tmp_path).parts(Fold("Fold1"))
     assert (parts.train.X.shape, parts.test.X.shape) == ((6, 4), (5, 4))
     assert (parts.train.X[:, 0].tolist(), parts.valid.X[0, 0]) == ([0.0] * 6, 9.0)
 
@@ -241,13 +225,13 @@ def test_unusable_folds_say_which(tmp_path):
     (tmp_path / "Fold2" / "vali.txt").rename(tmp_path / "Fold2" / "other.txt")
     refused(FileError, r"Fold2: this fold has no file vali", read_folds, tmp_path)
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:22 1:x\n")
-    refused(FileError, r"Fold2/vali\.txt, line 1", read_folds(tmp_path).parts, TaskSplit("Fold2"))
+    refused(FileError, r"Fold2/vali\.txt, line 1", read_folds(tmp_path).parts, Fold("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 qid:20 1:1\n")
     with pytest.raises(FileError, match=r"vali\.txt: query 20 is also in train\.txt"):
-        read_folds(tmp_path).parts(TaskSplit("Fold2"))
+        read_folds(tmp_path).parts(Fold("Fold2"))
     (tmp_path / "Fold2" / "vali.txt").write_text("1 1:1\n0 1:0\n")
     with pytest.raises(FileError, match=r"vali\.txt: its rows have no query ids; other files"):
-        read_folds(tmp_path).parts(TaskSplit("Fold2"))
+        read_folds(tmp_path).parts(Fold("Fold2"))
     (tmp_path / "Fold2" / "valid.txt").write_text("1 qid:9 1:1\n")
     with pytest.raises(FileError, match=r"Fold2: this fold has two files .*vali.txt and valid.txt"):
         read_folds(tmp_path)
@@ -258,9 +242,9 @@ def test_tables_with_other_columns_are_refused(tmp_path):
     inside.mkdir()
     for number, part in enumerate(("train", "vali", "test")):
         (inside / f"{part}.csv").write_text(f"qid,label,bm25\n{number},1,0.5\n{number},0,0.1\n")
-    assert read_folds(tmp_path).parts(TaskSplit("Fold1")).test.X.tolist() == [[0.5], [0.1]]
+    assert read_folds(tmp_path).parts(Fold("Fold1")).test.X.tolist() == [[0.5], [0.1]]
     (inside / "test.csv").write_text("qid,label,clicks\n2,1,0.5\n")
-    refused(FileError, r"test\.csv.*bm25", read_folds(tmp_path).parts, TaskSplit("Fold1"))
+    refused(FileError, r"test\.csv.*bm25", read_folds(tmp_path).parts, Fold("Fold1"))
 
 
 # -- folds: whole queries, dealt evenly, never on both sides --------------------------------------
@@ -451,7 +435,7 @@ def test_letors_rule_of_five_parts(tmp_path):
 
 def test_other_names_and_numbers_of_parts(tmp_path):
     task = read_folds(parts_of(tmp_path / "a", 3, "Fold{}.txt"))
-    parts = task.parts(TaskSplit("Fold2"))
+    parts = task.parts(Fold("Fold2"))
     assert (used(parts.train), used(parts.valid), used(parts.test)) == ([2], [3], [1])
     assert len(read_folds(parts_of(tmp_path / "b", 11, "part-{}.txt")).splits) == 11
 
@@ -460,11 +444,11 @@ def test_named_queries_beside_numbers(tmp_path):
     parts_of(tmp_path, 3)
     second = tmp_path / "S2.txt"
     second.write_text(second.read_text().replace("qid:2", "qid:x2"))
-    train = read_folds(tmp_path).parts(TaskSplit("Fold1")).train
+    train = read_folds(tmp_path).parts(Fold("Fold1")).train
     assert used(train) == [1]
     both = read_folds(parts_of(tmp_path / "more", 4))
     (tmp_path / "more" / "S2.txt").write_text(second.read_text())
-    mixed = both.parts(TaskSplit("Fold1")).train
+    mixed = both.parts(Fold("Fold1")).train
     assert mixed.qid.tolist() == ["10"] * 4 + ["11"] * 4 + ["x20"] * 4 + ["x21"] * 4
 
 
@@ -482,7 +466,7 @@ def test_unusable_parts_are_refused(tmp_path):
     (tmp_path / "S3.txt").write_text((tmp_path / "S1.txt").read_text())
     (tmp_path / "S4.txt").unlink()
     with pytest.raises(FileError, match=r"S3.txt: query 10 is also in S1.txt"):
-        read_folds(tmp_path).parts(TaskSplit("Fold1"))
+        read_folds(tmp_path).parts(Fold("Fold1"))
 
 
 def test_an_experiment_on_parts_and_two_processes(tmp_path):

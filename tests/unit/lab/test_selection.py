@@ -97,7 +97,7 @@ def test_an_elimination_prints_plots_and_converts():
     assert len(lines) == 6
     assert "(2 folds)" in lines[0]
     assert sum("*" in line for line in lines) == 1
-    assert repr(found).startswith("FeatureElimination(5 fits")
+    assert repr(found).startswith("<FeatureElimination: 5 fits")
     frame = found.to_frame()
     assert frame["features"].tolist() == [5, 4, 3, 2, 1]
     assert sum(map(len, frame["removed_next"])) == 4

@@ -1,22 +1,35 @@
-import pytest
+from contextlib import suppress
 
+import pytest
+from click.testing import CliRunner
+
+from crucial.cli.app import app
 from crucial.errors import ParameterError
-from crucial.measures.base import CustomMeasure
-from crucial.measures.names import MEASURES, get_measure, get_measures
+from crucial.measures.names import MEASURES, CustomMeasure, get_measure, get_measures
 from crucial.measures.positions import NDCG
 from refusals import refused
 
-EXAMPLES = [
-    "ndcg", "ndcg@10", "ndcg@6(b=2.5)", "ndcg_exp@10(letor)", "map", "map@100(rel=2)", "mrr",
-    "mrr@10(rel=top)", "p@5", "recall@100(rel=3)", "err", "err@20(max=4)", "rbp",
-    "rbp@50(p=0.95,rel=2)", "auc", "persistence@10", "auc(pool)", "auc(pool,rel=1)", "r1",
-    "r2(pool)", "kendall", "kendall(tau)", "kendall(tied=0)", "disagreement", "ap", "prot",
-    "coverage", "top@5", "top@5(count)", "avg_rank", "avg_rank(cap=11)", "weak_loss@10",
-    "weak_loss@10(standard)", "weak_loss@10(standard=attained)", "localised_loss@5",
-    "localised_loss@5(standard=attained)", "hard_loss", "hard_loss(tied=0,pairs=comparable)",
-    "hard_loss(pool)", "vus", "neighbour_auc", "iauc", "iauc(triples)", "profit@10",
-    "profit@100(cost=2.5)",
-]  # fmt: skip
+
+def _values(option):
+    """Yield the forms that an option may have in the brackets: some text that it can read."""
+    for text in ("", "0.5", "2", "top", "attained", "comparable") if option.rule else ("",):
+        with suppress(ValueError):
+            option.read(text)
+            if text or option.bare or not option.rule:
+                yield f"={text}" if text else ""
+
+
+def examples():
+    """Yield every measure with and without cutoff, and with each of its options."""
+    for name, family in MEASURES.items():
+        forms = [name] * (family.cutoff != "must") + [f"{name}@7"] * (family.cutoff != "no")
+        yield from forms
+        for key, option in family.options.items():
+            assert list(_values(option)), f"no value is known for {name}({key})"
+            yield from (f"{forms[-1]}({key}{value})" for value in _values(option))
+
+
+EXAMPLES = list(examples())
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -24,10 +37,18 @@ def test_plain_names_are_read_back_to_the_same_measure(name: str) -> None:
     measure = get_measure(name)
     assert (measure.name, get_measure(measure.name)) == (name, measure)
     assert get_measure(measure) is measure
+    assert measure.meaning
+    assert "\n" not in measure.description
 
 
-def test_every_family_is_among_the_examples() -> None:
-    assert {name.partition("@")[0].partition("(")[0] for name in EXAMPLES} == set(MEASURES)
+def test_an_option_changes_a_measure() -> None:
+    plain = {get_measure(name).description for name in EXAMPLES if "(" not in name}
+    same = {name for name in EXAMPLES if "(" in name and get_measure(name).description in plain}
+    # (spelled out, they are the defaults)
+    assert same == {
+        "ap(rel=top)", "avg_rank(rel=top)", "coverage(rel=top)", "hard_loss(tied=0.5)",
+        "kendall(tied=0.5)", "prot(rel=top)", "top@7(rel=top)",
+    }  # fmt: skip
 
 
 def test_case_and_spaces_do_not_matter() -> None:
@@ -117,20 +138,6 @@ def test_functions_are_measures() -> None:
 ])  # fmt: skip
 def test_descriptions_say_what_is_computed(name: str, words: str) -> None:
     assert words in get_measure(name).description
-    assert "\n" not in get_measure(name).description
-
-
-def test_direction_and_pooling() -> None:
-    lower = {n for n in EXAMPLES if not get_measure(n).higher_is_better}
-    assert lower == {
-        "r1", "r2(pool)", "kendall", "kendall(tied=0)", "disagreement", "weak_loss@10",
-        "weak_loss@10(standard)", "weak_loss@10(standard=attained)", "localised_loss@5",
-        "localised_loss@5(standard=attained)", "hard_loss", "hard_loss(tied=0,pairs=comparable)",
-        "hard_loss(pool)", "avg_rank", "avg_rank(cap=11)",
-    }  # fmt: skip
-    assert {n for n in EXAMPLES if get_measure(n).pools} == {
-        "auc(pool)", "auc(pool,rel=1)", "r2(pool)", "hard_loss(pool)",
-    }  # fmt: skip
 
 
 def test_one_measure_or_several_each_once():
@@ -166,3 +173,12 @@ def test_numbers_at_the_end_of_their_range() -> None:
 ])  # fmt: skip
 def test_measures_say_what_they_are(name, meaning):
     assert get_measure(name).meaning == meaning
+
+
+def test_the_command_line_lists_every_measure() -> None:
+    shown = CliRunner(env={"COLUMNS": "300"}).invoke(app, ["list", "measures"])
+    for name, family in MEASURES.items():
+        row = next(line for line in shown.stdout.splitlines() if line.split()[:1] and
+                   line.split()[0].partition("@")[0].removesuffix("[") == name)  # fmt: skip
+        assert family.summary in row
+        assert all(option.form(key) in row for key, option in family.options.items())

@@ -63,4 +63,4 @@ def test_rankings_have_a_page_too(tmp_path):
     assert shown["subtitle"] == "7 rankings of 3 items"
     assert [0, 1, 5.0, 0.0] in shown["boards"][0]["wins"]
     assert shown["boards"][0]["items"][0]["tally"] is None
-    assert repr(page) == "BoardPage('Leaderboard')"
+    assert repr(page) == "<Page: leaderboard, 'Leaderboard'>"

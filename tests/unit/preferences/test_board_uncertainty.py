@@ -195,7 +195,7 @@ def test_position_bias_is_found_per_judge():
     assert bias.p_value[1] > 0.05
     assert bias.p_value[2] < 1e-4
     assert bias.low[2] < 0.8 < bias.high[2]
-    assert "p < 1e-4" in bias.text()
+    assert "p < 1e-4" in str(bias)
     assert len(bias.to_frame()) == 3
     out = leaderboard(made, covariates=["position"], intervals=False)
     assert 0.2 < out.effects[0].effect < 0.6
@@ -308,7 +308,7 @@ def test_one_judge_leaves_effects_open():
     board = leaderboard(made, **way)
     assert np.isnan([board.effects[0].low, board.effects[0].p_value]).all()
     assert np.isnan([board.position.low[0], board.position.p_value[0]]).all()
-    assert "nan" in board.position.text()
+    assert "nan" in str(board.position)
 
 
 def test_effects_by_the_sandwich_are_near_those_by_curvature():

@@ -1,7 +1,6 @@
 """The leaderboard: ranks, ties, parts, judges, and rankers from features."""
 
 import numpy as np
-import pandas
 import pytest
 from matplotlib import pyplot
 from scipy.stats import norm
@@ -9,8 +8,7 @@ from scipy.stats import norm
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
-from crucial.preferences import consensus, judge_agreement, leaderboard, learn_preferences
-from crucial.preferences.judges import PositionBias
+from crucial.preferences import judge_agreement, leaderboard, learn_preferences
 from crucial.preferences.standings import _runs_of_ties
 from refusals import refused
 
@@ -94,7 +92,7 @@ def test_judges_who_guess_are_found_out():
     assert found.left_out
     assert found.with_others[2] < 0.6 < 0.7 < min(found.with_others[:2])
     assert sum(found.n) == 900
-    assert "as the others" in found.text()
+    assert "as the others" in str(found)
 
 
 def test_agreement_on_the_same_pair_is_counted_by_hand():
@@ -165,7 +163,7 @@ def test_features_rank_items_nobody_compared(tmp_path):
     right = np.sign(unseen[:, None] - unseen) == np.sign(s[40:, None] - s[40:])
     assert right.mean() > 0.75
     assert learned.to_frame()["feature"][0] == "feature 1"
-    assert "held out come out right" in learned.text()
+    assert "held out come out right" in str(learned)
     learned.save(tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").predict(X[40:]).tolist() == unseen.tolist()
 
@@ -192,8 +190,6 @@ def test_results_draw_themselves():
     assert labels == [one.item for one in board.standings]
     assert board.plot().get_title(loc="left") == ""
     assert board.plot(top=4).get_title(loc="left") == "the first 4 of 8 items"
-    assert board.agreement.plot().get_xlim() == (0, 1)
-    assert len(consensus(made).plot().lines) == 8
     pyplot.close("all")
 
 
@@ -218,14 +214,8 @@ def test_a_judge_of_items_nobody_else_connects_is_not_held_against_them():
 
 def test_names_may_look_like_formulas():
     pyplot.switch_backend("Agg")
-    items, judges = ["$_$", "$^$", "c"], ["$_j$", "$^k$"] * 3
-    high, low = ([items[k] for k in side] for side in ((0, 0, 1, 0, 1, 2), (1, 2, 2, 1, 2, 0)))
-    made = Comparisons.from_columns(high, low, judge=judges)
-    learned = learn_preferences(made, pandas.DataFrame({"$_f$": [2.0, 1.0, 0.0]}), items)
-    one = (0.5, 0.5)
-    bias = PositionBias(("all", "$_j$"), (3, 3), one, one, one, one, one)
-    for found in (leaderboard(made), judge_agreement(made), consensus(made), learned, bias):
-        found.plot().figure.canvas.draw()
+    made = Comparisons.from_columns(["$_$", "$_$", "c"], ["$^$", "c", "$_$"])
+    leaderboard(made).plot().figure.canvas.draw()
     pyplot.close("all")
 
 

@@ -17,7 +17,7 @@ from crucial.preferences.server import LARGEST_BODY, PageOptions, PreferenceServ
 from crucial.preferences.session import PreferenceSession, read_items
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
-SCRIPTS = ["dom.js", "markdown.js", "ranking.js", "result.js", "page.js"]
+SCRIPTS = ["page.js"]
 GETS = [
     "",
     "page.css",

@@ -30,9 +30,9 @@ POSITIONAL = {
         "n_estimators learning_rate": "AdaBoostRanker ComponentwiseBoost GradientRanker "
         "LabelRanker LogisticRanker LogitBoost RankBoost RankBoostPlus SmoothMarginRanker",
         "l2": "InfinitePush ListMLE RankRLS RankingSVM SVMMap",
-        "max_depth": "CRank TreeRank TreeRankAggregation TreeRankTournament",
-        "n_estimators": "CRankForest RankCosine RankingForest TournamentForest",
-        "n_intervals cycles": "BLFeatureRank FeatureRank",
+        "max_depth": "TreeRank",
+        "n_estimators": "RankCosine RankingForest",
+        "n_intervals cycles": "FeatureRank",
         "budget measure": "AutoRanker",
         "hidden l2": "RankNet",
         "l1": "RSRank",

@@ -17,8 +17,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 import crucial
 from crucial import Groups
 from crucial.errors import DataError, NotRankedError
-from crucial.rankers.registry import RANKERS, ranker_class
-from naive.rankers import WITHOUT_QUERIES
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 FROM_PAIRS = {
     "rankboost", "rankboost-plus", "smooth-margin", "pnorm-push", "logistic", "ranking-svm",

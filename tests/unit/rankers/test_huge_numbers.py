@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from crucial.boosting.row_losses import LOSSES
 from crucial.errors import CrucialError, DataError
 from crucial.feedback.labels import check_weights
-from crucial.rankers.registry import RANKERS, ranker_class
-from naive.rankers import WITHOUT_QUERIES
+from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 MORE = [
     *[("gradient", {"loss": loss}) for loss in LOSSES],
@@ -166,12 +165,7 @@ def test_whole_numbers_beyond_64_bits_are_floats(name, parameters, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "parameter"),
-    [
-        ("rankover", "levels"),
-        ("diffrank", "cycles"),
-        ("featurerank", "cycles"),
-        ("bl-featurerank", "cycles"),
-    ],
+    [("rankover", "levels"), ("diffrank", "cycles"), ("featurerank", "cycles")],
 )
 def test_numbers_of_steps_end(name, parameter):
     with pytest.raises(CrucialError, match=rf"The '{parameter}' parameter .* \[1, 1000000\]"):

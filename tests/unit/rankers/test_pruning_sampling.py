@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from crucial.data.instances import Instances
-from crucial.rankers.ranking_trees.forests import (
-    ClassSampler,
+from crucial.rankers.ranking_trees.forests import ClassSampler
+from crucial.rankers.ranking_trees.growth import Node
+from crucial.rankers.ranking_trees.pruning import (
     Pruning,
     best_penalty,
     candidate_penalties,
-    held_out_areas,
-    held_out_shares,
+    held_out_gains,
+    held_out_values,
     prune,
     pruning_path,
 )
-from crucial.rankers.ranking_trees.growth import Node
 from crucial.rankers.ranking_trees.splitters import NodeRows
+from crucial.rankers.ranking_trees.tasks import PairGains
 
 
 def node(gain: float, left: Node | None = None, right: Node | None = None) -> Node:
@@ -53,11 +54,10 @@ def test_a_link_below_a_strong_child_is_cut_as_a_whole() -> None:
 
 def test_held_out_areas_are_those_of_the_pruned_trees() -> None:
     root = node(0.3, node(0.02), node(0.1))
-    leaf = np.array([0, 0, 1, 2, 3, 3])
-    alpha = held_out_shares(root, leaf[[2, 4, 5]], np.ones(3))
-    beta = held_out_shares(root, leaf[[0, 1, 3]], np.ones(3))
+    label, leaf = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 3, 3, 0, 0, 2])
+    gains = held_out_gains(root, leaf, PairGains.of(label, np.ones(6), "iauc"))
     # Pairs counted by hand: four leaves, three, two and one.
-    areas = held_out_areas(root, alpha, beta, np.array([0.0, 0.02, 0.1, 0.3]))
+    areas = held_out_values(root, gains, np.array([0.0, 0.02, 0.1, 0.3]))
     assert areas == pytest.approx([8 / 9, 7 / 9, 6 / 9, 0.5])
 
 

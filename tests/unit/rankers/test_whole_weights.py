@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import BLFeatureRank, DiffRank, FeatureRank
+from crucial import DiffRank, FeatureRank
 from crucial.errors import ParameterError
 from crucial.model.weak import middle_positions
 from crucial.rankers.feature_rank import whole_weights
@@ -63,8 +63,8 @@ def test_as_many_intervals_as_rows_of_a_tenth() -> None:
 SETTINGS = [
     FeatureRank(n_intervals=2),
     FeatureRank(n_intervals=2, order="best_first", centre="middle"),
-    BLFeatureRank(n_intervals=2),
-    BLFeatureRank(n_intervals=2, balance_control="figure", centre="prior"),
+    FeatureRank(n_intervals=2, balance_control="mean"),
+    FeatureRank(n_intervals=2, balance_control="figure", centre="prior"),
     DiffRank(n_intervals=2),
     DiffRank(n_intervals=2, centre="posterior"),
 ]

@@ -1,22 +1,21 @@
-"""Forests of ranking trees: bootstraps, growth, pruning, and how the trees agree on one ranking."""
+"""Forests of ranking trees: bootstraps, growth, and how the trees agree on one ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 
+import msgspec
 import numpy as np
 
-from crucial.boosting.stump_search import worst_tied
 from crucial.errors import DataError
 from crucial.kernels.runtime import run_all
 from crucial.measures.median_order import kemeny_order
 from crucial.model.ranking_trees import RankingTrees
-from crucial.model.tree_table import TreeTable
-from crucial.rankers.ranking_trees.growth import Node
+from crucial.model.tree_table import Router, TreeTable
+from crucial.rankers.ranking_trees.growth import Node, frozen_tree
 from crucial.rankers.ranking_trees.splitters import NodeRows
-from crucial.types import Bools, Bytes, Floats, Ints
+from crucial.types import Bytes, Floats, Ints
 
 # --- Bootstraps and folds that depend on what the rows are, and not on their order
 #
@@ -44,8 +43,8 @@ class ClassSampler:
         self._members: list[Ints] = []
         self._sums: list[Floats] = []
         self._whole: list[bool] = []
-        for one in np.unique(classes):
-            members = np.flatnonzero(classes == one)
+        for number in np.unique(classes):
+            members = np.flatnonzero(classes == number)
             members = members[np.argsort(self._hash[members], kind="stable")]
             weight = rows.weight[members]
             self._members.append(members)
@@ -102,15 +101,10 @@ def _hashes(rows: NodeRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 GrowTree = Callable[[Floats, np.random.Generator], Node]
 
 
-def tree_generator(seed: int, tree: int) -> np.random.Generator:
-    """Return the random numbers of a tree, whatever the number of threads."""
-    return np.random.default_rng([seed, tree])
-
-
 def grow_forest(
     rows: NodeRows,
     classes: Bytes,
-    grow_tree: GrowTree,
+    growers: Sequence[GrowTree],
     n_trees: int,
     seed: int,
     threads: int,
@@ -123,22 +117,25 @@ def grow_forest(
     rows : NodeRows
     classes : uint8 array, one entry per row
         Rows are drawn from each class separately.
-    grow_tree : callable
-        Grows one tree from the weight of every row (0 where it was not drawn) and a generator.
-    n_trees, seed, threads : int
+    growers : sequence of callables
+        In turn, each grows one tree from the weight of every row (0 where it was not drawn) and a
+        generator.
+    n_trees : int
+        Trees per grower.
+    seed, threads : int
     bootstrap : bool
         Whether to draw rows at all.
     """
     sampler = ClassSampler(rows, classes) if bootstrap else None
 
-    def one(tree: int) -> Node:
-        random = tree_generator(seed, tree)
+    def grown(tree: int) -> Node:
+        random = np.random.default_rng([seed, tree])  # (whatever the number of threads)
         weight = rows.weight if sampler is None else sampler.bootstrap(random)
-        root = grow_tree(weight, random)
+        root = growers[tree % len(growers)](weight, random)
         root.forget_rows()  # (of fifty trees they would be most of the memory)
         return root
 
-    return run_all(threads, [partial(one, tree) for tree in range(n_trees)])
+    return run_all(threads, [partial(grown, tree) for tree in range(n_trees * len(growers))])
 
 
 # --- How the trees of a forest agree on one ranking
@@ -151,7 +148,29 @@ def grow_forest(
 _MOST_CELLS = 3000
 
 
-def mean_rank_scores(leaf: Ints, weight: Floats, n_leaves: int) -> Floats:
+def agreed(
+    rows: NodeRows, roots: list[Node], consensus: str, n_jobs: int | None
+) -> tuple[RankingTrees, bool | None]:
+    """Return the model of trees by a consensus, and whether a median is proven to be the best."""
+    routers: list[Router] = []
+    trees = [frozen_tree(root, routers) for root in roots]
+    n_features = rows.instances.n_features
+    model = RankingTrees(n_features, trees, routers=routers)
+    if consensus == "mean":
+        return model, None
+    leaves = model.leaves(rows.instances.take_rows(rows.rows), n_jobs=n_jobs)
+    if consensus == "median":
+        return median_of_cells(n_features, trees, leaves, rows.weight)
+    ranked = [
+        msgspec.structs.replace(
+            tree, scores=mean_rank_scores(leaves[:, number], rows.weight, len(tree.scores))
+        )
+        for number, tree in enumerate(trees)
+    ]
+    return RankingTrees(n_features, ranked, routers=routers), None
+
+
+def mean_rank_scores(leaf: Ints, weight: Floats, n_leaves: int) -> tuple[float, ...]:
     """Return the share of all weight below each leaf, half of its own included.
 
     Parameters
@@ -163,13 +182,12 @@ def mean_rank_scores(leaf: Ints, weight: Floats, n_leaves: int) -> Floats:
 
     Examples
     --------
-    >>> mean_rank_scores(np.array([0, 1, 1, 1]), np.ones(4), 2).tolist()
-    [0.875, 0.375]
+    >>> mean_rank_scores(np.array([0, 1, 1, 1]), np.ones(4), 2)
+    (0.875, 0.375)
     """
     mass = np.bincount(leaf, weight, n_leaves)
     below = mass.sum() - np.cumsum(mass)
-    scores: Floats = (below + 0.5 * mass) / mass.sum()
-    return scores
+    return tuple(((below + 0.5 * mass) / mass.sum()).tolist())
 
 
 def median_of_cells(
@@ -206,153 +224,3 @@ def median_of_cells(
     ranked = [tuple(cell) for cell in cells[order].tolist()]
     model = RankingTrees(n_features, trees, "median", ranked, mass[order].tolist())
     return model, exact
-
-
-# --- Cost-complexity pruning of ranking trees (Clemencon, Depecker & Vayatis 2011)
-#
-# A pruned tree maximises ``AUC(T) - lambda leaves(T)``. As in CART, the trees that do so for some
-# lambda are nested: the weakest link, the node whose subtree gains least per leaf, is cut first.
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """One step of the pruning path.
-
-    Attributes
-    ----------
-    penalty : float
-        The lambda from which on the nodes are leaves.
-    nodes : tuple of Node
-        The nodes that become leaves.
-    """
-
-    penalty: float
-    nodes: tuple[Node, ...]
-
-
-def pruning_path(root: Node) -> list[Pruning]:
-    """Return the nodes to cut, by rising penalty; penalties that tie are one step.
-
-    The weakest link has the smallest ``g = (gains of its subtree) / (its leaves - 1)``.
-    """
-    nodes = list(root.inner())
-    if not nodes:
-        return []
-    number = {id(node): place for place, node in enumerate(nodes)}
-    parent = np.full(len(nodes), -1)
-    gains, leaves = np.array([node.gain for node in nodes]), np.full(len(nodes), 2)
-    for place in range(len(nodes) - 1, -1, -1):  # (children come after their parents)
-        for child in nodes[place].children or ():
-            below = number.get(id(child))
-            if below is not None:
-                parent[below] = place
-                gains[place] += gains[below]
-                leaves[place] += leaves[below] - 1
-    alive = np.ones(len(nodes), bool)
-    path: list[Pruning] = []
-    while alive[0]:
-        link = gains / np.maximum(leaves - 1, 1)
-        weakest = float(link[alive].min())
-        # (a split may rank more pairs of continuous labels wrong than right: links below 0)
-        close = weakest - worst_tied(abs(weakest)) + abs(weakest)
-        tied = np.flatnonzero(alive & (link <= close))
-        # (a penalty never falls: what rounding leaves of the rise is none)
-        penalty = max(weakest, path[-1].penalty if path else 0.0)
-        path.append(Pruning(penalty, tuple(nodes[place] for place in tied.tolist())))
-        for place in tied.tolist():
-            if not alive[place]:  # (a node above it was cut in this step)
-                continue
-            gain, fewer, above = gains[place], leaves[place] - 1, int(parent[place])
-            while above >= 0:
-                gains[above] -= gain
-                leaves[above] -= fewer
-                above = int(parent[above])
-            for below_node in nodes[place].inner():
-                alive[number[id(below_node)]] = False
-    return path
-
-
-def prune(root: Node, penalty: float) -> Node:
-    """Cut a tree to the smallest one that maximises ``AUC(T) - penalty leaves(T)``."""
-    for step in pruning_path(root):
-        if worst_tied(step.penalty) > penalty:
-            break
-        for node in step.nodes:
-            node.cut()
-    return root
-
-
-def candidate_penalties(path: list[Pruning]) -> Floats:
-    """Return 0, the geometric means of neighbouring critical penalties, and the last one."""
-    critical = np.array([step.penalty for step in path])
-    return np.concatenate(([0.0], np.sqrt(critical[:-1] * critical[1:]), critical[-1:]))
-
-
-def held_out_areas(
-    root: Node, alpha: dict[int, float], beta: dict[int, float], penalties: Floats
-) -> Floats:
-    """Return the area under the ROC curve of held-out rows per penalty, ascending.
-
-    Parameters
-    ----------
-    alpha, beta : dict
-        Share of the held-out low and high rows in every node, by its id.
-    penalties : array
-    """
-    # The area is 1/2 plus the held-out gains of the nodes that are still split.
-    gain: dict[int, float] = {}
-    for node in root.inner():
-        assert node.left is not None
-        left, here = id(node.left), id(node)
-        gain[here] = 0.5 * (alpha[here] * beta[left] - beta[here] * alpha[left])
-    return held_out_values(root, gain, penalties)
-
-
-def held_out_values(root: Node, gain: dict[int, float], penalties: Floats) -> Floats:
-    """Return the value of held-out rows per penalty, ascending: 1/2 plus the gains of nodes.
-
-    Parameters
-    ----------
-    root : Node
-    gain : dict
-        What each split adds to the value of the held-out rows, by the id of its node.
-    penalties : array
-    """
-    path = pruning_path(root)
-    left_over = dict(gain)
-    out = np.empty(len(penalties))
-    step = 0
-    for number, penalty in enumerate(penalties.tolist()):
-        while step < len(path) and worst_tied(path[step].penalty) <= penalty:
-            for node in path[step].nodes:
-                for below in node.inner():
-                    left_over.pop(id(below), None)
-            step += 1
-        out[number] = 0.5 + sum(left_over.values())
-    return out
-
-
-def best_penalty(penalties: Floats, areas: Floats) -> float:
-    """Return the penalty with the largest area; of equal ones the largest, the smaller tree."""
-    tied: Bools = areas >= worst_tied(float(areas.max()))
-    return float(penalties[np.flatnonzero(tied)[-1]])
-
-
-def held_out_shares(root: Node, leaf: Ints, weight: Floats) -> dict[int, float]:
-    """Return the share of rows in every node, by its id.
-
-    Parameters
-    ----------
-    root : Node
-    leaf : int array
-        The leaf of every row, counted from the left.
-    weight : array like ``leaf``
-    """
-    leaves = root.leaves()
-    mass = np.bincount(leaf, weight, len(leaves))
-    total = float(mass.sum())
-    share = {id(node): float(one) / total for node, one in zip(leaves, mass, strict=True)}
-    for node in list(root.inner())[::-1]:
-        assert node.children is not None
-        share[id(node)] = sum(share[id(child)] for child in node.children)
-    return share

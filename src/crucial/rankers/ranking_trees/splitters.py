@@ -712,7 +712,7 @@ class FittedClassifier:
 
     def goes_left(self, instances: Instances, rows: Ints) -> Bools:
         """Return the answer for some rows."""
-        answer = self.classifier.predict(_table(instances, rows, self.columns))
+        answer = self.classifier.predict(rows_of(instances, rows, self.columns))
         left: Bools = np.asarray(answer) == 1
         return left
 
@@ -765,7 +765,7 @@ class ClassifierSplitter:
         router = FittedClassifier(clone(self._classifier), None if self._all else columns)
         # (weights of mean 1: regularisation of some classifiers depends on their sum)
         mean = balanced[counts].mean()
-        table = _table(self._rows.instances, rows[counts], router.columns)
+        table = rows_of(self._rows.instances, rows[counts], router.columns)
         router.classifier.fit(
             table, good[counts].astype(np.int64), sample_weight=balanced[counts] / mean
         )
@@ -774,7 +774,7 @@ class ClassifierSplitter:
         return NodeSplit(left, (NodeTest.outside(router),), gain) if gain > NOISE else None
 
 
-def _table(instances: Instances, rows: Ints, columns: Ints | None) -> Any:
+def rows_of(instances: Instances, rows: Ints, columns: Ints | None = None) -> Any:
     """Return some rows and columns, as classifiers take them."""
     table = instances.table.tocsr()[rows] if instances.is_sparse else instances.table[rows]
     return table if columns is None else table[:, columns]

@@ -1,138 +1,71 @@
-"""The tasks of ranking trees: two classes, tournaments, continuous labels, and RankOver."""
+"""What ranking trees tell apart: two classes, several in a tournament, or continuous labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import factorial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.stump_search import NOISE, TIE, worst_tied
-from crucial.data.instances import Instances
 from crucial.kernels.elementary import dot
 from crucial.measures.pairs import threshold_sums, volume_of_counts
-from crucial.model.ranking_trees import RankingTrees
-from crucial.model.tree_table import Router, TestRow, TreeTable
-from crucial.rankers.ranking_trees.forests import (
-    ClassSampler,
-    best_penalty,
-    candidate_penalties,
-    held_out_areas,
-    held_out_shares,
-    pruning_path,
-)
-from crucial.rankers.ranking_trees.growth import Node, TaskAlgorithm, TwoClassTask
-from crucial.rankers.ranking_trees.splitters import (
-    NodeCells,
-    NodeRows,
-    NodeSplit,
-    NodeTest,
-    Sides,
-    Splitter,
-)
+from crucial.rankers.ranking_trees.growth import Node
+from crucial.rankers.ranking_trees.splitters import NodeCells, NodeSplit, Sides, Splitter
 from crucial.types import Bools, Bytes, Floats, Ints
 
-# --- TreeRank and its pruning by cross-validation, from checked rows to a grown tree
+# --- TreeRank: split a node so that the ROC curve of the tree rises most
 
 
-#: Makes the splitter of one tree from its random numbers.
-MakeSplitter = Callable[[np.random.Generator], Splitter]
+class TwoClassTask:
+    """Tells high rows from low ones, with both classes of a node weighing the same.
 
+    With alpha and beta the shares of all low and all high rows in a node C, a split into L and
+    the rest adds ``G = (alpha(C) beta(L) - beta(C) alpha(L)) / 2`` to the area under the ROC
+    curve of the tree, so that AUC = 1/2 + the sum of all G (Clemencon & Vayatis 2009).
 
-@dataclass(frozen=True)
-class TreeRankAlgorithm:
-    """Grows trees that tell two classes apart.
-
-    Attributes
+    Parameters
     ----------
-    rows : NodeRows
-    good : uint8 array, one entry per row
+    good : uint8 array, one entry per row of the `NodeRows`
         1 for a high row.
-    make_splitter : callable
-    max_depth : int or None
-    min_rows : float
-        A node with less weight is not split.
+    weight : array like ``good``
+        Weights in this tree; rows of weight 0 must not be in the root.
     """
 
-    rows: NodeRows
-    good: Bytes
-    make_splitter: MakeSplitter
-    max_depth: int | None
-    min_rows: float
+    def __init__(self, good: Bytes, weight: Floats) -> None:
+        self._good, self._weight = good, weight
 
-    @property
-    def _tasks(self) -> TaskAlgorithm:
-        return TaskAlgorithm(
-            self.rows,
-            lambda weight: TwoClassTask(self.good, weight),
-            self.make_splitter,
-            self.max_depth,
-            self.min_rows,
-        )
+    def start(self, root: Node) -> None:
+        """Set the shares of a root, which has all rows of the tree."""
+        high = self._weight[root.rows] * self._good[root.rows]
+        self._high = float(high.sum())
+        self._low = float(self._weight[root.rows].sum()) - self._high
+        root.alpha = root.beta = 1.0
 
-    def grow(self, weight: Floats, random: np.random.Generator) -> Node:
-        """Grow a tree on the rows of positive weight."""
-        return self._tasks.grow(weight, random)
+    def may_split(self, node: Node) -> bool:
+        """Return whether a node has rows of both classes."""
+        return node.alpha > 0.0 and node.beta > 0.0
 
-    def table(self, root: Node) -> RankingTrees:
-        """Return a grown tree as a model."""
-        return self._tasks.table(root)
+    def choose(
+        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
+    ) -> list[tuple[NodeSplit, float] | None]:
+        """Return the split and its gain per node of a level; None where it stays a leaf."""
+        sides = Sides(cells, self._good[cells.rows], self._weight[cells.rows])
+        splits = splitter.split(sides)
+        return [
+            None if split is None else (split, 0.5 * node.alpha * node.beta * split.gain)
+            for node, split in zip(nodes, splits, strict=True)
+        ]
 
-
-@dataclass(frozen=True)
-class PenaltySearch:
-    """How pruning by cross-validation chose its penalty.
-
-    Attributes
-    ----------
-    penalties : array
-        The penalties that were tried, ascending.
-    areas : array
-        Mean area under the ROC curve of the held-out rows, one per penalty.
-    best : float
-    """
-
-    penalties: Floats
-    areas: Floats
-    best: float
-
-
-def search_penalty(
-    algorithm: TreeRankAlgorithm, root: Node, n_folds: int, seed: int
-) -> PenaltySearch | None:
-    """Choose the penalty of a grown tree by cross-validation; None if it is a leaf.
-
-    The candidates are geometric means of the critical penalties of the tree; folds have rows of
-    both classes, and a fold that has none is left out.
-    """
-    path = pruning_path(root)
-    if not path:
-        return None
-    penalties = candidate_penalties(path)
-    rows, good = algorithm.rows, algorithm.good
-    fold = ClassSampler(rows, good).folds(n_folds, np.random.default_rng([seed, 2**31]))
-    areas = []
-    for number in range(n_folds):
-        held = np.flatnonzero(fold == number)
-        kept = fold != number
-        high = good[held] == 1
-        if high.all() or not high.any() or len(np.unique(good[kept])) < 2:
-            continue
-        weight = np.where(kept, rows.weight, 0.0)
-        tree = algorithm.grow(weight, np.random.default_rng([seed, number]))
-        leaf = algorithm.table(tree).leaves(rows.instances.take_rows(rows.rows[held]))[:, 0]
-        mass = rows.weight[held]
-        alpha = held_out_shares(tree, leaf[~high], mass[~high])
-        beta = held_out_shares(tree, leaf[high], mass[high])
-        areas.append(held_out_areas(tree, alpha, beta, penalties))
-    if not areas:
-        return PenaltySearch(penalties, np.full(len(penalties), 0.5), 0.0)
-    mean = np.mean(areas, axis=0)
-    return PenaltySearch(penalties, mean, best_penalty(penalties, mean))
+    def divided(self, node: Node) -> None:
+        """Set the shares of the children; one without rows of a class has none of it."""
+        for child in node.children or ():
+            weight, good = self._weight[child.rows], self._good[child.rows] == 1
+            child.alpha = float(weight[~good].sum()) / self._low
+            child.beta = float(weight[good].sum()) / self._high
 
 
 # --- CRank: split a node by the median of its labels, for continuous labels
@@ -251,9 +184,8 @@ class MedianTask:
     def __init__(self, label: Ints, weight: Floats, gains: PairGains) -> None:
         self._label, self._weight, self._gains = label, weight, gains
 
-    def start(self, root: Node) -> Node:
-        """Return a root, which has all rows."""
-        return root
+    def start(self, root: Node) -> None:
+        """Nothing is kept of the root."""
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has different labels."""
@@ -275,32 +207,6 @@ class MedianTask:
 
     def divided(self, node: Node) -> None:
         """Nothing is kept of the children."""
-
-
-def held_out_gains(root: Node, leaf: Ints, gains: PairGains) -> dict[int, float]:
-    """Return what every node of a tree adds to the measure of other rows, by its id.
-
-    Parameters
-    ----------
-    root : Node
-    leaf : int array
-        The leaf of every row, counted from the left.
-    gains : PairGains
-        Of these rows.
-    """
-    number = {id(node): at for at, node in enumerate(root.leaves())}
-    rows: dict[int, Ints] = {id(root): np.arange(len(leaf))}
-    out: dict[int, float] = {}
-    for node in root.inner():
-        assert node.left is not None
-        assert node.right is not None
-        # The leaves below a node are neighbours, and those of its left child come first.
-        last = max(number[id(one)] for one in node.left.leaves())
-        here = rows.pop(id(node))
-        left = leaf[here] <= last
-        out[id(node)] = gains.between(here, left) if len(here) else 0.0
-        rows[id(node.left)], rows[id(node.right)] = here[left], here[~left]
-    return out
 
 
 # --- TreeRank Tournament: of the splits that tell two classes apart, make the best for all classes
@@ -346,15 +252,14 @@ class TournamentTask:
         self._mass: dict[int, Floats] = {}
         self.volume = 1.0 / factorial(n_classes)
 
-    def start(self, root: Node) -> Node:
-        """Set the classes of a root, which has all rows, and return it."""
+    def start(self, root: Node) -> None:
+        """Count the classes of a root, which has all rows of the tree."""
         self._root = root
-        self._mass = {id(root): self._masses(root)}
-        return root
+        self._mass = {id(root): self._masses(root.rows)}
 
-    def _masses(self, node: Node) -> Floats:
-        """Return the weight of each class in a node."""
-        counts = np.bincount(self._classes[node.rows], self._weight[node.rows], self._n)
+    def _masses(self, rows: NDArray[np.uint32]) -> Floats:
+        """Return the weight of each class in some rows."""
+        counts = np.bincount(self._classes[rows], self._weight[rows], self._n)
         return counts.astype(np.float64, copy=False)
 
     def may_split(self, node: Node) -> bool:
@@ -376,7 +281,10 @@ class TournamentTask:
         made = 0  # splits of nodes further left, each of which moves the leaves after it
         for node, splits in zip(nodes, candidates, strict=True):
             at = place[id(node)] + made
-            sides = [self._divided(node, split) for split in splits]
+            sides = [
+                [self._masses(node.rows[split.left]), self._masses(node.rows[~split.left])]
+                for split in splits
+            ]
             volumes = self._volumes(columns, at, sides)
             best = float(volumes.max(initial=0.0))
             if best - self.volume <= NOISE:
@@ -410,14 +318,6 @@ class TournamentTask:
             if split is not None:
                 candidates[at].append(split)
 
-    def _divided(self, node: Node, split: NodeSplit) -> list[Floats]:
-        """Return the weights of the classes in both children of a split."""
-        rows = node.rows[split.left]
-        left = np.bincount(self._classes[rows], self._weight[rows], self._n)
-        rows = node.rows[~split.left]
-        right = np.bincount(self._classes[rows], self._weight[rows], self._n)
-        return [left.astype(np.float64, copy=False), right.astype(np.float64, copy=False)]
-
     def _volumes(self, columns: list[Floats], at: int, sides: list[list[Floats]]) -> Floats:
         """Return the volume of the tree after each of several splits of one leaf."""
         if not sides:
@@ -431,229 +331,4 @@ class TournamentTask:
     def divided(self, node: Node) -> None:
         """Count the classes of the children."""
         for child in node.children or ():
-            self._mass[id(child)] = self._masses(child)
-
-
-# --- RankOver: overlay the best sets at several rates of false positives (Clemencon & Vayatis 2010)
-#
-# For each level a, the set of a class that holds most high rows with at most a share a of the low
-# ones; the sets so far are laid over each other, and the score of a row is the number of overlays
-# that hold it.
-
-
-class SetClass(Protocol):
-    """Sets of rows, with the shares of low and high rows that each holds.
-
-    Attributes
-    ----------
-    alpha, beta : arrays of shape (n_sets,)
-        In the order of the class.
-    """
-
-    alpha: Floats
-    beta: Floats
-
-    def test(self, number: int) -> NodeTest:
-        """Return the question whether a row is in a set."""
-
-    def holds(self, number: int) -> Bools:
-        """Return which training rows a set holds."""
-
-
-class HalfLines:
-    """The sets ``{x_j > t}`` and ``{x_j <= t}``, with and without abstentions.
-
-    In the order of features, thresholds, above before below, and without abstentions first.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    good : uint8 array, one entry per row
-        1 for a high row.
-    """
-
-    def __init__(self, rows: NodeRows, good: Bytes) -> None:
-        self._rows = rows
-        bins, n = rows.bins, len(rows.rows)
-        high = good == 1
-        shares: list[list[Floats]] = [[], []]
-        places: list[Ints] = []
-        for slot, bin_count in enumerate(bins.n_bins.tolist()):
-            codes = bins.codes[slot, :n]
-            for side, inside in enumerate((~high, high)):
-                mass = np.bincount(codes[inside], rows.weight[inside], bin_count + 1)
-                total = float(mass.sum())
-                up, absent = np.cumsum(mass[:bin_count][::-1])[::-1], float(mass[bin_count])
-                down = total - absent - up
-                table = np.stack([up, up + absent, down, down + absent], axis=1) / total
-                table[0, 1:3] = 0.0  # (everything and nothing are no half-lines)
-                if not bins.has_missing[slot]:
-                    table[0] = 0.0
-                shares[side].append(table.ravel())
-            kinds = np.arange(4 * bin_count)
-            places.append(np.stack([np.full_like(kinds, slot), kinds // 4, kinds % 4], axis=1))
-        self.alpha = np.concatenate([np.zeros(0), *shares[0]])
-        self.beta = np.concatenate([np.zeros(0), *shares[1]])
-        self._places = np.concatenate([np.zeros((0, 3), np.int64), *places])
-
-    def test(self, number: int) -> NodeTest:
-        """Return the question whether a row is in a set."""
-        slot, place, kind = self._places[number].tolist()
-        bins = self._rows.bins
-        threshold = float(bins.thresholds[slot][place - 1]) if place else -np.inf
-        ends = (NodeTest.LEFT, NodeTest.RIGHT)
-        yes, no = ends if kind < 2 else ends[::-1]
-        missing = kind in (1, 2)  # (above with abstentions, or the rest of below without)
-        return NodeTest(int(bins.features[slot]), threshold, missing, yes, no, 1.0)
-
-    def holds(self, number: int) -> Bools:
-        """Return which training rows a set holds."""
-        slot, place, kind = self._places[number].tolist()
-        bins = self._rows.bins
-        codes = bins.codes[slot, : len(self._rows.rows)]
-        inside: Bools = (codes >= place) == (kind < 2)
-        absent = codes == bins.n_bins[slot]
-        return np.where(absent, kind % 2 == 1, inside)
-
-
-@dataclass(frozen=True)
-class ScoreAbove:
-    """Asks whether the score of a row is above a threshold."""
-
-    score: Callable[[Any], Floats]
-    threshold: float
-
-    def goes_left(self, instances: Instances, rows: Ints) -> Bools:
-        """Return the answer for some rows."""
-        table = instances.table.tocsr()[rows] if instances.is_sparse else instances.table[rows]
-        above: Bools = np.asarray(self.score(table), np.float64) > self.threshold
-        return above
-
-
-class LevelSets:
-    """The sets of all rows with a score above a threshold, the smallest set first.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    good : uint8 array, one entry per row
-    score : callable
-        Returns the scores of a table.
-    """
-
-    def __init__(self, rows: NodeRows, good: Bytes, score: Callable[[Any], Floats]) -> None:
-        self._score = score
-        table = rows.instances.take_rows(rows.rows).table
-        table = table.tocsr() if rows.instances.is_sparse else table
-        self._scores = np.asarray(score(table), np.float64).ravel()
-        values, code = np.unique(-self._scores, return_inverse=True)
-        self.alpha, self.beta = (
-            np.cumsum(np.bincount(code[good == side], rows.weight[good == side], len(values)))
-            / rows.weight[good == side].sum()
-            for side in (0, 1)
-        )
-        lower = np.append(-values[1:], -np.inf)
-        self._thresholds = np.where(np.isfinite(lower), (lower - values) / 2, -np.inf)
-
-    def test(self, number: int) -> NodeTest:
-        """Return the question whether a row is in a set."""
-        threshold = float(self._thresholds[number])
-        return NodeTest.outside(ScoreAbove(self._score, threshold))
-
-    def holds(self, number: int) -> Bools:
-        """Return which training rows a set holds."""
-        inside: Bools = self._scores > self._thresholds[number]
-        return inside
-
-
-def _best_set(sets: SetClass, level: float) -> int | None:
-    """Return the set with the largest beta under alpha <= level; None if there is none.
-
-    Ties go to the smaller alpha, then to the first set.
-    """
-    fits = np.flatnonzero((sets.alpha <= level + TIE) & (sets.beta > 0.0))
-    if not len(fits):
-        return None
-    tied = fits[sets.beta[fits] >= worst_tied(float(sets.beta[fits].max()))]
-    least = float(sets.alpha[tied].min())
-    return int(tied[sets.alpha[tied] <= least + TIE][0])
-
-
-def adaptive_levels(sets: SetClass, tolerance: float, max_depth: int) -> Floats:
-    """Return levels that are dense where the best sets gain most.
-
-    The interval from 0 to 1 is halved. Each half is halved again if beta at the middle is more
-    than ``tolerance`` above the mean of beta at both ends of the interval.
-
-    Parameters
-    ----------
-    sets : SetClass
-    tolerance : float
-    max_depth : int
-        How often an interval is halved at most.
-    """
-
-    def beta(level: float) -> float:
-        number = _best_set(sets, level)
-        return 0.0 if number is None else float(sets.beta[number])
-
-    levels = [0.0, 1.0]
-    waiting = [(0.0, 1.0, 1)]
-    while waiting:
-        left, right, depth = waiting.pop()
-        middle = (left + right) / 2
-        levels.append(middle)
-        rise = beta(middle) - (beta(left) + beta(right)) / 2
-        if rise > tolerance and depth < max_depth:
-            waiting += [(left, middle, depth + 1), (middle, right, depth + 1)]
-    return np.array(sorted(levels))
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """The sets of RankOver.
-
-    Attributes
-    ----------
-    levels : array of shape (n_levels,)
-    numbers : tuple of int or None
-        The set of each level; None where no set is small enough.
-    """
-
-    levels: Floats
-    numbers: tuple[int | None, ...]
-
-
-def overlay(sets: SetClass, levels: Floats) -> Overlay:
-    """Find the best set of every level."""
-    return Overlay(levels, tuple(_best_set(sets, level) for level in levels.tolist()))
-
-
-def overlay_table(
-    sets: SetClass, found: Overlay, good: Bytes, weight: Floats, routers: list[Router]
-) -> TreeTable:
-    """Return the overlays as a chain of tests: the first set that holds a row gives its score."""
-    chain: list[tuple[int, int]] = []  # a set that was not there before, and its score
-    for place, number in enumerate(found.numbers):
-        if number is not None and all(number != known for known, _ in chain):
-            chain.append((number, len(found.numbers) - place))
-    high = np.where(good == 1, weight, 0.0) / weight[good == 1].sum()
-    low = np.where(good == 1, 0.0, weight) / weight[good == 0].sum()
-    rest = np.ones(len(good), bool)
-    rows: list[TestRow] = []
-    for place, (number, _) in enumerate(chain):
-        test = sets.test(number)
-        inside = rest & sets.holds(number)
-        gain = 0.5 * float(
-            low[rest].sum() * high[inside].sum() - high[rest].sum() * low[inside].sum()
-        )
-        rest &= ~inside
-        last = place + 1 == len(chain)
-        ends = {NodeTest.LEFT: ~place, NodeTest.RIGHT: ~(place + 1) if last else place + 1}
-        threshold = test.threshold
-        if test.router is not None:
-            threshold = float(len(routers))
-            routers.append(test.router)
-        yes, no = ends[test.yes], ends[test.no]
-        rows.append((place, test.feature, threshold, test.missing, yes, no, max(gain, 0.0)))
-    return TreeTable.of(rows, [*(score for _, score in chain), 0])
+            self._mass[id(child)] = self._masses(child.rows)

@@ -1,5 +1,277 @@
+const byId = (id) => document.getElementById(id);
+
+// The share of the order that is known: 0 if pairs stand as by chance, 1 if all are right.
+const knownPercent = (state) => Math.max(0, Math.round(200 * state.settled - 100));
+
+// Markdown to elements, a safe part of it: headings, emphasis, code, lists, quotes, tables, rules.
+// Markup in the text stays text. Links and pictures show their address and lead nowhere, so that a
+// text can neither load anything nor take the reader away. Spans are bounded, so that no text takes
+// long; one line break is a line break, as people write in forms.
+const markdown = (() => {
+  const DEPTH = 6;
+  const INLINE = [
+    ['escape', /\\([!-/:-@[-`{-~])/y],
+    ['code', /(`{1,9})(?!`)([^]{1,2000}?)(?<!`)\1(?!`)/y],
+    ['link', /(!?)\[([^\]\n]{0,400})\]\(<?([^()\s<>]{0,2000})>?(?:[ \t]+"[^"\n]{0,200}")?\)/y],
+    ['strong', /(\*\*|__)(?=\S)([^]{0,2000}?\S)\1(?![*_])/y],
+    ['s', /(~~)(?=\S)([^]{0,2000}?\S)\1/y],
+    ['em', /(\*|_)(?=[^\s*_])([^]{0,2000}?[^\s*_])\1(?![\p{L}\p{N}*_])/uy],
+  ];
+  const inWord = /[\p{L}\p{N}]/u;
+
+  function link(found, depth) {
+    const [, picture, words, address] = found;
+    if (picture) return el('span', 'link', `[picture: ${words || address}]`);
+    const node = el('span', 'link', ...inline(words || address, depth + 1));
+    if (words && address && words !== address) node.append(el('span', 'address', ` (${address})`));
+    return node;
+  }
+
+  function matched(text, at, depth) {
+    for (const [kind, pattern] of INLINE) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (!found) continue;
+      // An underscore inside a word is part of the word.
+      if (found[1] && found[1][0] === '_' && at > 0 && inWord.test(text[at - 1])) continue;
+      const size = found[0].length;
+      if (kind === 'escape') return [found[1], size];
+      if (kind === 'code') return [el('code', '', found[2].replace(/^ ([^]*\S[^]*) $/, '$1')), size];
+      if (kind === 'link') return [link(found, depth), size];
+      return [el(kind, '', ...inline(found[2], depth + 1)), size];
+    }
+    return null;
+  }
+
+  function inline(text, depth = 0) {
+    const parts = [];
+    let plain = '';
+    const flush = () => {
+      if (plain) parts.push(plain);
+      plain = '';
+    };
+    for (let at = 0; at < text.length; ) {
+      const sign = text[at];
+      const found = depth < DEPTH && '\\`![*_~'.includes(sign) ? matched(text, at, depth) : null;
+      if (found) {
+        if (typeof found[0] === 'string') plain += found[0];
+        else flush(), parts.push(found[0]);
+        at += found[1];
+      } else if (sign === '\n') {
+        flush();
+        parts.push(el('br'));
+        at += 1;
+      } else {
+        plain += sign;
+        at += 1;
+      }
+    }
+    flush();
+    return parts;
+  }
+
+  const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
+  const HEAD = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/;
+  const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
+  const QUOTE = /^ {0,3}> ?/;
+  const ITEM = /^( {0,12})([-*+]|\d{1,9}[.)])[ \t]+(?=\S)/;
+  const DASHES = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+  const cells = (line) => line.trim().replace(/^\||\|$/g, '').split('|').map((cell) => cell.trim());
+  const starts = (line) => FENCE.test(line) || HEAD.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line);
+
+  // Each takes the lines and where it begins; returns the element and where it ends.
+  function fence(lines, k) {
+    const mark = lines[k].match(FENCE)[1];
+    let end = k + 1;
+    while (end < lines.length && !(lines[end].trim().startsWith(mark) && !lines[end].trim().slice(mark.length).replaceAll(mark[0], ''))) end += 1;
+    return [el('pre', '', el('code', '', lines.slice(k + 1, end).join('\n'))), end + 1];
+  }
+
+  function quote(lines, k, depth) {
+    let end = k;
+    while (end < lines.length && QUOTE.test(lines[end])) end += 1;
+    return [el('blockquote', '', ...blocks(lines.slice(k, end).map((line) => line.replace(QUOTE, '')), depth + 1)), end];
+  }
+
+  function list(lines, k, depth) {
+    const [, indent, mark] = lines[k].match(ITEM);
+    const ordered = /\d/.test(mark);
+    const node = el(ordered ? 'ol' : 'ul');
+    if (ordered) node.start = parseInt(mark, 10);
+    while (k < lines.length) {
+      const found = lines[k].match(ITEM);
+      if (!found || found[1].length !== indent.length || /\d/.test(found[2]) !== ordered || RULE.test(lines[k])) break;
+      const body = [lines[k].slice(found[0].length)];
+      for (k += 1; k < lines.length; k += 1) {
+        const line = lines[k];
+        const inside = /^\s/.test(line) && line.search(/\S/) > indent.length;
+        if (!line.trim()) {
+          // A blank line belongs to the item if what follows is indented.
+          const next = lines[k + 1] || '';
+          if (!next.trim() || next.search(/\S/) <= indent.length) break;
+          body.push('');
+        } else if (inside) body.push(line.slice(Math.min(line.search(/\S/), found[0].length)));
+        else if (starts(line)) break;
+        else body.push(line);
+      }
+      node.append(el('li', '', ...blocks(body, depth + 1)));
+      if (k + 1 < lines.length && !lines[k].trim() && ITEM.test(lines[k + 1])) k += 1;
+    }
+    return [node, k];
+  }
+
+  function table(lines, k) {
+    const row = (line, tag) => el('tr', '', ...cells(line).map((cell) => el(tag, '', ...inline(cell))));
+    const body = [row(lines[k], 'th')];
+    let end = k + 2;
+    while (end < lines.length && lines[end].includes('|')) body.push(row(lines[end++], 'td'));
+    return [el('div', 'wide', el('table', '', ...body)), end];
+  }
+
+  function paragraph(lines, k) {
+    let end = k + 1;
+    while (end < lines.length && lines[end].trim() && !starts(lines[end])) end += 1;
+    return [el('p', '', ...inline(lines.slice(k, end).map((line) => line.trim()).join('\n'))), end];
+  }
+
+  function block(lines, k, depth) {
+    const line = lines[k];
+    const head = line.match(HEAD);
+    if (head) return [el('p', `head head-${head[1].length}`, ...inline(head[2])), k + 1];
+    if (FENCE.test(line)) return fence(lines, k);
+    if (RULE.test(line)) return [el('hr'), k + 1];
+    if (depth < DEPTH && QUOTE.test(line)) return quote(lines, k, depth);
+    if (depth < DEPTH && ITEM.test(line)) return list(lines, k, depth);
+    if (line.includes('|') && k + 1 < lines.length && lines[k + 1].includes('-') && DASHES.test(lines[k + 1])) return table(lines, k);
+    return paragraph(lines, k);
+  }
+
+  function blocks(lines, depth = 0) {
+    const parts = [];
+    for (let k = 0; k < lines.length; ) {
+      if (!lines[k].trim()) {
+        k += 1;
+        continue;
+      }
+      const [node, end] = block(lines, k, depth);
+      parts.push(node);
+      k = end;
+    }
+    return parts;
+  }
+
+  return (text) => blocks(text.replace(/\r\n?/g, '\n').replaceAll('\t', '    ').split('\n'));
+})();
+
+// The ranking: one row per item that has a rank.
+function rankingRow(one) {
+  const track = el('span', 'track', el('i', 'span'), el('i', 'dot'));
+  track.setAttribute('aria-hidden', 'true');
+  const row = el('li', '', el('span', 'name', named(one.name)), track, el('span', 'rank'));
+  row.dataset.item = one.item;
+  return row;
+}
+
+const openRanks = (one) => (one.settled || one.rank_low === one.rank_high ? '' : ` (${one.rank_low}\u2013${one.rank_high})`);
+
+function showRanking(list, places) {
+  const known = new Map([...list.children].map((row) => [row.dataset.item, row]));
+  const low = Math.min(...places.map((one) => one.low));
+  const high = Math.max(...places.map((one) => one.high));
+  const at = (value) => (high > low ? (100 * (value - low)) / (high - low) : 50);
+  const rows = places.map((one) => {
+    const row = known.get(String(one.item)) || rankingRow(one);
+    const [, track, rank] = row.children;
+    const [span, dot] = track.children;
+    row.classList.toggle('asked', one.asked > 0);
+    row.classList.toggle('sure', one.settled);
+    span.style.left = `${at(one.low)}%`;
+    span.style.width = `${at(one.high) - at(one.low)}%`;
+    dot.style.left = `${at(one.strength)}%`;
+    rank.replaceChildren(String(one.rank), el('span', '', openRanks(one)));
+    return row;
+  });
+  // The column of ranks is as wide as the widest of them.
+  const widest = Math.max(4, ...places.map((one) => `${one.rank}${openRanks(one)}`.length));
+  list.style.setProperty('--rank', `${widest + 1}ch`);
+  list.replaceChildren(...rows);
+}
+
+// The card of the result: on the page, as a picture and as text.
+const CARD_PLACES = 10;
+
+function resultOf(state, places) {
+  const most = Math.min(CARD_PLACES, Math.max(5, state.top));
+  const known = `${knownPercent(state)}% of the order is known`;
+  const day = new Date().toLocaleDateString('en', { year: 'numeric', month: 'long', day: 'numeric' });
+  return {
+    title: state.title || 'Ranking',
+    facts: [counted(state.answers, 'answer', 'answers') + (state.judge ? ` by ${state.judge}` : ''), counted(state.items, 'item', 'items'), known, day],
+    places: places.slice(0, most),
+    left: places.length - Math.min(most, places.length),
+  };
+}
+
+function resultCard(result) {
+  const list = el('ol', 'places');
+  for (const one of result.places) {
+    const row = el('li', one.settled ? 'sure' : '', el('span', 'rank', one.rank), el('span', 'name', named(one.name)), el('span', 'open', openRanks(one)));
+    list.append(row);
+  }
+  const more = result.left > 0 ? [el('p', 'soft', `and ${result.left.toLocaleString('en')} more`)] : [];
+  return el('article', 'result-card', el('h3', '', named(result.title)), list, ...more, el('p', 'soft', result.facts.join(' \u00b7 ')));
+}
+
+function resultText(result) {
+  return [result.title, ...result.places.map((one) => `${one.rank}. ${one.name}${openRanks(one)}`), result.facts.join(', ')].join('\n');
+}
+
+// Drawn by hand: the policy of the page allows no picture that is not from the server.
+function resultPicture(result) {
+  const canvas = el('canvas');
+  [canvas.width, canvas.height] = [1200, 630];
+  const pen = canvas.getContext('2d');
+  const write = (text, x, y, font, ink, most) => {
+    pen.font = `${font} "DejaVu Sans", sans-serif`;
+    pen.fillStyle = ink;
+    let shown = text.replace(/\s+/g, ' ');
+    if (pen.measureText(shown).width > most) {
+      const signs = [...shown];
+      let few = signs.length;
+      while (few > 0 && pen.measureText(`${signs.slice(0, few).join('')}\u2026`).width > most) few = few > 200 ? 200 : few - 1;
+      shown = `${signs.slice(0, few).join('')}\u2026`;
+    }
+    pen.fillText(shown, x, y);
+  };
+  pen.fillStyle = '#ffffff';
+  pen.fillRect(0, 0, 1200, 630);
+  pen.fillStyle = '#1c5fb8';
+  pen.fillRect(0, 0, 12, 630);
+  write(result.title, 60, 90, 'bold 42px', '#1c222b', 1080);
+  const step = Math.min(82, 420 / Math.max(1, result.places.length));
+  const size = Math.round(Math.min(34, 0.62 * step));
+  result.places.forEach((one, k) => {
+    const y = 165 + step * k;
+    const sure = one.settled;
+    write(String(one.rank), 60, y, `bold ${size}px`, sure ? '#1c5fb8' : '#59626f', 90);
+    write(one.name, 150, y, `${sure ? 'bold ' : ''}${size}px`, '#1c222b', 800);
+    write(openRanks(one), 970, y, `${Math.round(0.75 * size)}px`, '#59626f', 170);
+  });
+  write(result.facts.join(' \u00b7 '), 60, 595, '20px', '#59626f', 1080);
+  return canvas;
+}
+
+function saveResult(result) {
+  resultPicture(result).toBlob((blob) => {
+    const link = el('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = 'ranking.png';
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+}
+
 // The page: asks, sends the answer, shows the next question and the ranking.
-'use strict';
 (() => {
   const root = document.documentElement;
   const sides = { left: byId('left'), right: byId('right') };

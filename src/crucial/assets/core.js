@@ -1,8 +1,8 @@
 // Everything on the page is made of elements and text nodes: data never become markup.
-const data = JSON.parse(document.getElementById('data').textContent);
-
+// Options are attributes, listeners under 'on', or the class alone.
 function fill(node, options, children) {
-  for (const [key, value] of Object.entries(options || {})) {
+  const attributes = typeof options === 'string' ? { class: options || null } : options || {};
+  for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (key === 'on') {
       for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
@@ -84,21 +84,6 @@ function table(caption, heads, rows, kind) {
     ),
   ];
 }
-
-// The cut-off that the reader chose, and who wants to know.
-const cutoff = {
-  k: 10,
-  ks: [10],
-  watchers: [],
-  watch(action) {
-    this.watchers.push(action);
-    action(this.k);
-  },
-  set(k) {
-    this.k = k;
-    for (const action of this.watchers) action(k);
-  },
-};
 
 function themeButton() {
   const root = document.documentElement;
