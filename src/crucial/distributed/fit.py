@@ -70,11 +70,10 @@ from crucial.io.parts import TablePart, bins_without_rows
 from crucial.kernels.runtime import Counts, count_threads
 from crucial.model.weak import WeakRanker
 from crucial.parameters import parameters_of, plain
-from crucial.rankers.base import warn_caller
+from crucial.rankers.base import HELD_OUT, n_held_out, warn_caller
 from crucial.rankers.boosted import BoostedRanker
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.rankboost import RankBoost
-from crucial.rankers.staged import HELD_OUT, n_held_out
 from crucial.types import Bools, Ints, PathLike
 from crucial.wording import counted, printable
 

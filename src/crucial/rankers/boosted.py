@@ -37,18 +37,13 @@ from crucial.boosting.stumps import StumpLearner
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
+from crucial.data.arrays import as_array
 from crucial.data.instances import CodedTable, Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import (
-    add_feedback,
-    check_judge_weights,
-    check_judges,
-    judge_parts,
-    n_judges,
-)
+from crucial.feedback.sums import add_feedback, check_judge_weights, check_judges, judge_parts
 from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker, scores_of_rows
 from crucial.parameters import (
@@ -71,15 +66,16 @@ from crucial.parameters import (
 from crucial.rankers.base import (
     MAX_BINS,
     RANDOM_STATE,
+    EvalSet,
     RandomState,
     RankingInput,
+    RoundRanker,
     documented,
     warn_caller,
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
 from crucial.rankers.resampling import MOST_BAGS, FoldCurves, Refits, Run, fit_bags, fit_folds
-from crucial.rankers.staged import EvalSet, RoundRanker
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base class of the boosting estimators: from input to ensemble
@@ -402,7 +398,8 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         needs_y: bool = True,
     ) -> RankingInput:
         """Check the arguments of a fit; labels of several judges have a second axis."""
-        several = y is not None and n_judges(y) > 1
+        shape = () if y is None else as_array(y, "y").shape
+        several = len(shape) == 2 and shape[1] > 1
         if judge_weight is not None and not several:
             raise DataError(
                 "judge_weight weighs the columns of y, one per judge, and y has no second one.",
@@ -414,7 +411,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         if not self.takes_judges:
             raise DataError(
                 f"y should be a 1d array: {type(self).__name__} learns from the labels of one "
-                f"judge, and y has {n_judges(y)} columns.",
+                f"judge, and y has {shape[1]} columns.",
                 remedy="RankBoost, RankBoostPlus and SmoothMarginRanker add up several judges.",
                 parameter="y",
             )
@@ -433,14 +430,18 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
     ) -> Feedback:
         """Return the pairs of labels, of one judge or several, and explicit ones."""
         labels: list[LabelFeedback] = []
-        if data.labels is not None:
+        if data.judge_weight is not None:
             labels = judge_parts(
-                data.labels,
+                data.known_labels,
                 weight,
-                lambda own, mass: self._label_feedback(
-                    replace(data, labels=own), mass, query_weight
+                lambda column, mass: self._label_feedback(
+                    replace(data, labels=column), mass, query_weight
                 ),
             )
+        elif data.labels is not None:
+            labels = [self._label_feedback(data, weight, query_weight)]
+            if explicit is None and self.contradictions == "keep":
+                return labels[0]
         factors = np.ones(len(labels)) if data.judge_weight is None else data.judge_weight
         return add_feedback(labels, factors, explicit, self.contradictions)
 

@@ -47,9 +47,15 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RankingInput, warn_caller, warn_ignored
+from crucial.rankers.base import (
+    EvalRows,
+    EvalSet,
+    RankingInput,
+    RoundRanker,
+    warn_caller,
+    warn_ignored,
+)
 from crucial.rankers.boosted import Algorithm, BoostedRanker
-from crucial.rankers.staged import EvalRows, EvalSet, RoundRanker
 from crucial.types import Bools, Floats, Ints, VectorLike
 
 # --- Queries cut into intervals by relevance, and the centres of a feature in them

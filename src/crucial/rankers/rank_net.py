@@ -44,9 +44,16 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RANDOM_STATE, RandomState, RankingInput, documented, warn_caller
+from crucial.rankers.base import (
+    RANDOM_STATE,
+    EvalSet,
+    EvaluatedRanker,
+    RandomState,
+    RankingInput,
+    documented,
+    warn_caller,
+)
 from crucial.rankers.linear.columns import Design
-from crucial.rankers.staged import EvalSet, EvaluatedRanker
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 # --- Rows in an order of their own, equal ones merged, so that training depends on neither

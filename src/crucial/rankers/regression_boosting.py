@@ -35,7 +35,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RankingInput, warn_caller
+from crucial.rankers.base import EvalRows, RankingInput, warn_caller
 from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, StumpRanker
 from crucial.rankers.classifiers import ClassSums, check_one_list_of_two
 from crucial.rankers.linear.estimators import check_two_labels
@@ -47,7 +47,6 @@ from crucial.rankers.regression_learners import (
     fitted_line,
 )
 from crucial.rankers.resampling import Run
-from crucial.rankers.staged import EvalRows
 from crucial.types import Bools, Floats, TableLike
 
 # --- Losses for boosting by least squares: of scores against labels, and surrogates over pairs

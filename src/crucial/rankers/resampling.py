@@ -22,8 +22,7 @@ from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight, weighing_rows
 from crucial.kernels.runtime import count_threads
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.rankers.base import RankingInput
-from crucial.rankers.staged import EvalRows, measure_of, take_rows
+from crucial.rankers.base import EvalRows, RankingInput, measure_of, take_rows
 from crucial.types import Bools, Floats, Ints
 from crucial.wording import counted
 
