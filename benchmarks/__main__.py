@@ -15,21 +15,14 @@ ALL = [
     "serving",
     "export",
     "measures",
-    "losses",
-    "gradients",
     "tree_rounds",
     "symmetric",
     "readers",
-    "growth",
     "extremes",
     "linear",
-    "feature_rank",
-    "plus",
     "sparse",
     "sparse_input",
     "sparse_defaults",
-    "trees",
-    "componentwise",
     "fusion",
     "fusion_rank",
     "boards",
@@ -40,7 +33,7 @@ ALL = [
     "dask_simulation",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality", "interactions", "gradient_defaults", "auto_choice", "dask"]
+LONG = ["quality", "gradient_defaults", "auto_choice", "dask"]
 
 
 def main(arguments: list[str]) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 import crucial.lab.auto_search as search
 from benchmarks.contestants import Part
 from benchmarks.datasets import Case, from_folder
-from benchmarks.quality_cells import RANKING, part_of
+from benchmarks.quality import RANKING, part_of
 from benchmarks.timing import table
 from crucial import RankBoost
 from crucial.lab.auto_candidates import (
@@ -40,7 +40,9 @@ from crucial.lab.auto_candidates import (
     plan_for,
     summarise_trials,
 )
-from crucial.lab.auto_search import Rows, _staged, folds_of, fresh, score_spread, stage_rounds
+from crucial.lab.auto_search import _staged, folds_of, fresh, score_spread, stage_rounds
+from crucial.lab.protocols import Rows
+from crucial.lab.rankers import Adapter
 from crucial.measures.names import get_measure
 
 Floats = np.ndarray
@@ -123,9 +125,10 @@ def _fitted(candidate: RankerCandidate, part: Part) -> dict[str, Any]:
             ranker.set_params(eval_metric=RANKING)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ranker.fit(train.instances, train.y, qid=train.qid)
-        scores[:, fold.test], numbers[fold.test] = _staged(ranker, test, rounds), k
-        own = _staged(ranker, train, rounds)
+            fitted = Adapter.of(ranker, True, False)
+            fitted.fit(train)
+        scores[:, fold.test], numbers[fold.test] = _staged(fitted, test, rounds), k
+        own = _staged(fitted, train, rounds)
         spreads[:, k] = [score_spread(stage, train.groups) for stage in own]
     return {"S": scores, "SP": spreads, "fold": numbers, "rounds": rounds}
 

@@ -5,6 +5,7 @@ Parts are in this process: what is counted does not depend on where they are.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,10 @@ from benchmarks.timing import table
 from crucial import GradientRanker, RankBoost, make_letor
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
-from crucial.distributed.fit import Head, fit_parted
-from crucial.distributed.messages import LocalParts, PartRows
-from crucial.distributed.part import Part
+from crucial.distributed.input import Schema
+from crucial.distributed.part import Part, PartRows
+from crucial.distributed.parted import PartedRows
+from crucial.distributed.transport import LocalParts
 
 QUERIES, DOCS, FEATURES, ROUNDS = 500, 120, 136, 5
 RANKERS = {
@@ -32,22 +34,22 @@ class Counted(LocalParts):
 
     calls = splits = 0
 
-    def call(self, method: str, *args: Any, changes: bool = False) -> list[Any]:
+    def total(self, method: str, *args: Any, changes: bool = False) -> Any:
         self.calls = 0 if method == "begin" else self.calls + 1
-        if method == "tree_split":
-            self.splits += len(args[0])
-        return super().call(method, *args, changes=changes)
+        if args[:1] == ("split",):
+            self.splits += len(args[1])
+        return super().total(method, *args, changes=changes)
 
 
 def main() -> None:
     made = make_letor(QUERIES, DOCS, FEATURES, seed=0)
     n = len(made.y)
     bins = Bins.build(Instances.from_input(made.X), np.arange(n))
-    head = Head(replace(bins, codes=bins.codes[:, :0], n_rows=0))
+    schema = Schema(replace(bins, codes=bins.codes[:, :0], n_rows=0))
     rows = []
     for name, ranker in RANKERS.items():
         parts = Counted([Part(PartRows(bins, made.y.astype(np.float64), made.qid))])
-        fit_parted(ranker, parts, head)
+        ranker.fit_prepared(nullcontext(PartedRows(parts, schema)))
         used = sum(len(getattr(one, "features", ())) for one in ranker.ensemble_.rankers)
         rows.append([name, *(f"{one / ROUNDS:.1f}" for one in (parts.calls, parts.splits, used))])
     header = ["weak rankers", "exchanges a round", "splits asked for", "splits used"]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,25 +28,18 @@ ROWS = (100_000_000, 1_000_000_000)
 CORES = 8
 
 
-@dataclass
-class Sums:
-    """What a worker sends back of a round: sums of int64 that are added."""
-
-    values: Any
-
-    def merge(self, other: Sums) -> Sums:
-        return Sums(self.values + other.values)
-
-
 class SleepingPart:
     """A part without rows, which takes as long as one with rows."""
 
     def __init__(self, size: int) -> None:
         self._sums = np.ones(size, np.int64)
 
-    def advance(self, seconds: float) -> Sums:
+    def advance(self, seconds: float) -> Any:
         time.sleep(seconds)
-        return Sums(self._sums)
+        return self._sums
+
+    def restore(self, calls: Any) -> None:
+        """Do nothing: there is no state."""
 
 
 @dataclass
@@ -113,20 +106,21 @@ def measured(client: Any, n_parts: int, size: int, sleep: float) -> tuple[float,
 def rows_per_second() -> float:
     """Return the rows that one core adds up per second in a round of stumps, by processor time."""
     from crucial import Bins, Instances, RankBoost, make_letor
-    from crucial.distributed.fit import Head, fit_parted
-    from crucial.distributed.messages import LocalParts, PartRows
-    from crucial.distributed.part import Part
+    from crucial.distributed.input import Schema
+    from crucial.distributed.part import Part, PartRows
+    from crucial.distributed.parted import PartedRows
+    from crucial.distributed.transport import LocalParts
 
     made = make_letor(1000, 120, FEATURES, seed=0)
     labels = np.asarray(made.y, np.float64)
     bins = Bins.build(Instances.from_input(made.X), np.arange(len(labels)), max_bins=BINS - 1)
     _, query = np.unique(made.qid, return_inverse=True)
-    head = Head(replace(bins, codes=bins.codes[:, :0], n_rows=0))
+    schema = Schema(replace(bins, codes=bins.codes[:, :0], n_rows=0))
 
     def fit(rounds: int) -> float:
         parts = LocalParts([Part(PartRows(bins, labels, query))])
         began = time.process_time()
-        fit_parted(RankBoost(rounds, n_jobs=1), parts, head)
+        RankBoost(rounds, n_jobs=1).fit_prepared(nullcontext(PartedRows(parts, schema)))
         return time.process_time() - began
 
     fit(2)  # (kernels are compiled)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets import FOLDS, Case, from_folder
-from benchmarks.quality_cells import measure_of, part_of
+from benchmarks.quality import measure_of, part_of
 from benchmarks.timing import table
 from crucial import GradientRanker
 

@@ -12,8 +12,68 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import interleaved, table
 from crucial.measures.evaluation import evaluate
 from crucial.measures.names import get_measure
+
+N_ROWS = 1_000_000
+LONG_LISTS = {
+    "hard_loss": "continuous",
+    "iauc": "continuous",
+    "iauc(triples)": "continuous",
+    "localised_loss@1000": "continuous",
+    "vus": "three",
+    "neighbour_auc": "three",
+    "auc": "two",
+}
+
+
+def one_list() -> None:
+    from scipy.stats import kendalltau
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=N_ROWS)
+    scores = true + rng.normal(size=N_ROWS)
+    grades = np.digitize(true, [-0.5, 0.5])
+    y = {"continuous": true, "three": grades, "two": (grades == 2).astype(int)}
+    weight = rng.uniform(0.5, 2.0, N_ROWS)
+    tied = np.round(scores, 2)
+    lines = []
+    for name, kind in LONG_LISTS.items():
+        measure, labels = get_measure(name), y[kind]
+        measure(labels, scores)  # (loads the kernels)
+        seconds = interleaved(
+            3,
+            plain=lambda m=measure, l=labels: m(l, scores),
+            tied=lambda m=measure, l=labels: m(l, tied),
+            weighted=lambda m=measure, l=labels: m(l, scores, sample_weight=weight),
+        )
+        lines.append([name, kind, *seconds.values()])
+    table(
+        f"{N_ROWS:,} lines in one list, seconds (labels read and measured)",
+        ["measure", "labels", "distinct scores", "tied scores", "weighted"],
+        lines,
+    )
+    peers = interleaved(
+        3,
+        kendalltau=lambda: kendalltau(true, scores),
+        roc_auc_score=lambda: roc_auc_score(y["two"], scores),
+    )
+    ours = {row[0]: row[2] for row in lines}
+    table(
+        "peers",
+        ["call", "seconds", "times ours"],
+        [
+            ["scipy kendalltau", peers["kendalltau"], peers["kendalltau"] / ours["hard_loss"]],
+            ["sklearn roc_auc_score", peers["roc_auc_score"], peers["roc_auc_score"] / ours["auc"]],
+        ],
+    )
+
+
+if __name__ == "__main__":
+    one_list()
+
 
 N_QUERIES, N_ITEMS = 10_000, 100
 NAMES = [
@@ -101,6 +161,7 @@ def main() -> None:
     print(f"{N_QUERIES:,} queries of {N_ITEMS} items, milliseconds, best of five in a warm process")
     ours()
     peers()
+    one_list()
 
 
 if __name__ == "__main__":

@@ -109,7 +109,8 @@ def csv_rows(folder: str) -> list[list[Any]]:
     """Measure the table reader."""
     from crucial.data.dataset import Dataset
     from crucial.io.svmlight import read_svmlight
-    from crucial.io.tables import read_table, write_table
+    from crucial.io.tables import read_table
+    from crucial.io.writing import write_table
 
     data = read_svmlight(os.path.join(folder, "short.part"))
     path = os.path.join(folder, "part.csv")

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from benchmarks.timing import THREADS, table
-from crucial import LabelFeedback, RSRank, SparseRankingSVM
+from crucial import LabelFeedback, RankingSVM, RSRank
 from crucial.data.groups import Groups
 from crucial.types import Floats, Ints
 
@@ -66,9 +66,9 @@ def main(n_rows: int = 100_000, n_features: int = 50, n_queries: int = 1000) -> 
 
     rankers: dict[str, Callable[[], Any]] = {
         "LinearSVC, l1, a tenth of the pairs": peer,
-        "SparseRankingSVM, l1": lambda: SparseRankingSVM(l1=L1, n_jobs=THREADS),
-        "SparseRankingSVM, l1_ball": lambda: SparseRankingSVM("l1_ball", n_jobs=THREADS),
-        "SparseRankingSVM, log": lambda: SparseRankingSVM("log", l1=L1, n_jobs=THREADS),
+        "RankingSVM, l1": lambda: RankingSVM(penalty="l1", l1=L1, n_jobs=THREADS),
+        "RankingSVM, l1_ball": lambda: RankingSVM(penalty="l1_ball", n_jobs=THREADS),
+        "RankingSVM, log": lambda: RankingSVM(penalty="log", l1=L1, n_jobs=THREADS),
         "RSRank": lambda: RSRank(n_jobs=THREADS),
     }
     for make in list(rankers.values())[1:]:

@@ -640,6 +640,8 @@ def entries(names: Iterable[str] = RANKERS, rounds: int | None = None) -> list[E
         if {"kernel", "n_landmarks"} <= set(ranker.get_params()):
             other = kind(kernel="rbf", n_landmarks=LANDMARKS)
             found.append(_entry(f"{name}, rbf", other))
+        if name == "ranking-svm":
+            found.append(_entry(f"{name}, l1", kind(penalty="l1", tol=1e-6)))
     return found
 
 
@@ -655,6 +657,8 @@ def _entry(name: str, ranker: Any) -> Entry:
 def _grid(ranker: Any, form: Form) -> dict[str, list[Any]]:
     """Return the values of one parameter to choose from: l1, l2 or balance, in that order."""
     declared = parameters_of(ranker)
+    if getattr(ranker, "penalty", "l2") == "l1":
+        return {"ranker__l1": [0.001, 0.003, 0.01, 0.03]}
     for name in ("l1", "l2", "balance"):
         if name not in declared or (name == "balance" and not form.queries):
             continue

@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from crucial.distributed.messages import LocalParts
+from crucial.distributed.transport import LocalParts
 
 
 @dataclass
@@ -27,10 +27,14 @@ class ToyPart:
         return Sum(self.state)
 
     def read(self):
-        return self.state
+        return [self.state]
 
     def process(self):
-        return os.getpid()
+        return [os.getpid()]
+
+    def restore(self, calls):
+        for method, arguments in calls:
+            getattr(self, method)(*arguments)
 
     def fail(self):
         raise ZeroDivisionError("as asked")
@@ -93,7 +97,7 @@ def chain(parts, rounds, before=lambda number: None):
         before(number)
         sums.append(parts.total("advance", factor, changes=True).value)
         factor = sums[-1] % 1009 + 2
-    return sums, parts.call("read")
+    return sums, sorted(parts.total("read"))
 
 
 def local_chain(n_parts, rounds):

@@ -74,7 +74,6 @@ from crucial.rankers.linear.estimators import RankCosine as RankCosine
 from crucial.rankers.linear.estimators import RankingSVM as RankingSVM
 from crucial.rankers.linear.estimators import RankRLS as RankRLS
 from crucial.rankers.linear.estimators import RSRank as RSRank
-from crucial.rankers.linear.estimators import SparseRankingSVM as SparseRankingSVM
 from crucial.rankers.linear.estimators import SVMMap as SVMMap
 from crucial.rankers.rank_net import RankNet as RankNet
 from crucial.rankers.rankboost import LogisticRanker as LogisticRanker

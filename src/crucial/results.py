@@ -218,19 +218,6 @@ def padded(name: str, width: int) -> str:
     return f"{printable(name, width):<{width}}"
 
 
-def literal(text: str) -> str:
-    """Return a text that matplotlib draws as it is: between two signs of $ it expects formulas.
-
-    For labels of legends, which know no ``parse_math=False``.
-
-    Examples
-    --------
-    >>> literal("US$ to A$")
-    'US\\\\$ to A\\\\$'
-    """
-    return text.replace("$", r"\$")
-
-
 def json_value(value: Any) -> Any:
     """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest."""
     if hasattr(value, "tolist"):

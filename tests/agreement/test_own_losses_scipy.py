@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from crucial import LogisticRanker, PNormPush, SparseRankingSVM
+from crucial import LogisticRanker, PNormPush, RankingSVM
 from naive.sparse import pairs_of
 
 
@@ -76,7 +76,8 @@ def test_the_l1_penalty_is_that_of_liblinear(l1):
     options = {"penalty": "l1", "dual": False, "fit_intercept": False, "random_state": 0}
     peer = LinearSVC(C=1 / (2 * l1 * len(pairs)), tol=1e-8, max_iter=100_000, **options)
     peer.fit(rows, signs)
-    ranker = SparseRankingSVM(l1=l1, standardise=False, tol=1e-10).fit(X, y, qid=qid)
+    ranker = RankingSVM(penalty="l1", l1=l1, standardise=False, tol=1e-10)
+    ranker.fit(X, y, qid=qid)
     found = np.zeros(6)
     found[ranker.selected_] = ranker.model_.weights
     np.testing.assert_allclose(found, peer.coef_[0], atol=2e-5)

@@ -101,15 +101,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_search_engineers_way(trained: Path) -> None:
-    """Train, evaluate, rank, show: journey A."""
-    model, data, out = (trained / name for name in ("m.json", "train.txt", "a.run"))
-    assert "ndcg@10" in run_well("evaluate", model, data, "-m", "ndcg@10", "-m", "mrr")
-    run_well("rank", model, data, "-o", out, "--format", "trec")
-    assert len(out.read_text().splitlines()) == 80
-    assert "\x1b" not in run_well("show", model)
-
-
 def test_one_line_and_a_code(trained: Path) -> None:
     (trained / "bad.txt").write_text("1 qid:1 1:1\n0 qid:1 1:x\n")
     before = (trained / "m.json").read_bytes()

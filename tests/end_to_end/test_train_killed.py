@@ -14,16 +14,16 @@ import pytest
 
 SCRIPT = """
 import json, os, random, signal, sys, time
-import crucial, crucial.distributed.fit as fitting
+import crucial, crucial.distributed.ranker as fitting
 from crucial.cli.app import app
-from crucial.distributed.fit import Checkpoint
+from crucial.distributed.checkpoint import Checkpoint
 
 ON_CLUSTER, WANTED = sys.argv[1] == "checkpoint", int(sys.argv[2])
 WORDS = ["train", "train.txt", "-m", "ndcg@5", "-o", "model.json", "--jobs", "1"]
 if ON_CLUSTER:
     import distributed
     # (a checkpoint after every round, not once a minute)
-    fitting.Checkpoint = lambda path, ranker, every: Checkpoint(path, ranker, every=0)
+    fitting.Checkpoint = lambda *given, **how: Checkpoint(*given, **{**how, "every": 0})
     WORDS += ["--rounds", "40", "--checkpoint", "rounds.json"]
 else:
     from crucial.lab import auto_candidates as candidates, auto_ranker as ranker

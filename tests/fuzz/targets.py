@@ -131,7 +131,7 @@ def _exports(path: Path) -> Any:
 
 
 def _checkpoint(path: Path) -> Any:
-    from crucial.distributed.fit import read_checkpoint
+    from crucial.distributed.checkpoint import read_checkpoint
 
     return read_checkpoint(path, _estimator())
 
@@ -204,13 +204,13 @@ def _checkpoints() -> list[bytes]:
 
     from sklearn.base import clone
 
-    from crucial.distributed.fit import Checkpoint
+    from crucial.distributed.checkpoint import Checkpoint
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.json")
         X = np.arange(12.0).reshape(6, 2) % 5
         ranker = clone(_estimator()).fit(X, [0, 1, 2, 0, 1, 2])
-        Checkpoint(path, ranker).write(ranker.trace_)
+        Checkpoint(ranker, path).write(ranker.trace_)
         return [path.read_bytes()]
 
 

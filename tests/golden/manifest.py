@@ -41,7 +41,7 @@ BY_LAPACK = {"rankrls / wide", "rankrls rbf / graded", "rankrls rbf / sparse"}
 #: Rankers that are also compared on as many columns as make BLAS use several threads.
 WIDE = {
     "infinite-push", "listmle", "rankcosine", "ranking-svm", "ranknet", "rankrls", "rsrank",
-    "sparse-ranking-svm",
+    "ranking-svm l1",
 }  # fmt: skip
 TREES = {"weak": "tree", "max_leaves": 4, "min_rows": 3}
 #: Other settings than a ranker's defaults, by a name that begins with the ranker's own.
@@ -80,9 +80,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "infinite-push l1": {"penalty": "l1"},
     "ranknet adam": {"solver": "adam", "hidden": (5, 4)},
     "ranknet relu": {"activation": "relu"},
-    "sparse-ranking-svm l1_ball": {"penalty": "l1_ball"},
-    "sparse-ranking-svm log": {"penalty": "log"},
-    "sparse-ranking-svm lq": {"penalty": "lq"},
+    "ranking-svm l1": {"penalty": "l1"},
+    "ranking-svm l1_ball": {"penalty": "l1_ball"},
+    "ranking-svm log": {"penalty": "log"},
+    "ranking-svm lq": {"penalty": "lq"},
 }
 #: Rankers that take minutes on, or refuse, the large problems.
 SMALL_ONLY = {

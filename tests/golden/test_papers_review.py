@@ -18,15 +18,15 @@ from crucial import (
     RankRLS,
     RSRank,
     SelectByRanking,
-    SparseRankingSVM,
     TreeRank,
 )
 from crucial.data.instances import Instances
 from crucial.inspection import importances
 from crucial.measures.names import get_measure
 from crucial.rankers.classifiers import best_cuts
-from crucial.rankers.linear.l1 import LogPenalty, frank_wolfe, minimise_concave, minimise_l1
-from crucial.rankers.linear.losses import HalfSquaredHinge, hinges_of
+from crucial.rankers.linear.columns import Space
+from crucial.rankers.linear.losses import Hinges
+from crucial.rankers.linear.sparse import frank_wolfe, log_penalty, minimise_concave, minimise_l1
 from crucial.rankers.rank_net import Inputs, Network, Shuffled
 from crucial.rankers.ranking_trees.growth import TreeGrower
 from crucial.rankers.ranking_trees.pruning import pruning_path
@@ -522,13 +522,14 @@ def weights(ranker):
 
 
 def raw(**parameters):
-    return SparseRankingSVM(standardise=False, tol=1e-12, **parameters).fit(X123, YD)
+    settings = {"penalty": "l1", **parameters}
+    return RankingSVM(standardise=False, tol=1e-12, **settings).fit(X123, YD)
 
 
 @pytest.fixture
 def loss():
     feedback = LabelFeedback(YD)
-    return HalfSquaredHinge(hinges_of(feedback, "sign", 1)), X123[feedback.rows]
+    return Hinges(feedback, "sign", 1), Space(X123[feedback.rows])
 
 
 @pytest.mark.parametrize(("radius", "expected", "objective"), [
@@ -551,8 +552,8 @@ def test_section_30_l1_ball_steps(loss):
         (1, 0.0477827207, 0.218336581147, None),
     ]
     for number, (feature, rate, value, gap) in enumerate(steps):
-        start = frank_wolfe(*loss, 1.5, 1e-12, number, "exact")
-        found = frank_wolfe(*loss, 1.5, 1e-12, number + 1, "exact")
+        start = frank_wolfe(*loss, 1.5, 1e-12, number, corrected=False)
+        found = frank_wolfe(*loss, 1.5, 1e-12, number + 1, corrected=False)
         expected = (1 - rate) * before
         expected[feature] += 1.5 * rate
         assert found.weights == pytest.approx(expected, abs=1e-9)
@@ -573,10 +574,10 @@ def test_section_30_l1_penalty(l1, expected, objective):
 
 
 def test_section_30_log_penalty(loss):
-    penalty, shrink = LogPenalty(0.1), np.full(3, 0.02)
+    penalty, shrink = log_penalty(0.1), np.full(3, 0.02)
     start = minimise_l1(*loss, shrink, 1e-14, 1000)
     assert start.weights == pytest.approx([0.585183187090, 1.330125192390, 0], abs=1e-11)
-    first = minimise_l1(*loss, 0.02 * penalty.slope(np.abs(start.weights)), 1e-14, 1000)
+    first = minimise_l1(*loss, 0.02 * penalty[1](np.abs(start.weights)), 1e-14, 1000)
     assert first.weights == pytest.approx([0.551719821965, 1.358315054170, 0], abs=1e-11)
     end = minimise_concave(*loss, 0.02, penalty, 1e-18, 10_000)
     # (steps end where they no longer lower the value, 0.29; its rounding, 2^-53 of it, and its

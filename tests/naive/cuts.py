@@ -1,6 +1,7 @@
 """Problems cut into parts in this process, and fits to compare."""
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,9 +9,17 @@ import numpy as np
 
 from crucial import Bins, Instances
 from crucial.data.instances import CodedTable
-from crucial.distributed.fit import Head, fit_parted
-from crucial.distributed.messages import LocalParts, PartRows
-from crucial.distributed.part import Part
+from crucial.distributed.input import Schema
+from crucial.distributed.part import Part, PartRows
+from crucial.distributed.parted import PartedRows
+from crucial.distributed.ranker import check_supported
+from crucial.distributed.transport import LocalParts
+
+
+def fit_parted(estimator, parts, schema, **options):
+    """Fit a ranker to parts that are loaded."""
+    check_supported(estimator)
+    return estimator.fit_prepared(nullcontext(PartedRows(parts, schema, **options)))
 
 
 @dataclass
@@ -77,9 +86,9 @@ class Problem:
         return [RowsInHand(self.rows(np.flatnonzero(part_of == k))) for k in range(n_parts)]
 
     @property
-    def head(self):
+    def schema(self):
         bins = replace(self.bins, codes=self.bins.codes[:, :0], n_rows=0)
-        return Head(bins)
+        return Schema(bins)
 
     def fit(self, estimator, eval_set=None):
         """The fit on one table."""
@@ -89,7 +98,7 @@ class Problem:
         return estimator.fit(self.table, self.y, qid=self.qid, **options)
 
     def fit_cut(self, estimator, n_parts, seed=0, eval_set=None, **options):
-        return fit_parted(estimator, self.cut(n_parts, seed, eval_set), self.head, **options)
+        return fit_parted(estimator, self.cut(n_parts, seed, eval_set), self.schema, **options)
 
 
 class Forgetful(LocalParts):
@@ -99,15 +108,15 @@ class Forgetful(LocalParts):
         super().__init__(make())
         self.make, self.every, self.log, self.calls = make, every, [], 0
 
-    def call(self, method, *args, changes=False):
+    def total(self, method, *args, changes=False):
         self.calls += 1
         if self.calls % self.every == 0:
             lost = self.calls // self.every % self.n_parts
             self._parts[lost] = self.make()[lost]
-            self._parts[lost].replay(self.log)
+            self._parts[lost].restore(self.log)
         if changes:
             self.log.append((method, args))
-        return super().call(method, *args)
+        return super().total(method, *args)
 
 
 def trace_of(estimator):

@@ -213,7 +213,7 @@ INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]]
 # Who cannot promise what, and why.
 OF_VALUES = {
     "componentwise", "infinite-push", "listmle", "rankcosine", "ranking-svm", "ranknet", "rankrls",
-    "rsrank", "sparse-ranking-svm", "svm-map",
+    "rsrank", "svm-map",
 }  # fmt: skip
 OF_NEIGHBOURS = {"diffrank", "featurerank"}
 OF_DRAWS = {"ranking-forest", "ranknet"}

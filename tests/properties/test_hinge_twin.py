@@ -15,7 +15,7 @@ from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import HingeSums
-from crucial.rankers.linear.losses import LabelHinges, hinges_of
+from crucial.rankers.linear.losses import Hinges
 
 pytestmark = pytest.mark.kernels
 
@@ -47,12 +47,10 @@ def test_values_gradients_and_curvature_are_those_of_listed_pairs(problem: dict[
     move, margin = problem.pop("move"), problem["margin"]
     scores, y, weight = problem["scores"], problem["y"], problem["weight"]
     feedback = LabelFeedback(y, Groups.from_qid(problem["qid"], len(y)), weight=weight)
-    hinges = LabelHinges(feedback.labelled(), margin, 2)
+    hinges = Hinges(feedback, margin, 2)
     at = scores[feedback.rows]
-    assert hinges.hinge(at)[0] == pytest.approx(hinge_value(**problem, squared=False), abs=1e-11)
-    assert hinges.squared(at)[0] == pytest.approx(
-        hinge_value(**problem, squared=True), rel=1e-9, abs=1e-11
-    )
+    assert hinges(at, 1)[0] == pytest.approx(hinge_value(**problem, squared=False), abs=1e-11)
+    assert hinges(at)[0] == pytest.approx(hinge_value(**problem, squared=True), rel=1e-9, abs=1e-11)
     first, second, curve = (np.zeros(len(y)) for _ in range(3))
     total = 0.0
     for i, j, c, short in shortfalls(**problem):
@@ -64,8 +62,8 @@ def test_values_gradients_and_curvature_are_those_of_listed_pairs(problem: dict[
                 second[row] += sign * c * d * short
                 curve[row] -= sign * c * d * d * (move[i] - move[j])
     rows = feedback.rows
-    np.testing.assert_allclose(hinges.hinge(at)[1], first[rows] / total, atol=1e-9)
-    np.testing.assert_allclose(hinges.squared(at)[1], second[rows] / total, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(hinges(at, 1)[1], first[rows] / total, atol=1e-9)
+    np.testing.assert_allclose(hinges(at)[1], second[rows] / total, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(
         hinges.curvature(at)(move[rows]), curve[rows] / total, rtol=1e-8, atol=1e-9
     )
@@ -109,7 +107,7 @@ def test_threads_do_not_change_a_byte() -> None:
     y, qid = random.integers(0, 3, 4000), random.integers(0, 40, 4000)
     feedback = LabelFeedback(y, Groups.from_qid(qid, 4000))
     scores = random.normal(size=4000)
-    found = [hinges_of(feedback, "sign", threads).squared(scores)[1] for threads in (1, 2, 3)]
+    found = [Hinges(feedback, "sign", threads)(scores)[1] for threads in (1, 2, 3)]
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 
 
@@ -145,7 +143,7 @@ def test_pairs_and_labels_add_up() -> None:
     labels, explicit = LabelFeedback(y), PairFeedback(pairs, 4, weight=[2.0, 1.0])
     both = SumFeedback([labels, explicit])
     scores = np.array([0.3, -0.2, 0.9, 0.4])
-    value, slope = hinges_of(both, "sign", 1).hinge(scores[both.rows])
+    value, slope = Hinges(both, "sign", 1)(scores[both.rows], 1)
     listed = [(i, j, 1.0) for i in range(4) for j in range(4) if y[i] > y[j]]
     listed += [(0, 3, 2.0), (1, 2, 1.0)]
     total = sum(c for *_, c in listed)

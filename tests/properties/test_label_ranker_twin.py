@@ -125,13 +125,13 @@ def test_rounds(table, name, discrete, rate):
             fits.append(
                 boost_labels(search, objective, total, rounds=5, rate=rate, discrete=discrete)
             )
-    made = fits[0]
-    assert [r.stump.threshold for r in fits[1].rounds] == [r.stump.threshold for r in made.rounds]
-    np.testing.assert_allclose(fits[1].scores, made.scores, rtol=1e-9, atol=1e-12)
+    (made, scores), (again, same) = fits
+    assert [r.stump.threshold for r in again] == [r.stump.threshold for r in made]
+    np.testing.assert_allclose(same, scores, rtol=1e-9, atol=1e-12)
     comparisons = listed(name, right, weight)
     f = np.zeros(right.shape)
     smoothing = objective.mass * min(max(0.5 / total, 1e-12), 1e-2)
-    for one in made.rounds:
+    for one in made:
         pi, _ = objective.weigh(f)
         best = naive_best(X, pi, name, discrete)
         assert best is not None
@@ -158,7 +158,7 @@ def test_rounds(table, name, discrete, rate):
             if np.isfinite(exact).all() and (good * bad > 0).all():
                 moved = losses(comparisons, f - found[part] + exact[part]).sum()
                 assert moved / before <= z + 1e-9  # the bound that the choice goes by
-    np.testing.assert_allclose(made.scores, f, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores, f, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.kernels

@@ -331,5 +331,5 @@ def test_the_trace_tells_what_happened():
     }
     assert table["alpha"] == list(model.model_.weights)
     assert math.prod(table["z"]) == pytest.approx(table["loss"][-1])
-    assert repr(model.trace_).startswith("Trace(6 rounds, loss 0.")
+    assert repr(model.trace_).startswith("<Trace: 6 rounds, loss 0.")
     assert all(seconds >= 0 for seconds in table["seconds"])

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial import Groups, InfinitePush, RSRank, SparseRankingSVM
+from crucial import Groups, InfinitePush, RankingSVM, RSRank
 from crucial.feedback.labels import LabelFeedback
-from crucial.rankers.linear.losses import (
-    DiscountedPairs,
-    HalfSquaredHinge,
-    HuberLoss,
-    hinges_of,
-    ideal_discounts,
-)
+from crucial.rankers.linear.losses import Hinges, HuberLoss
 from naive import sparse as naive
 
 
@@ -42,7 +36,8 @@ def weights(ranker):
 @given(problems(), st.sampled_from([0.01, 0.05, 0.2]))
 def test_l1_is_the_minimum_over_listed_pairs(problem, l1):
     X, y, qid = problem
-    ranker = SparseRankingSVM(l1=l1, standardise=False, tol=1e-10).fit(X, y, qid=qid)
+    ranker = RankingSVM(penalty="l1", l1=l1, standardise=False, tol=1e-10)
+    ranker.fit(X, y, qid=qid)
     u, w = np.ones(len(y)), weights(ranker)
 
     def value(w):
@@ -75,11 +70,7 @@ def test_gradients_curvatures_and_planes(problem, seed):
     _, y, qid = problem
     feedback = LabelFeedback(y, Groups.from_qid(qid, len(y)))
     random = np.random.default_rng(seed)
-    pairs = DiscountedPairs(feedback, 1)
-    for loss in (
-        HalfSquaredHinge(hinges_of(feedback, "sign", 1)),
-        HuberLoss(pairs, ideal_discounts(pairs, "mean")),
-    ):
+    for loss in (Hinges(feedback, "sign", 1), HuberLoss(feedback, "mean", 1)):
         s, move, other = random.normal(size=(3, len(feedback.rows))) * 1.5
         value, by_score = loss(s)
         h = 1e-6

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from crucial import inspection
-from crucial.inspection.explain import tree_difference, tree_differences
+from crucial.inspection.explain import tree_differences
 from crucial.model.additive import AdditiveRanker
 from crucial.model.tree_sums import TreeSums
 from crucial.model.weak import Stump, Tree
@@ -67,8 +67,7 @@ def by_orders(tree: Tree, a: Any, b: Any) -> Any:
 def test_shapley_values_of_all_orders(seed: int, n_features: int, n_leaves: int) -> None:
     random = np.random.default_rng(seed)
     tree, (a, b) = random_tree(random, n_features, n_leaves), items(random, n_features)
-    found = np.zeros(n_features)
-    tree_difference(tree, a, b, found)
+    found = tree_differences(tree, np.stack((a, b)), np.array([[0, 1]]))[0]
     np.testing.assert_allclose(found, by_orders(tree, a, b), atol=1e-12)
     scores = tree.scores(np.stack((a, b)))
     assert found.sum() == pytest.approx(scores[0] - scores[1], abs=1e-12)
@@ -103,12 +102,9 @@ def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves:
     tree = random_tree(random, n_features, n_leaves)
     rows = np.concatenate([items(random, n_features) for _ in range(3)])
     pairs = np.array([(a, b) for a in range(len(rows)) for b in range(len(rows))])
-    found = np.zeros((len(pairs), n_features))
-    tree_differences(tree, rows, pairs, found)
+    found = tree_differences(tree, rows, pairs)
     for (a, b), row in zip(pairs, found, strict=True):
-        alone = np.zeros(n_features)
-        tree_difference(tree, rows[a], rows[b], alone)
-        np.testing.assert_allclose(row, alone, atol=1e-12)
+        np.testing.assert_allclose(row, by_orders(tree, rows[a], rows[b]), atol=1e-12)
 
 
 @pytest.mark.kernels

@@ -159,14 +159,14 @@ def test_all_systems_run_and_stand_beside_the_paper(study: Any, tmp_path: Path) 
 
 def test_a_substitute_says_that_it_is_one(study, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        feature_rank, "find_spec", lambda name: None if name == "clarabel" else object()
+        feature_rank, "find_spec", lambda name: None if name == "lightgbm" else object()
     )
     only = ("--substitute", "diabetes", "--only", "ListMLE,FeatureRank", "--jobs", 1)
     words = ("feature_rank", "strict-order", *only, "--folder", tmp_path / "cells")
     said = study(*words).stdout
     assert "A substitute for the paper's data" in said
     assert "442 patients" in said
-    assert "SVM-map is left out: clarabel is not installed." in said
+    assert "LightGBM is left out: lightgbm is not installed." in said
     repeated = study(*words).stdout
     assert repeated[repeated.index("Table 1") :] == said[said.index("Table 1") :]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from crucial.errors import FileError
 from crucial.feedback.base import Feedback, Potentials
 from crucial.kernels.elementary import exp
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.progress import progress_bar
+from crucial.results import Frame, Result, as_frame
 from crucial.types import Floats, PathLike
 from crucial.wording import counted, printable
 
@@ -91,7 +91,7 @@ class BoundTerms(TypedDict):
     squares: float | None
 
 
-class Trace(HtmlResult):
+class Trace(Result):
     """The rounds, as a sequence and as columns.
 
     Examples
@@ -99,8 +99,7 @@ class Trace(HtmlResult):
     ``trace[0].alpha``, ``len(trace)``, ``trace.column("z")``, ``trace.to_dict()``.
     """
 
-    _html_bars: ClassVar[Mapping[str, float | None]] = {"loss": None}
-    _html_curve: ClassVar[bool] = True
+    _bars = ("loss",)
 
     def __init__(self) -> None:
         self._rounds: list[Round] = []
@@ -119,10 +118,11 @@ class Trace(HtmlResult):
     def __getitem__(self, number: int) -> Round:
         return self._rounds[number]
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         if not self._rounds:
-            return "Trace(no rounds)"
-        return f"Trace({counted(len(self), 'round')}, loss {self._rounds[-1].loss:.6g})"
+            return "no rounds"
+        ended = f", ended: {self.stopped}" if self.stopped else ""
+        return f"{counted(len(self), 'round')}, loss {self._rounds[-1].loss:.6g}{ended}"
 
     def column(self, name: str) -> Floats:
         """Return one number per round: a field of `Round`, ``loss``, a measure or an extra."""
@@ -154,12 +154,9 @@ class Trace(HtmlResult):
         table["feature"] = [getattr(e.ranker, "feature", None) for e in self._rounds]
         return table | {name: self.column(name).tolist() for name in names}
 
-    def _html_tables(self) -> list[HtmlTable]:
-        columns = {name: cells for name, cells in self.to_dict().items() if name != "ranker"}
-        return [HtmlTable(columns, self._html_bars, self._html_curve)]
-
-    def _html_notes(self) -> list[str]:
-        return [f"ended: {self.stopped}"] if self.stopped else []
+    def to_frame(self) -> Frame:
+        """Return one row per round, without the weak rankers."""
+        return as_frame({name: cells for name, cells in self.to_dict().items() if name != "ranker"})
 
 
 def _value(entry: Round, name: str) -> float:
@@ -425,6 +422,7 @@ def boost(
         call would have done.
     """
     check_parts(objective, learner, step)
+    objective, learner = feedback.pieces(objective, learner, step, watch)
     ensemble = Ensemble(bins=learner.prepare(training, constraints, step))
     potentials = Potentials(objective.begin(feedback, training.threads), training.threads)
     check_needs(objective, learner, step, potentials.pairs)

@@ -19,7 +19,7 @@ from crucial.boosting.stump_search import (
     worst_tied,
 )
 from crucial.feedback.base import Potentials, exponential_pairs
-from crucial.kernels.stumps import StoredSums, StumpSums
+from crucial.kernels.stumps import SparseSums, StumpSums
 from crucial.types import Bools, Codes, Floats, Ints
 
 # --- The best stumps of sparse features, from their stored entries
@@ -34,13 +34,13 @@ _SLACK = 1e-11
 _FIRST_LOOK, _GROWTH = 64, 4
 
 
-class StoredSearch:
+class SparseSearch:
     """Bounds on the criterion of the stumps of every sparse feature.
 
     Parameters
     ----------
     grid : StumpGrid
-        Over bins with stored codes.
+        Over bins with sparse codes.
     signed : bool
         Whether to look for the largest slope, or for the largest magnitude.
     sign : float array over the features, or None
@@ -57,7 +57,7 @@ class StoredSearch:
         Largest criterion of its stumps, when last scanned.
     slope_change : array over the features
         How far it may have moved since.
-    sums : StoredSums
+    sums : SparseSums
     slope, offered : arrays of shape (1 or 2, first[-1])
         Where Z is asked for: slopes when last scanned, and which stumps count; one row where no
         feature abstains.
@@ -75,12 +75,12 @@ class StoredSearch:
         drops: bool = False,
     ) -> None:
         bins = self.bins = grid.bins
-        assert bins.stored is not None
+        assert bins.sparse is not None
         self._grid, self._signed, self._factor, self.first = grid, signed, factor, grid.first
         n = len(bins.features)
         self._sign = np.zeros(n) if sign is None else sign
         stumps = (grid.first, bins.has_missing, grid.fixed)
-        self.sums = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps, threads)
+        self.sums = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps, threads)
         self.best_slope, self.slope_change = np.zeros(n), np.full(n, np.inf)
         self._shift = 0.0
         rows = 2 if bins.has_missing.any() else 1
@@ -217,13 +217,13 @@ class FoundStump(NamedTuple):
     weights: tuple[float, float] | None
 
 
-class StoredStumps:
+class SparseStumps:
     """Chooses the stump that `StumpLearner` would choose of the same features stored densely.
 
     Parameters
     ----------
     grid : StumpGrid
-        Over bins with stored codes.
+        Over bins with sparse codes.
     choice : {"steepest", "steepest_positive", "largest_drop"}
     constraints : Constraints
     threads : int
@@ -238,7 +238,7 @@ class StoredStumps:
         if constraints.monotone is not None:
             sign = constraints.monotone[grid.bins.features].astype(np.float64)
         signed, drops = self._positive or constraints.cumulative, choice == "largest_drop"
-        self.search = StoredSearch(grid, signed, sign, threads, drops=drops)
+        self.search = SparseSearch(grid, signed, sign, threads, drops=drops)
 
     def propose(
         self, potentials: Potentials, in_use: Iterable[int], may_step: Callable[[FoundStump], bool]

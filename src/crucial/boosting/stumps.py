@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.boosting.sparse_stumps import FoundStump, StoredSearch, StoredStumps
+from crucial.boosting.sparse_stumps import FoundStump, SparseSearch, SparseStumps
 from crucial.boosting.stump_search import (
     NOISE,
     SNAP,
@@ -73,11 +73,11 @@ class StumpLearner(WeakLearner):
         if constraints.monotone is not None:
             self._direction = constraints.monotone[self.bins.features].astype(np.float64)
         self.drops: DropSearch | None = None  # (as large as all slopes, several times)
-        self._stored: StoredStumps | None = None
-        if self.bins.stored is not None:
+        self._sparse: SparseStumps | None = None
+        if self.bins.sparse is not None:
             parts = (self.grid, self.choice, constraints)
-            self._stored = StoredStumps(*parts, training.threads)
-            self.drops = self._stored.search.drops
+            self._sparse = SparseStumps(*parts, training.threads)
+            self.drops = self._sparse.search.drops
             return self.bins
         signed = self.choice == "steepest_positive"
         self.search = SlopeSearch(self.grid, signed, training.threads)
@@ -141,8 +141,8 @@ class StumpLearner(WeakLearner):
         """Return the best stump, or None if none orders anything better than chance."""
         if not len(self.bins.features):
             return None
-        if self._stored is not None:
-            return self._of_entries(self._stored, potentials)
+        if self._sparse is not None:
+            return self._of_entries(self._sparse, potentials)
         self.search.renew(potentials)
         if self.drops is not None:
             return self._largest_drop(potentials, self.drops)
@@ -158,14 +158,14 @@ class StumpLearner(WeakLearner):
         )
         return self._best(close.tolist())
 
-    def _of_entries(self, stored: StoredStumps, potentials: Potentials) -> Candidate | None:
+    def _of_entries(self, sparse: SparseStumps, potentials: Potentials) -> Candidate | None:
         """Return the best stump of sparse features."""
 
         def may_step(stump: FoundStump) -> bool:
             alpha = self._step(self.candidate(*stump), potentials)
             return alpha is not None and self._allowed(stump.position, stump.default, alpha)
 
-        found = stored.propose(potentials, self._weight, may_step)
+        found = sparse.propose(potentials, self._weight, may_step)
         return None if found is None else self.candidate(*found)
 
     def _largest_drop(self, potentials: Potentials, drops: DropSearch) -> Candidate | None:
@@ -265,9 +265,9 @@ class VoteLearner(WeakLearner):
         self._ones = np.ones(len(training.rows), np.uint8)
         bins = self.stumps.prepare(training, constraints, step)
         self._peak = np.zeros(len(bins.features))  # largest |r| when last scanned
-        self._stored: StoredSearch | None = None
-        if bins.stored is not None:
-            self._stored = StoredSearch(self.stumps.grid, False, None, training.threads, 2.0)
+        self._sparse: SparseSearch | None = None
+        if bins.sparse is not None:
+            self._sparse = SparseSearch(self.stumps.grid, False, None, training.threads, 2.0)
         return bins
 
     def propose(self, potentials: Potentials) -> Candidate | None:
@@ -287,14 +287,13 @@ class VoteLearner(WeakLearner):
 
     def _close(self, potentials: Potentials, net: float) -> list[tuple[int, Floats]]:
         """Return the features whose largest ``|r|`` ties with the best, and their slopes."""
-        if self._stored is not None:
-            stored = self._stored
-            stored.renew(potentials, -net)
-            best = stored.scan_contenders(abs(net))
-            close = (stored.slope_change == 0.0) & (
-                stored.best_slope >= worst_tied(best) * (1.0 - 1e-12)
-            )
-            return [(f, stored.dense_slopes(f)) for f in np.flatnonzero(close).tolist()]
+        if self._sparse is not None:
+            sparse = self._sparse
+            sparse.renew(potentials, -net)
+            best = sparse.scan_contenders(abs(net))
+            tied = sparse.best_slope >= worst_tied(best) * (1.0 - 1e-12)
+            close = (sparse.slope_change == 0.0) & tied
+            return [(f, sparse.dense_slopes(f)) for f in np.flatnonzero(close).tolist()]
         search = self.stumps.search
         search.renew(potentials)
         best = self._scan_contenders(net)

@@ -71,7 +71,7 @@ class Watch:
         Where the codes of the training set are those of stored entries, nothing is coded: stumps
         are computed from the column of their feature.
         """
-        self._bins = None if bins is None or bins.stored is not None else bins
+        self._bins = None if bins is None or bins.sparse is not None else bins
         if bins is not None and self._bins is not None:
             rows = np.arange(self.instances.n_rows)
             self._codes = bins.recode(self.instances, rows, threads)

@@ -3,8 +3,8 @@
 ``app`` lists the verbs, one module each. Nothing heavy is imported before a verb does its
 work, so that ``crucial --help`` answers at once.
 
-The way of a verb: options (one typed object), readers (`shared`), one call into the library, a
-result object, and a table that prints it (`tables`).
+The way of a verb: options (one typed object, `options`), readers (`rows`), one call into the
+library, a result object, and its text (`terminal`).
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ VERBS = {
     "train": "Learn to rank the rows of DATA and write the ranker to a file.",
     "rank": "Rank the rows of DATA with MODEL, or fuse runs.",
     "evaluate": "Measure how well MODEL ranks labelled rows, or measure a run.",
-    "fuse": "Fuse RUNS into one: learn from judgements, or apply a rule.",
-    "pairs": "Rank items from pairwise COMPARISONS, or from many rankings.",
+    "fuse": "Fuse RUNS into one, as for hybrid search: learned, or by a rule.",
+    "pairs": "Rank items from pairwise COMPARISONS, as of an arena or LLM judges.",
     "prefer": "Compare ITEMS two at a time, on a page in the browser.",
     "recommend": "Recommend items that a user has not rated, and why.",
     "compare": "Compare runs by QRELS, or models on the rows of DATA.",
@@ -37,7 +37,7 @@ VERBS = {
     "list": "List the names that other verbs take: measures, rankers and more.",
 }
 
-#: The modules of verbs that do not have one of their own name in ``verbs``.
+#: The modules of verbs that do not have one of their own name.
 _MODULES = {"list": "listings", "why": "show"}
 
 
@@ -58,8 +58,8 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         module = import_module(f"crucial.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        found: click.Command = getattr(module, f"{cmd_name}_command")
-        return found
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -92,14 +92,18 @@ class Verbs(click.Group):
 def app(ctx: click.Context) -> None:
     """Learn one ranking from many opinions.
 
-    Every feature is an opinion on how to order items; RankBoost learns how much each one counts.
+    Every feature, run or judge is an opinion on how to order items; crucial learns how much each
+    one counts.
 
     \b
     First steps:
       crucial demo
-      crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
+      crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json     (a reranker)
       crucial evaluate model.json test.txt -m ndcg@10 -m map
       crucial show model.json
+      crucial fuse bm25.run dense.run --qrels train.qrels -o fuse.json       (hybrid search, RAG)
+      crucial pairs battles.jsonl --scale elo                                (arena, LLM judges)
+      crucial scorecard model.json test.csv -o card.html                     (points and odds)
 
     Data files are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV,
     JSON lines, parquet or Excel, text plain or gzipped. An error is one line on

@@ -19,17 +19,8 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import RowFormat
-from crucial.cli.terminal import (
-    TextTable,
-    check_targets,
-    console,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    print_heading,
-)
-from crucial.wording import counted, interval_text, number_text
+from crucial.cli.terminal import check_targets, console, note
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.lab.protocols import ExperimentProtocol, FoldTask, Task
@@ -193,55 +184,23 @@ def _protocol(options: ExperimentOptions) -> ExperimentProtocol:
     return ThreeWayFolds(choose_by=by, n_folds=n_folds)
 
 
-# --- The tables of ``crucial experiment``
-
-
-_COLUMNS = ("value", "95% interval", "average rank", "mean round", "fit s", "failed")
+# --- The text of ``crucial experiment``
 
 
 def print_experiment(result: ExperimentResult, baseline: str | None) -> None:
-    """Print the rankers by each measure, their differences, and what failed."""
-
+    """Print the rankers by each measure, their ranks and differences, and what failed."""
     screen = console()
-    head = f"{counted(len(result.tasks), 'task')}: {result.settings['protocol']['text']}"
-    print_heading(screen, one_line(head), result.measures)
-    rows = result.summary()
-    for measure, about in result.measures.items():
-        mine = _best_first(
-            [one for one in rows if one["measure"] == measure], about["higher_is_better"]
-        )
-        columns = (number_column(head) for head in _COLUMNS)
-        shown = TextTable(label_column(measure, 26), *columns)
-        for one in mine:
-            shown.add_row(
-                one_line(one["ranker"]),
-                number_text(one["value"]),
-                interval_text((one["low"], one["high"]), one["error"]),
-                number_text(one["average_rank"], digits=3),
-                number_text(one["mean_round"], digits=1),
-                number_text(one["fit_seconds"], digits=2),
-                str(one["failures"] or ""),
-            )
-        screen.print(shown)
-        for text in result.interval_notes(rows, measure):
-            screen.print(text, style="dim")
-        if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in mine):
-            screen.print(f"{result.ranks(measure).text(screen.width)}\n")
+    screen.print(result.text(screen.width))
     if len(result.rankers) > 1:
-        found = result.compare(baseline, movers=2)
-        screen.print(f"differences, paired by {found.unit}", style="bold")
-        screen.print(found.text(screen.width, values=False))
-    for measure in result.measures:
-        screen.print(f"{measure}: {result.description(measure)}", style="dim")
+        ranked = {one["measure"] for one in result.summary() if not math.isnan(one["average_rank"])}
+        for measure in result.measures:
+            if measure in ranked:
+                screen.print(f"\n{result.ranks(measure).text(screen.width)}")
+        differences = result.compare(baseline, movers=2)
+        screen.print(f"\ndifferences {differences.text(screen.width, values=False)}")
     for failure in result.failures[:5]:
         where = f"{failure['task']}, {failure['split']}"
         note(f"{failure['ranker']} failed on {where}: {failure['error']}")
     if len(result.failures) > 5:
         count = counted(len(result.failures), "cell")
         note(f"{count} failed in all; --save or --report lists them.")
-
-
-def _best_first(rows: list[dict[str, Any]], higher_is_better: bool) -> list[dict[str, Any]]:
-    """Sort the rows of a measure by value, those without a value last."""
-    sign = -1.0 if higher_is_better else 1.0
-    return sorted(rows, key=lambda one: (math.isnan(one["value"]), sign * one["value"]))

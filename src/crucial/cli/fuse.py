@@ -115,7 +115,7 @@ class FuseOptions(LearnedFusionOptions, FusionRuleOptions, JobsOptions):
 
 @verb("fuse", FuseOptions)
 def fuse_command(options: FuseOptions) -> None:
-    """Fuse RUNS into one: learn from judgements, or apply a rule.
+    """Fuse RUNS into one, as for hybrid search: learned, or by a rule.
 
     \b
     Examples:

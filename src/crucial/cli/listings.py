@@ -164,7 +164,7 @@ def _print_targets() -> None:
 # Kinds of models and columns, what a target must hold for them, and what to do with the others.
 _KINDS = (
     ("of stumps: rankboost, logitboost, adaboost ...", "trees", ""),
-    ("of trees: gradient; treerank, crank and their forests by the mean", "trees", ""),
+    ("of trees: gradient; treerank, ranking-forest by the mean", "trees", ""),
     (
         "of straight lines: linear rankers, componentwise, --weak feature",
         "pieces",

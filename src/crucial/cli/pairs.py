@@ -116,9 +116,10 @@ class PairsOptions(LeaderboardOptions, ItemFeatureOptions, ComparisonColumnOptio
 
 @verb("pairs", PairsOptions)
 def pairs_command(options: PairsOptions) -> None:
-    """Rank items from pairwise COMPARISONS, or from many rankings.
+    """Rank items from pairwise COMPARISONS, as of an arena or LLM judges.
 
-    The leaderboard has intervals and ties, and reports what the comparisons cannot settle.
+    The leaderboard has intervals and ties, and reports what the comparisons cannot settle. Many
+    rankings (PrefLib's files) give one too.
 
     \b
     Examples:

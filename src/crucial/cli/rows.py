@@ -496,7 +496,7 @@ def file_sources(
     options = {"format": how.form, **how.reader_options(), **reader}
     if how.form == "svmlight":
         del options["group_sizes"]
-    return list_sources(list(files), {}, columns, options)
+    return list_sources(list(files), columns, options)
 
 
 def score_files(

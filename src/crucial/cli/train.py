@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crucial.data.dataset import Dataset
-    from crucial.distributed.fit import LoadedParts
     from crucial.lab.auto_candidates import TriedRankers
     from crucial.measures.evaluation import Evaluation
     from crucial.model.additive import AdditiveRanker
@@ -72,62 +71,27 @@ def train_on_cluster(
     client: Any, ranker: Any, metrics: list[str], options: TrainOptions
 ) -> Training:
     """Fit a ranker to files in parts."""
-    from crucial.distributed.fit import FitInput, check_ranker, fit_loaded, load_parts
-    from crucial.distributed.input import KeptCells
+    import numpy as np
+
+    from crucial.distributed.ranker import DaskRanker
+    from crucial.measures.names import default_measure
 
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
-    max_bins = check_ranker(
-        ranker,
-        options.resume,
-        checkpoint=options.checkpoint,
-        # (a checkpoint has the measures, whose default is known once the labels are)
-        unknown=() if metrics else ("eval_metric",),
-    )
     files = part_files(options.files)
     how = RowFormat.of_options(files[0], options)
-    reader = {"format": how.form, **how.reader_options()}
+    roles = {"label": how.label, "qid": how.qid, "weight": how.weight}
+    reader = {**roles, "format": how.form, **how.reader_options()}
     reader.pop("group_sizes", None)
     valid = None if options.valid is None else part_files([options.valid])
-    given = FitInput(files, how.label, how.qid, how.weight, eval_set=valid, options=reader)
-    loading = load_parts(
-        client,
-        given,
-        max_bins=max_bins,
-        kept=KeptCells.of(ranker),
-        report=lambda memory: note(str(memory)),
-        verbose=1,
-    )
-    with in_training_files(options.data, options.valid), loading as loaded:
-        metrics = metrics or [_default(loaded)]
-        ranker.set_params(eval_metric=metrics)
-        fit_loaded(
-            ranker,
-            loaded,
-            checkpoint=options.checkpoint,
-            resume=options.resume,
-            verbose=ranker.verbose,
-        )
-        return _result(ranker, loaded, how, metrics, options)
-
-
-def _default(loaded: LoadedParts) -> str:
-    """Return the measure that suits the labels."""
-    import numpy as np
-
-    from crucial.measures.names import default_measure
-
-    return default_measure(np.array([loaded.lowest_label]), loaded.head.with_qid)
-
-
-def _result(
-    ranker: Any, loaded: LoadedParts, how: RowFormat, metrics: list[str], options: TrainOptions
-) -> Training:
-    """Return the finished training."""
-    first = loaded.survey.first.data
+    learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint)
+    with in_training_files(options.data, options.valid):
+        learner.fit(files, eval_set=valid, resume=options.resume, **reader)
+    fitted, schema = learner.to_local(), learner.schema_
+    metrics = metrics or [default_measure(np.array([schema.lowest_label]), schema.with_qid)]
     if how.form == "svmlight":
-        how = replace(how, index_base=1 if first.index_base else 0, complete=first.complete)
-    return Training.of(ranker, how, loaded.survey.n_rows, first.qid is not None, metrics, options)
+        how = replace(how, index_base=1 if schema.index_base else 0, complete=schema.complete)
+    return Training.of(fitted, how, schema.n_rows, schema.with_qid, metrics, options)
 
 
 def evaluate_on_cluster(

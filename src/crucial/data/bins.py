@@ -314,7 +314,7 @@ def stays_sparse(instances: Instances, n_rows: int, n_live: int) -> bool:
 
 
 @dataclass(frozen=True)
-class StoredCodes:
+class SparseCodes:
     """Codes of sparse features.
 
     Attributes
@@ -340,7 +340,7 @@ class StoredCodes:
         out[place[own]] = code[own]
         return out
 
-    def taken(self, places: NDArray[np.integer]) -> StoredCodes:
+    def taken(self, places: NDArray[np.integer]) -> SparseCodes:
         """Return the codes of some of the rows, each as often as it is named."""
         row_start, new_place = _places_of(places, self.n_rows)
         times = np.diff(row_start)
@@ -357,7 +357,7 @@ class StoredCodes:
             counts.append(len(new))
         sizes = np.array(counts, np.int64)
         ends = np.cumsum(sizes)
-        return StoredCodes(
+        return SparseCodes(
             Entries(
                 ends - sizes,
                 ends,
@@ -393,7 +393,7 @@ def _repeated(rows: NDArray[np.integer], row_start: Ints, times: Ints) -> tuple[
     return np.arange(len(again)) + (row_start[rows] - (ends - own))[again], again
 
 
-class StoredColumns:
+class SparseColumns:
     """Cuts and codes the entries of sparse features.
 
     Parameters
@@ -488,7 +488,7 @@ class StoredColumns:
             return drawn_cut_points(values, max_bins, np.random.default_rng([drawn_by, feature]))
         return cut_points(values, np.cumsum(mass[order]), max_bins)
 
-    def code(self, kept: Ints) -> StoredCodes:
+    def code(self, kept: Ints) -> SparseCodes:
         """Return the codes of some of the features, after `cut`.
 
         Parameters
@@ -504,7 +504,7 @@ class StoredColumns:
             sizes = np.array([self._times[indices[a:b]].sum() for a, b in ends], np.int64)
         thresholds = (self._offset[kept], self._n_cuts[kept], self._cuts)
         inputs = (features, self._row_start, self._places, *thresholds, sizes, self._threads)
-        return StoredCodes(code_columns(self._table, *inputs), self._n)
+        return SparseCodes(code_columns(self._table, *inputs), self._n)
 
 
 # --- Features coded as small whole numbers, ready for histograms
@@ -526,7 +526,7 @@ class Bins:
         A value's code is the number of thresholds below it.
     codes : unsigned array of shape (n_kept, n_padded)
         Feature by feature, padded with zeros to a multiple of 8 rows. The code after the
-        last bin, ``len(thresholds) + 1``, is an abstention. Without rows where ``stored`` has
+        last bin, ``len(thresholds) + 1``, is an abstention. Without rows where ``sparse`` has
         the codes.
     has_missing : bool array of shape (n_kept,)
     n_rows : int
@@ -536,7 +536,7 @@ class Bins:
         Features that abstain on every row.
     constant : tuple of int
         Features with one value and no abstention.
-    stored : StoredCodes or None
+    sparse : SparseCodes or None
         The codes of sparse input that stays sparse.
     """
 
@@ -548,11 +548,11 @@ class Bins:
     n_features: int
     all_missing: tuple[int, ...] = ()
     constant: tuple[int, ...] = ()
-    stored: StoredCodes | None = None
+    sparse: SparseCodes | None = None
 
     def column(self, feature: int) -> Codes:
         """Return the codes of one of the kept features, padded; of sparse codes a fresh array."""
-        return self.codes[feature] if self.stored is None else self.stored.column(feature)
+        return self.codes[feature] if self.sparse is None else self.sparse.column(feature)
 
     @property
     def n_bins(self) -> Ints:
@@ -604,7 +604,7 @@ class Bins:
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         live = _live(instances)
         if sparse and stays_sparse(instances, n, len(live)):
-            return cls._build_stored(instances, live, rows, weight, max_bins, threads, drawn_by)
+            return cls._build_sparse(instances, live, rows, weight, max_bins, threads, drawn_by)
         if instances.is_sparse:
             _check_room(n, len(live), max_bins, int(instances.table.nnz))
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
@@ -657,7 +657,7 @@ class Bins:
         )
 
     @classmethod
-    def _build_stored(
+    def _build_sparse(
         cls,
         instances: Instances,
         live: Ints,
@@ -669,13 +669,13 @@ class Bins:
     ) -> Bins:
         """Cut and code the entries of sparse input."""
         n = len(rows)
-        columns = StoredColumns(instances, live, rows, threads)
+        columns = SparseColumns(instances, live, rows, threads)
         found = columns.cut(weight, max_bins, drawn_by)
         kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
-        stored = columns.code(np.array(kept, np.int64))
-        codes = np.zeros((0, stored.n_padded), stored.entries.code.dtype)
+        sparse = columns.code(np.array(kept, np.int64))
+        codes = np.zeros((0, sparse.n_padded), sparse.entries.code.dtype)
         bins = cls._of_found(live, found, kept, codes, n, instances.n_features)
-        return replace(bins, stored=stored)
+        return replace(bins, sparse=sparse)
 
     def taken(self, places: NDArray[np.integer]) -> Bins:
         """Return the codes of some of the rows, under the same thresholds.
@@ -686,10 +686,10 @@ class Bins:
         >>> bins.taken(np.array([1, 0])).codes[:, :2].tolist()
         [[0, 1]]
         """
-        if self.stored is not None:
-            stored = self.stored.taken(places)
-            absent = stored.abstains(self.n_bins)
-            return replace(self, stored=stored, has_missing=absent, n_rows=len(places))
+        if self.sparse is not None:
+            sparse = self.sparse.taken(places)
+            absent = sparse.abstains(self.n_bins)
+            return replace(self, sparse=sparse, has_missing=absent, n_rows=len(places))
         codes = np.zeros((len(self.features), -(-len(places) // 8) * 8), self.codes.dtype)
         for own, part in zip(self.codes, codes, strict=True):
             part[: len(places)] = own[places]
@@ -754,7 +754,7 @@ def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> t
     return tuple(np.flatnonzero(~varies).tolist())
 
 
-def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_stored: int) -> None:
+def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_entries: int) -> None:
     """Refuse sparse input whose dense codes would not fit; warn where they take much more."""
     width = 1 if max_bins is not None and max_bins <= 255 else 2 if n_rows <= 65535 else 4
     needed = n_rows * n_live * width
@@ -767,7 +767,7 @@ def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_stored: int) -
         "features (for example by sklearn.feature_selection), or fewer rows."
     )
     check_room(needed, what, remedy)
-    if needed >= _MUCH and n_stored * 10 <= n_rows * n_live:
+    if needed >= _MUCH and n_entries * 10 <= n_rows * n_live:
         warnings.warn(f"{what} takes {needed / 2**30:.1f} GiB. {remedy}", DataWarning, stacklevel=2)
 
 

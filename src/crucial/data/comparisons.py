@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from crucial.data.arrays import as_array, as_reals, frame_columns, is_missing
-from crucial.data.cells import CellTable
-from crucial.data.words import number_rule, shown
+from crucial.data.words import CellTable, number_rule, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, in_short
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Floats, FrameLike, Ids, Ints, VectorLike

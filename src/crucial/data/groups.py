@@ -240,7 +240,11 @@ def deal(
         problem = f"{parameter}={n_folds} folds need as many {what}. Got {needed}."
         raise DataError(problem, remedy=remedy, parameter=parameter, value=n_folds)
     if has_qid:
-        return deal_queries(n_folds, groups.one_valued(y), random)[groups.codes]
+        # Queries with different labels are spread evenly, then those of one label alone.
+        order = np.lexsort((random.random(groups.n_groups), groups.one_valued(y)))
+        fold = np.empty(groups.n_groups, np.int64)
+        fold[order] = np.arange(groups.n_groups) % n_folds
+        return fold[groups.codes]
     return _deal_rows(n_folds, y, random)
 
 
@@ -253,20 +257,6 @@ def deal_at_random(n_folds: int, count: int, random: np.random.Generator) -> Int
     [3, 2, 2]
     """
     return random.permutation(count) % n_folds
-
-
-def deal_queries(n_folds: int, one_valued: Bools, random: np.random.Generator) -> Ints:
-    """Return the fold of each query, such that those with different labels are spread evenly.
-
-    Parameters
-    ----------
-    one_valued : bool array over the queries
-        Which queries have rows of one label alone.
-    """
-    order = np.lexsort((random.random(len(one_valued)), one_valued))
-    fold = np.empty(len(one_valued), np.int64)
-    fold[order] = np.arange(len(one_valued)) % n_folds
-    return fold
 
 
 def _deal_rows(n_folds: int, y: Floats, random: np.random.Generator) -> Ints:

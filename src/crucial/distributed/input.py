@@ -1,10 +1,17 @@
-"""From collections and files to parts: columns, survey, assignment, memory, coding."""
+"""From collections and files to parts on workers: columns, survey, assignment, memory, coding.
+
+`load_parts` reads the input twice, on the workers. The first reading checks every part and finds
+the bins and the queries (`Survey`). Each query then gets a part (`Assignment`), the memory that the
+workers need is estimated, and the second reading codes the rows and brings queries together.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,11 +20,10 @@ from crucial.data.arrays import check_sum, frame_column, whole_table
 from crucial.data.bins import Bins
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
+from crucial.data.instances import CodedTable, Instances
 from crucial.data.words import one_line, shown
-from crucial.distributed.messages import PartRows
-from crucial.distributed.part import Part
-from crucial.distributed.transport import failed, result_of
+from crucial.distributed.part import Part, PartRows
+from crucial.distributed.transport import DaskParts, failed, no_worker, placed, result_of
 from crucial.errors import Argument, CrucialError, DataError, DataTypeError, Message, ParameterError
 from crucial.feedback.labels import query_factors
 from crucial.io.options import TableOptions
@@ -25,6 +31,7 @@ from crucial.io.parquet import ParquetRows
 from crucial.io.parts import (
     QuantileSketch,
     TablePart,
+    bins_without_rows,
     checked_part,
     cut_sketches,
     list_parts,
@@ -34,16 +41,20 @@ from crucial.io.parts import (
 )
 from crucial.io.tables import find_format
 from crucial.parameters import refuse
-from crucial.progress import progress_bar
+from crucial.progress import progress_bar, write_line
 from crucial.types import Bools, Floats, Ids, Ints
 from crucial.wording import counted
 
 # --- The columns of a part by their roles: labels, queries, weights; the features are left
 
 
+#: Roles that a column may have beside being a feature.
+_ROLES = ("label", "qid", "weight", "query_weight")
+
+
 @dataclass(frozen=True)
 class RankingPart:
-    """The rows of one part as they were read.
+    """The rows of one part.
 
     Attributes
     ----------
@@ -58,12 +69,12 @@ class RankingPart:
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns of a table are what.
+    """The roles of the columns of a table.
 
     Attributes
     ----------
-    label, qid, weight, query_weight : str or None
-        Names of columns.
+    label, qid, weight, query_weight : str, or None; or a Dask array or series beside the table
+        Names of columns. `list_sources` replaces arrays by names.
     features : tuple of str, or None
         Columns that are features; by default all that are left.
     ignore : tuple of str
@@ -74,24 +85,52 @@ class ColumnRoles:
         Of svmlight files, where a part may lack the last ones.
     """
 
-    label: str | None = "label"
-    qid: str | None = "qid"
-    weight: str | None = None
-    query_weight: str | None = None
+    label: Any = "label"
+    qid: Any = "qid"
+    weight: Any = None
+    query_weight: Any = None
     features: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     labelled: bool = True
     n_features: int | None = None
 
+    @classmethod
+    def checked(
+        cls,
+        owner: str,
+        data: Any,
+        *,
+        features: Iterable[str] | None,
+        ignore: Iterable[str] | None,
+        **others: Any,
+    ) -> ColumnRoles:
+        """Return the roles that a user gives to a function, which ``owner`` names."""
+        takes_arrays = is_local(data) or (is_dask(data) and not hasattr(data, "columns"))
+        for role in _ROLES:
+            value = others.get(role)
+            if value is None or isinstance(value, str) or is_dask(value):
+                continue
+            if not (takes_arrays and np.iterable(value)):
+                rule = "the name of a column, a Dask array or None"
+                raise refuse(owner, role, rule, value)
+        chosen = None if features is None else _names(owner, "features", features)
+        if chosen == ():
+            raise DataError("no column is left for the features.", parameter="features")
+        left_out = () if ignore is None else _names(owner, "ignore", ignore)
+        return cls(**others, features=chosen, ignore=left_out)
+
     def __post_init__(self) -> None:
-        roles = {"qid": self.qid, "weight": self.weight, "query_weight": self.query_weight}
-        roles |= {"label": self.label} if self.labelled else {}
-        for role, name in roles.items():
-            if isinstance(name, str) and name in (self.features or ()):
+        for role, name in self.named().items():
+            if name in (self.features or ()):
                 raise ParameterError(
                     f"features names {shown(name)}, which is already the {role}.",
                     parameter="features",
                 )
+
+    def named(self) -> dict[str, str]:
+        """Return the columns that a table must have beside the features, by their roles."""
+        roles = {role: getattr(self, role) for role in _ROLES if role != "label" or self.labelled}
+        return {role: name for role, name in roles.items() if isinstance(name, str)}
 
     def of_part(self, table: Any) -> RankingPart:
         """Return the rows of a frame, of a data set, or of (X, y, qid, weight).
@@ -139,49 +178,27 @@ class ColumnRoles:
             ) from None
         except nw.exceptions.DuplicateError as error:
             raise DataError(f"column names must differ. {one_line(error)}") from None
-        there = set(frame.columns)
-        wanted = (("label", self.label), ("weight", self.weight))
-        pairs = (*wanted, ("query_weight", self.query_weight))
-        roles = {role: name for role, name in pairs if name is not None}
-        if not self.labelled:
-            roles.pop("label", None)
-        named = [*roles.values(), *([] if self.qid is None else [self.qid])]
-        for name in (*named, *self.ignore, *(self.features or ())):
-            if name not in there:
+        roles = self.named()
+        for name in (*roles.values(), *self.ignore, *(self.features or ())):
+            if name not in frame.columns:
                 listed = ", ".join(map(shown, frame.columns[:8]))
                 more = ", ..." if len(frame.columns) > 8 else ""
                 raise DataError(f"there is no column {shown(name)}; columns: {listed}{more}.")
-        taken = {*named, *self.ignore, self.label}
+        taken = {*roles.values(), *self.ignore, self.label}
         features = [name for name in frame.columns if name not in taken]
         if self.features is not None:
             features = list(self.features)
         if not features:
             raise DataError("there is no column left that could be a feature.")
-        values = {role: _numbers(frame, name) for role, name in roles.items()}
+        values = {role: _numbers(frame, name) for role, name in roles.items() if role != "qid"}
         data = Dataset(
-            _table(frame.select(features).to_native()) if len(frame) else _EMPTY,
+            _checked(frame.select(features).to_native()) if len(frame) else _EMPTY,
             values.get("label"),
             None if self.qid is None else np.asarray(frame[self.qid].to_numpy()),
             weight=values.get("weight"),
             feature_names=features,
         )
         return data, values.get("query_weight")
-
-
-def column_names(
-    owner: str, features: Iterable[str] | None, ignore: Iterable[str] | None
-) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the names of the features and of columns to leave out, checked for a function.
-
-    Examples
-    --------
-    >>> column_names("fit", np.array(["age", "price"]), None)
-    (('age', 'price'), ())
-    """
-    chosen = None if features is None else _names(owner, "features", features)
-    if chosen == ():
-        raise DataError("no column is left for the features.", parameter="features")
-    return chosen, () if ignore is None else _names(owner, "ignore", ignore)
 
 
 def _names(owner: str, parameter: str, values: Iterable[str]) -> tuple[str, ...]:
@@ -210,10 +227,10 @@ def _of_tuple(parts: tuple[Any, ...]) -> tuple[Dataset, Floats | None]:
         return Dataset(_EMPTY, y, qid, weight=weight), None
     numbers = [None if one is None else np.asarray(one, np.float64) for one in (y, weight, factor)]
     queries = None if qid is None else np.asarray(qid)
-    return Dataset(_table(X), numbers[0], queries, weight=numbers[1]), numbers[2]
+    return Dataset(_checked(X), numbers[0], queries, weight=numbers[1]), numbers[2]
 
 
-def _table(X: Any) -> Instances:
+def _checked(X: Any) -> Instances:
     """Return checked rows; text is for the model to read, or for the fit to refuse."""
     return Instances.from_input(X, texts=True)
 
@@ -227,9 +244,6 @@ def _numbers(frame: Any, name: str) -> Floats:
 
 
 # --- Where the rows come from: the blocks of a Dask collection, delayed tables, or files
-
-
-_ROLES = ("label", "qid", "weight", "query_weight")
 
 
 @dataclass(frozen=True)
@@ -340,17 +354,21 @@ def _width(source: Source) -> tuple[int, int] | None:
     return base, base + part.data.n_features - 1
 
 
+def is_local(value: object) -> bool:
+    """Return whether a value is a table of this process: a frame, an array, or a data set."""
+    return isinstance(value, Dataset) or (hasattr(value, "shape") and not is_dask(value))
+
+
+_PATHS = (str, os.PathLike)
+
+
 def is_dask(value: object) -> bool:
     """Return whether a value is a Dask collection: a frame, a series, an array or a delayed."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "dask")
 
 
 def list_sources(
-    data: Any,
-    roles: Mapping[str, Any],
-    columns: ColumnRoles,
-    options: Mapping[str, Any],
-    client: Any = None,
+    data: Any, columns: ColumnRoles, options: Mapping[str, Any], client: Any = None
 ) -> list[Source]:
     """Return the parts of the input, in order.
 
@@ -358,44 +376,53 @@ def list_sources(
     ----------
     data : Dask frame or array, sequence of delayed tables, futures or data sets, str or path
         Of a folder or a pattern, the files are listed by a worker.
-    roles : mapping
-        ``label``, ``qid``, ``weight`` and ``query_weight``: names of columns, or Dask series and
-        arrays with as many blocks as ``data``.
     columns : ColumnRoles
-        The roles that are names, and which columns are features.
+        Roles that are arrays have as many blocks as ``data``.
     options : mapping
         Those of `read_data`, for files.
     client : distributed.Client, optional
         Without, files are listed in this process.
     """
+    roles = {role: getattr(columns, role) for role in _ROLES}
     others = {role: one for role, one in roles.items() if not (one is None or isinstance(one, str))}
+    names: dict[str, Any] = {role: beside(role) for role in others}
+    columns = replace(columns, **names)
+    if not (is_dask(data) or isinstance(data, (*_PATHS, list, tuple))):
+        raise DataTypeError(
+            "the rows must be a Dask frame or array, a list of delayed tables or files, a folder, "
+            f"or a pattern of file names. Got {type(data).__name__}.",
+            remedy="Fit rows of this process with the ranker itself, or make them a collection "
+            "(dask.dataframe.from_pandas)."
+            if is_local(data)
+            else "",
+        )
     if options and not _are_files(data):
         listed = ", ".join(sorted(options))
         raise DataError(f"the parts are no files: {listed} cannot apply to them.")
-    if isinstance(data, str | os.PathLike):
-        return _files(os.path.abspath(os.fspath(data)), columns, options, client)
-    if is_dask(data) and hasattr(data, "columns"):
-        names: dict[str, Any] = {role: beside(role) for role in others}
-        data = data.assign(**{names[role]: values for role, values in others.items()})
-        columns = replace(columns, **names)
-        values: Sequence[Any] = data.to_delayed()
-    elif is_dask(data):
-        values = _blocks(data, others)
-    elif others:
+    if others and not is_dask(data):
         raise DataTypeError(
             f"{next(iter(others))} must be the name of a column, since the parts are no Dask "
             "collection."
         )
-    elif isinstance(data, list | tuple):
-        values = _split(data, client)
+    if isinstance(data, _PATHS):
+        path = os.path.abspath(os.fspath(data))
+        values: Sequence[Any] = _on_a_worker(client, path, _listed)
+    elif not is_dask(data):
+        values = [os.path.abspath(one) if isinstance(one, _PATHS) else one for one in data]
+        if _are_files(values):
+            values = _on_a_worker(client, values, _split)
+    elif hasattr(data, "columns"):
+        values = data.assign(**{beside(role): one for role, one in others.items()}).to_delayed()
     else:
-        raise DataTypeError(
-            "the rows must be a Dask frame or array, a list of delayed tables or files, a folder, "
-            f"or a pattern of file names. Got {type(data).__name__}."
-        )
+        values = _blocks(data, others)
     if not len(values):
         raise DataError("there are no parts: the sequence is empty.")
-    return [_source(number, value, columns, options) for number, value in enumerate(values)]
+    return [
+        Source(value.name if isinstance(value, ParquetRows) else value, value, columns, options)
+        if isinstance(value, str)
+        else Source(f"part {number} (from 0)", value, columns)
+        for number, value in enumerate(values)
+    ]
 
 
 def beside(role: str) -> str:
@@ -403,51 +430,28 @@ def beside(role: str) -> str:
     return f"__{role}__"
 
 
-def column_of(role: str, value: Any) -> str | None:
-    """Return the name of the column of a role, which is given by name, beside the rows or not."""
-    return value if value is None or isinstance(value, str) else beside(role)
-
-
 def _are_files(data: Any) -> bool:
     if isinstance(data, list | tuple) and data:
-        return all(isinstance(one, str | os.PathLike) for one in data)
-    return isinstance(data, str | os.PathLike)
+        return all(isinstance(one, _PATHS) for one in data)
+    return isinstance(data, _PATHS)
 
 
-def _source(number: int, value: Any, columns: ColumnRoles, options: Mapping[str, Any]) -> Source:
-    if isinstance(value, str):
-        return Source(_name(value), value, columns, options)
-    return Source(f"part {number} (from 0)", value, columns)
-
-
-def _files(
-    path: str, columns: ColumnRoles, options: Mapping[str, Any], client: Any
-) -> list[Source]:
-    """Return the files of a folder or pattern, as a worker sees them."""
+def _on_a_worker(client: Any, value: Any, function: Callable[[Any], list[Any]]) -> list[Any]:
+    """Return what a function makes of files as a worker sees them, or this process without one."""
     if client is None:
-        found = _listed(path)
-    else:
-        found = result_of(path, client.submit(_listed, path, pure=False))
-    return [Source(_name(one), one, columns, options) for one in found]
+        return function(value)
+    name = value if isinstance(value, str) else "the files"
+    values: list[Any] = result_of(name, client.submit(function, value, pure=False))
+    return values
 
 
 def _listed(path: str) -> list[Any]:
-    return list(split_parts(list_parts(path, once=False)))
+    """Return the files of a folder or pattern; large ones are several parts."""
+    return _split(list_parts(path, once=False))
 
 
-def _split(values: Sequence[Any], client: Any) -> list[Any]:
-    """Return parts, where large files are several, as a worker sees them."""
-    full = [os.path.abspath(one) if isinstance(one, str | os.PathLike) else one for one in values]
-    if not _are_files(values):
-        return full
-    if client is None:
-        return list(split_parts(full))
-    found: list[Any] = result_of("the files", client.submit(_split, full, None, pure=False))
-    return found
-
-
-def _name(path: str) -> str:
-    return path.name if isinstance(path, ParquetRows) else path
+def _split(files: Iterable[Any]) -> list[Any]:
+    return list(split_parts(files))
 
 
 def _blocks(data: Any, others: Mapping[str, Any]) -> list[Any]:
@@ -482,10 +486,9 @@ def _together(*block: Any) -> tuple[Any, ...]:
 def _aligned(values: Any, role: str, chunks: tuple[Any, ...]) -> list[Any]:
     """Return one block of labels, ids or weights per block of rows."""
     import dask.array as da
-    import numpy as np
 
     if not is_dask(values):
-        values = da.from_array(np.asarray(values))
+        values = da.from_array(np.asarray(values), chunks=-1)  # (of texts, Dask knows no size)
     if hasattr(values, "to_dask_array"):  # (a series)
         values = values.to_dask_array()
     if values.ndim == 2 and values.shape[1] == 1:
@@ -608,7 +611,7 @@ def checked_rows(
     return part, read
 
 
-def _head(source: Source, value: Any) -> TablePart | None:
+def _first_row(source: Source, value: Any) -> TablePart | None:
     """Return the first row of a part; None without rows."""
     found = checked_rows(source, value, None)
     return None if found is None else found[0].head()
@@ -721,30 +724,37 @@ def _first(client: Any, sources: Sequence[Source]) -> TablePart:
     """Return the first row of the first part that has one."""
     from dask import delayed
 
-    head = delayed(_head, pure=False)
+    first_row = delayed(_first_row, pure=False)
     for one in sources:
-        found = result_of(one.name, client.compute(head(one.without_value(), one.value)))
+        found = result_of(one.name, client.compute(first_row(one.without_value(), one.value)))
         if found is not None:
             assert isinstance(found, TablePart)
             return found
     raise DataError("there is no row in any part.")
 
 
-def gathered(label: str, names: Sequence[str], futures: Sequence[Any], verbose: int) -> list[Any]:
+def gathered(
+    label: str, names: Sequence[str], futures: Sequence[Any], verbose: int, fetch: bool = True
+) -> list[Any]:
     """Return the results of one task per part, in order, and show how many there are.
+
+    Parameters
+    ----------
+    fetch : bool
+        As in `result_of`.
 
     Raises
     ------
     DataError
         Naming the part whose task failed.
     """
-    found = []
+    results = []
     with progress_bar(label, len(names), wanted=bool(verbose)) as show:
         for number, (name, future) in enumerate(zip(names, futures)):
-            found.append(result_of(name, future))
+            results.append(result_of(name, future, fetch))
             if show is not None:
                 show(number + 1, "")
-    return found
+    return results
 
 
 def _merged(client: Any, sketches: Sequence[Any]) -> Any:
@@ -771,8 +781,8 @@ _PIECES = 10_000
 
 
 @dataclass(frozen=True)
-class Homes:
-    """Where the queries go.
+class Assignment:
+    """The part of every query.
 
     Attributes
     ----------
@@ -780,13 +790,10 @@ class Homes:
         The part of each query.
     sizes : int array of shape (n_parts,)
         Rows of each part.
-    moved : int
-        Rows that come from another part of the input than they go to.
     """
 
     part: Ints
     sizes: Ints
-    moved: int
 
     @property
     def n_parts(self) -> int:
@@ -794,7 +801,7 @@ class Homes:
         return len(self.sizes)
 
 
-def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
+def assign_queries(survey: Survey, n_parts: int, shuffle: bool) -> Assignment:
     """Choose a part for every query.
 
     Parts of the input that follow each other make one part. A query whose rows are all in one
@@ -826,19 +833,13 @@ def find_homes(survey: Survey, n_parts: int, shuffle: bool) -> Homes:
         lowest[numbers] = np.minimum(lowest[numbers], own)
         highest[numbers] = np.maximum(highest[numbers], own)
     split = np.flatnonzero(lowest != highest)
-    homes = lowest
-    rows = survey.query_sizes()
+    part, rows = lowest, survey.query_sizes()
     mixed = split[np.argsort(_hashed(split), kind="stable")]
     # (a piece per part of the input and target: their number must not explode)
     targets = min(int(group.max()) + 1, max(1, _PIECES // len(group)))
-    homes[mixed] = _shares(rows[mixed], targets)
-    used, homes = np.unique(homes, return_inverse=True)
-    sizes = np.bincount(homes, rows, len(used)).astype(np.int64)
-    place = {int(one): number for number, one in enumerate(used)}
-    moved = 0
-    for own, numbers, part in zip(group, survey.numbers, survey.parts):
-        moved += int(part.sizes[homes[numbers] != place.get(int(own), -1)].sum())
-    return Homes(homes, sizes, moved)
+    part[mixed] = _shares(rows[mixed], targets)
+    used, part = np.unique(part, return_inverse=True)
+    return Assignment(part, np.bincount(part, rows, len(used)).astype(np.int64))
 
 
 def _check_whole(survey: Survey) -> None:
@@ -986,15 +987,6 @@ def _chosen(rows: PartRows, places: Ints) -> PartRows:
     return replace(taken, bins=replace(taken.bins, has_missing=rows.bins.has_missing))
 
 
-def no_rows(bins: Bins, weighted: bool, factors: bool) -> PartRows:
-    """Return a part without rows."""
-    none = np.zeros(0)
-    empty = replace(bins, codes=np.zeros((len(bins.features), 0), np.uint8), n_rows=0)
-    return PartRows(
-        empty, none, np.zeros(0, np.int64), none if weighted else None, none if factors else None
-    )
-
-
 @dataclass(frozen=True)
 class RowsRecipe:
     """Makes a part from rows that Dask has computed, or computes again where they were lost.
@@ -1004,23 +996,18 @@ class RowsRecipe:
     name : str
         As messages call the part.
     rows, eval_rows : key of the result, or None
-    bins : Bins or None
-        To make a part without eval rows, where other parts have some.
     """
 
     name: str
     rows: Any
     eval_rows: Any = None
-    bins: Bins | None = None
 
     def __str__(self) -> str:
         return self.name
 
     def load(self) -> Part:
         """Return the part, on a worker."""
-        watched = None if self.bins is None else no_rows(self.bins, False, False)
-        if self.eval_rows is not None:
-            watched = _fetched(self.eval_rows)
+        watched = None if self.eval_rows is None else _fetched(self.eval_rows)
         return Part(_fetched(self.rows), watched)
 
 
@@ -1038,26 +1025,27 @@ def _fetched(key: Any) -> PartRows:
 # -- on the driver ----------------------------------------------------------------------
 
 
-def coded_parts(client: Any, survey: Survey, homes: Homes) -> list[Any]:
+def coded_parts(client: Any, survey: Survey, assignment: Assignment) -> list[Any]:
     """Return futures of the rows of each part.
 
     Parameters
     ----------
     client : distributed.Client
-    survey, homes : what is known of the parts of the input, and where their queries go
+    survey : Survey
+    assignment : Assignment
     """
     from dask import delayed
 
     head = client.submit(same, survey.first, pure=False)
     bins = client.submit(same, survey.bins, pure=False)
     code, take, join = (delayed(one, pure=False) for one in (code_rows, take_rows, join_rows))
-    pieces: list[list[Any]] = [[] for _ in range(homes.n_parts)]
+    pieces: list[list[Any]] = [[] for _ in range(assignment.n_parts)]
     for source, part, numbers in zip(survey.sources, survey.parts, survey.numbers):
         rows = code(source.without_value(), source.value, head, bins, numbers, part.sizes)
-        homes_of = homes.part[numbers]
-        targets = np.unique(homes_of)
+        part_of = assignment.part[numbers]
+        targets = np.unique(part_of)
         for target in targets.tolist():
-            there = homes_of == target
+            there = part_of == target
             pieces[target].append(rows if len(targets) == 1 else take(rows, there, numbers))
     # (not tied to workers, even as a wish: once no worker is left, Dask would wait for the one
     # that is gone, though another joins)
@@ -1076,36 +1064,18 @@ WORKER_BYTES = 350_000_000
 PIECE_BYTES = 24
 
 
-@dataclass(frozen=True)
-class KeptCells:
-    """What a ranker makes the parts keep of every cell, beside its code in the order of the input.
+def cell_bytes(ranker: Any, largest_query: int) -> int:
+    """Return the bytes that a part keeps of a cell.
 
-    Attributes
-    ----------
-    bytes : int
-        The code in the order in which rows are used; for trees also by row and by block.
-    orders : bool
-        Whether the order of the rows of every query is kept, of 1 byte, or 2 where queries have
-        more than 256 rows.
+    They are its code in the order of the input and in that in which rows are used, for trees also
+    by row and by block; for ``choice="largest_drop"`` the order of the rows of every query, unless
+    it takes more than 2 bytes.
     """
-
-    bytes: int = 1
-    orders: bool = False
-
-    @classmethod
-    def of(cls, ranker: object) -> KeptCells:
-        """Return what a ranker needs."""
-        from crucial.rankers.gradient import GradientRanker
-
-        trees = isinstance(ranker, GradientRanker) or getattr(ranker, "weak", None) == "tree"
-        drops = not trees and getattr(ranker, "choice", None) == "largest_drop"
-        return cls(3 if trees else 1, drops)
-
-    def per_cell(self, largest_query: int) -> int:
-        """Return bytes of a cell, with its code."""
-        order = np.min_scalar_type(max(0, largest_query - 1)).itemsize if self.orders else 0
-        # (longer ones are not kept)
-        return 1 + self.bytes + (order if order <= 2 else 0)
+    choice = getattr(ranker, "choice", None)
+    if choice is None or ranker.weak == "tree":
+        return 4
+    order = np.min_scalar_type(max(0, largest_query - 1)).itemsize
+    return 2 + (order if choice == "largest_drop" and order <= 2 else 0)
 
 
 @dataclass(frozen=True)
@@ -1147,57 +1117,50 @@ class MemoryEstimate:
 
 def estimate_memory(
     survey: Survey,
-    homes: Homes,
-    worker_of: Mapping[int, str],
-    watched: tuple[Survey, Homes] | None,
-    limit: int | None,
-    kept: KeptCells | None = None,
-    threads: int = 1,
+    assignment: Assignment,
+    watched: tuple[Survey, Assignment] | None,
+    client: Any,
+    ranker: Any,
 ) -> MemoryEstimate:
-    """Return what a fit needs on the workers.
+    """Return the memory that a fit needs on the workers.
 
     Parameters
     ----------
-    survey, homes : the training rows
-    worker_of : mapping
-        The worker of each part.
-    watched : the rows of the eval set, optional
-    limit : int or None
-        Of the worker with least memory.
-    kept : KeptCells, optional
-        What the ranker needs; that of stumps by default.
-    threads : int
-        Of a worker, each of which reads a part.
+    survey, assignment : of the training rows
+    watched : of the rows of the eval set, optional
+    client : distributed.Client
+    ranker : estimator
     """
+    threads = client.nthreads()
     bins, largest = survey.bins, int(survey.query_sizes().max())
-    cells = (kept or KeptCells()).per_cell(largest)
-    row_bytes = cells * len(bins.features) + ROW_BYTES
-    rows = dict.fromkeys(worker_of.values(), 0)
-    for one in [homes] if watched is None else [homes, watched[1]]:
-        for part, size in enumerate(one.sizes.tolist()):
-            rows[worker_of[part]] += size
-    resident = WORKER_BYTES + max(rows.values()) * row_bytes
+    row_bytes = cell_bytes(ranker, largest) * len(bins.features) + ROW_BYTES
+    sizes = assignment.sizes.tolist()
+    plan = placed(range(len(sizes)), sizes, dict.fromkeys(threads, 0))
+    if watched is not None:
+        more = watched[1].sizes.tolist()
+        sizes = [size + extra for size, extra in zip_longest(sizes, more, fillvalue=0)]
+    resident = WORKER_BYTES + row_bytes * max(sum(sizes[n] for n in own) for own in plan.values())
     # (a part and its pieces, while they are joined)
-    resident += int(homes.sizes.max(initial=0)) * (len(bins.features) + PIECE_BYTES)
+    resident += int(assignment.sizes.max(initial=0)) * (len(bins.features) + PIECE_BYTES)
     every = [*survey.parts, *([] if watched is None else watched[0].parts)]
-    # (twice: as the reader has it, and as a table)
+    # (twice: as the reader has it, and as a table; every thread of a worker reads a part)
     width = 2 * bins.n_features * survey.first.instances.table.dtype.itemsize
-    table = threads * max(part.n_rows for part in every) * width
+    table = max(threads.values()) * max(part.n_rows for part in every) * width
     return MemoryEstimate(
         resident + table,
-        len(rows),
-        homes.n_parts,
+        len(plan),
+        assignment.n_parts,
         survey.n_rows,
         len(survey.ids),
         len(bins.features),
         largest,
-        limit,
+        memory_limit(client),
         row_bytes,
     )
 
 
-def check_workers(estimate: MemoryEstimate, survey: Survey) -> None:
-    """Refuse a query, or rows, that the memory of a worker has no room for.
+def check_memory(estimate: MemoryEstimate, survey: Survey) -> None:
+    """Refuse a query, or rows, that the memory of a worker cannot hold.
 
     Raises
     ------
@@ -1224,13 +1187,159 @@ def check_workers(estimate: MemoryEstimate, survey: Survey) -> None:
         )
 
 
-def memory_limit(client: Any, workers: Sequence[str]) -> int | None:
+def memory_limit(client: Any) -> int | None:
     """Return the memory of the worker that has least; None if none has a limit."""
-    known = client.scheduler_info()["workers"]
-    limits = [known[one].get("memory_limit") for one in workers if one in known]
-    found = [int(limit) for limit in limits if limit]
-    return min(found) if found else None
+    workers = client.scheduler_info()["workers"].values()
+    return min((int(one["memory_limit"]) for one in workers if one["memory_limit"]), default=None)
 
 
 def _in_words(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, round(size / 1e6)):,} MB"
+
+
+# --- From the input of a fit to parts on workers
+
+
+# Parts per worker: enough that those of a lost worker are shared among the others.
+_PARTS_PER_WORKER = 4
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns and labels that the rows of all parts have.
+
+    Attributes
+    ----------
+    bins : Bins
+        Of all parts; the codes of rows are not used.
+    names : tuple of str, or None
+        Names of the features.
+    times : mapping, or None
+        As in `Instances`.
+    with_qid : bool
+        Whether rows belong to queries; else they are all of one, in one part.
+    n_rows : int
+    lowest_label : float
+    index_base, complete
+        As in `Dataset`.
+    """
+
+    bins: Bins
+    names: tuple[str, ...] | None = None
+    times: Mapping[int, str] | None = None
+    with_qid: bool = True
+    n_rows: int = 0
+    lowest_label: float = 0.0
+    index_base: int | None = None
+    complete: bool = False
+
+    @classmethod
+    def of(cls, survey: Survey) -> Schema:
+        """Return the schema of surveyed rows."""
+        rows, data = survey.first.instances, survey.first.data
+        return cls(
+            survey.bins,
+            rows.names,
+            rows.times,
+            data.qid is not None,
+            survey.n_rows,
+            min(part.lowest for part in survey.parts),
+            data.index_base,
+            data.complete,
+        )
+
+    def instances(self, has_missing: Bools) -> Instances:
+        """Return a table without rows, by which features are known."""
+        codes = np.zeros((len(self.bins.features), 0), np.uint8)
+        bins = replace(self.bins, codes=codes, n_rows=0, sparse=None, has_missing=has_missing)
+        return Instances(CodedTable(bins), self.names, times=self.times)
+
+
+@contextmanager
+def load_parts(
+    client: Any,
+    data: Any,
+    columns: ColumnRoles,
+    options: Mapping[str, Any] | None = None,
+    *,
+    ranker: Any,
+    eval_set: Any = None,
+    bins: Bins | Dataset | None = None,
+    shuffle: bool = True,
+    n_parts: int | None = None,
+    verbose: int = 0,
+) -> Iterator[tuple[DaskParts, Schema, MemoryEstimate]]:
+    """Load the rows on the workers of a cluster, and free them at the end of the block.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    data, columns, options : as in `list_sources`
+    ranker : estimator
+        Its bins per feature, and what it needs of memory.
+    eval_set, bins, shuffle, n_parts, verbose
+        As in `DaskRanker`.
+    """
+    given = None if bins is None else bins_without_rows(bins)
+    try:
+        client.wait_for_workers(1, timeout=60)
+    except TimeoutError:
+        raise no_worker(60) from None
+    limit = n_parts or _PARTS_PER_WORKER * len(client.nthreads())
+    options = options or {}
+    sources = with_one_width(client, list_sources(data, columns, options, client))
+    surveyed = survey(client, sources, bins=given, max_bins=ranker.max_bins, verbose=verbose)
+    assignment = assign_queries(surveyed, limit, shuffle)
+    watched = None
+    if eval_set is not None:
+        sources = _eval_sources(client, eval_set, columns, options, surveyed.first)
+        # (the same features, bins and kind of ids, without weights)
+        first = replace(surveyed.first, data=replace(surveyed.first.data, weight=None))
+        seen = survey(client, sources, bins=surveyed.bins, first=first, verbose=verbose)
+        watched = seen, assign_queries(seen, assignment.n_parts, True)
+    memory = estimate_memory(surveyed, assignment, watched, client, ranker)
+    check_memory(memory, surveyed)
+    if verbose:
+        write_line(memory)
+    rows = coded_parts(client, surveyed, assignment)
+    eval_rows = [] if watched is None else coded_parts(client, *watched)
+    # (first of all: on a worker that is still coding, parts would have to wait for a thread)
+    names = [f"part {number} of {len(rows)}" for number in range(len(rows))]
+    gathered("coding parts", names, rows, verbose, fetch=False)
+    gathered("coding parts", names, eval_rows, 0, fetch=False)
+    keys = [one.key for one in eval_rows]
+    recipes = [
+        RowsRecipe(name, one.key, eval_key)
+        for name, one, eval_key in zip_longest(names, rows, keys)
+    ]
+    # (the futures are kept: where rows are lost with their worker, Dask makes them again)
+    with DaskParts(client, recipes, sizes=assignment.sizes.tolist()) as parts:
+        yield parts, Schema.of(surveyed), memory
+    del rows, eval_rows
+
+
+def _eval_sources(
+    client: Any, data: Any, columns: ColumnRoles, options: Mapping[str, Any], first: TablePart
+) -> list[Source]:
+    """Return the parts of the eval set, which has the features of the first part."""
+    rows, options = first.instances, dict(options)
+    roles = {"label": columns.label, "qid": columns.qid}
+    if isinstance(data, tuple) and len(data) in (2, 3) and is_dask(data[0]):
+        if len(data) == 2 and columns.qid is not None:
+            raise DataError(
+                "eval_set has no query ids, and the rows to learn from have.",
+                remedy="Pass eval_set=(X, y, qid).",
+                parameter="eval_set",
+            )
+        data, *arrays = data
+        roles |= dict(zip(roles, arrays))
+    else:
+        for role, value in roles.items():
+            if not (value is None or isinstance(value, str)):
+                # (a frame may have what lay beside the rows to learn from)
+                roles[role] = beside(role) if role in (rows.names or ()) else role
+    if first.data.index_base is not None:
+        options["index_base"] = first.data.index_base
+    wanted = ColumnRoles(**roles, features=rows.names, n_features=rows.n_features)
+    sources = list_sources(data, wanted, options, client)
+    return [one if one.is_file else replace(one, name=f"eval_set, {one.name}") for one in sources]

@@ -1,45 +1,39 @@
-"""A part of the rows: what a worker keeps of a fit, and the sums it answers with."""
+"""A part of the rows: what a worker keeps of a fit, the requests it answers, and the answers.
+
+A round sends a `Move` and a `Question` to every part and gets a `RoundAnswer` back. Answers of
+several parts are added up field by field (`crucial.distributed.transport.merge`), and all of their
+sums are exact: neither the cut into parts nor their order changes a bit.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Protocol, TypeAlias, cast
+from functools import partial, wraps
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.pair_losses import LabelLogistic, ScoreReach
-from crucial.boosting.trees import RowDraws, drawn_rows
+from crucial.boosting.pair_losses import LabelLogistic, LogisticTotals, ScoreReach
+from crucial.boosting.parts import Objective
+from crucial.boosting.row_losses import LossTotals
+from crucial.boosting.stump_search import StumpGrid
+from crucial.boosting.trees import RowDraws, drawn_rows, tree_output
+from crucial.boosting.watch import Differences
 from crucial.data.bins import Bins, abstains
 from crucial.data.groups import Groups
-from crucial.distributed.messages import (
-    CodedRows,
-    EvalFacts,
-    Exact,
-    Histogram,
-    Move,
-    Numbers,
-    PartRows,
-    PartSurvey,
-    PartWatch,
-    Question,
-    RoundAnswer,
-    RowFacts,
-    Setup,
-    Tallies,
-    Totals,
-    places_of,
-)
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Layout, Output, ScoreState, draw_share, padded
 from crucial.feedback.labels import (
     LabelFeedback,
     LabelState,
     Largest,
     PairMass,
+    Peaks,
+    QueryTotals,
     Risks,
     check_labels,
     gains_of,
@@ -49,257 +43,261 @@ from crucial.kernels.runtime import Counts, part_of, run_all
 from crucial.kernels.stumps import StumpSums
 from crucial.kernels.sums import ExactSum, to_fixed
 from crucial.kernels.trees import SplitSearch, summable
-from crucial.measures.base import Measure
-from crucial.model.weak import WeakRankerLike
+from crucial.measures.base import Measure, Tally
+from crucial.model.weak import Presence, Stump, Tree, WeakRankerLike
 from crucial.types import Bools, Floats, Ints
 
-# --- The feedback of a part: its pairs, weighed together with those of all other parts
-
-
-class PartFeedback(LabelFeedback):
-    """The pairs that the labels of a part imply.
-
-    Parameters
-    ----------
-    rows : PartRows
-    left_out : bool array over the rows, optional
-        Rows that count as if they weighed 0.
-    """
-
-    def __init__(self, rows: PartRows, left_out: Bools | None = None) -> None:
-        labels = check_labels(rows.labels)
-        self.n_rows = len(labels)
-        self.groups = Groups.from_qid(rows.query, self.n_rows)
-        keep = _kept_rows(rows, left_out)
-        layout = Layout.of(labels, self.groups, keep)
-        self.rows = layout.rows
-        self.n_queries = layout.n_queries
-        self.n_skipped = self.groups.n_groups - layout.n_queries
-        self.n_pairs = layout.n_pairs if len(self.rows) else 0
-        self.weight = None if rows.weight is None else rows.weight[self.rows]
-        self._factor: Floats | None = None
-        if rows.query_weight is not None:
-            self._factor = rows.query_weight[self.rows][layout.row_start[:-1]]
-        # (queries by the numbers that they have in all parts, which seed what is random)
-        numbers: Ints = self.groups.ids[layout.queries].astype(np.int64)
-        self._layout = replace(layout, queries=numbers)
-
-    @property
-    def facts(self) -> RowFacts:
-        """What other parts have to know of these rows."""
-        layout, weight = self._layout, self.weight
-        numbers = (layout.n_queries, layout.n_segments, self.n_pairs, layout.deepest)
-        counts = Counts(len(self.rows), *numbers)
-        largest = Largest(1.0, 1.0)
-        if len(self.rows):
-            largest = Largest.of(weight, self._factor)
-        weighted = weight is not None and bool((weight != 1.0).any())
-        mass = ExactSum.of(np.ones(len(self.rows)) if weight is None else weight)
-        return RowFacts(
-            self.n_rows, self.groups.n_groups, counts, largest, weighted, mass, np.zeros(0, bool)
-        )
-
-    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass:
-        """Weigh the pairs together with those of all parts."""
-        if not facts.weighted:
-            self.weight = None
-        layout, factor = self._layout, self._factor
-        gains = gains_of(gain, layout)
-        self._labelled, mass = weigh(
-            layout, self.weight, gains, balance == "queries", factor, facts.largest
-        )
-        return mass
-
-    def pairs(self, threads: int) -> LabelState:
-        """Return the state of the pairs at scores of 0."""
-        return LabelState(self._labelled, threads)
-
-    def finish(self, log_total: float) -> None:
-        """Set the logarithm of the weight of the pairs of all parts."""
-        self._labelled = replace(self._labelled, log_total=log_total)
-
-
-def _kept_rows(rows: PartRows, left_out: Bools | None) -> Bools | None:
-    """Return which rows weigh anything; None where all do."""
-    keep = None if left_out is None else ~left_out
-    for name in ("weight", "query_weight"):
-        values: Floats | None = getattr(rows, name)
-        if values is None:
-            continue
-        wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
-        if len(wrong):
-            raise DataError(
-                f"{name} must be finite and not negative. Row {wrong[0]} of a part is "
-                f"{values[wrong[0]]}."
-            )
-        keep = values > 0 if keep is None else keep & (values > 0)
-    return keep
-
-
-def weighing(rows: PartRows) -> Bools:
-    """Return which rows weigh more than 0, and so do their queries."""
-    keep = _kept_rows(rows, None)
-    return np.ones(rows.n_rows, bool) if keep is None else keep
-
-
-# --- The rows of a part before the first round: which count, and what their pairs weigh
-
-
-class PartSetup:
-    """Rows of whole queries and their eval rows, on the worker that has them.
-
-    Parameters
-    ----------
-    rows : PartRows
-        The training rows; none is fine.
-    eval_rows : PartRows, optional
-        Rows of the eval set. All parts have some, or none has; a part may have 0 of them.
-
-    Attributes
-    ----------
-    threads : int
-        How many to use.
-    """
-
-    def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
-        self._rows, self._eval_rows = rows, eval_rows
-        self.threads = 1
-        self._feedback: PartFeedback | None = None
-        self._watch: PartWatch | None = None
-        self._left_out: Bools | None = None
-
-    def survey(self) -> PartSurvey:
-        """Return the lowest label, and what is known of the eval rows."""
-        found, labels = self._eval_rows, self._rows.labels
-        facts = None if found is None or not found.n_rows else EvalFacts.of(found)
-        lowest = float(labels[weighing(self._rows)].min(initial=math.inf))
-        return PartSurvey(lowest, facts)
-
-    def hold_out(self, queries: Ints, count: int, seed: tuple[int, ...]) -> None:
-        """Set some queries of all parts aside, to be the eval set.
-
-        Parameters
-        ----------
-        queries : int array
-            Numbers of the queries of all parts that weigh anything, in rising order.
-        """
-        drawn = queries[np.random.default_rng(seed).permutation(len(queries))[:count]]
-        self._left_out = np.isin(self._rows.query, drawn)
-        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out & weighing(self._rows)))
-
-    def weighing(self) -> Numbers | None:
-        """Return the numbers of the queries that have a row that weighs anything."""
-        found = np.unique(self._rows.query[weighing(self._rows)])
-        return Numbers(found.astype(np.int64)) if len(found) else None
-
-    def watch(self, measures: tuple[Measure, ...]) -> Tallies | None:
-        """Begin to measure the eval rows; return the measures at scores of 0."""
-        if self._eval_rows is None or not self._eval_rows.n_rows:
-            return None
-        self._watch = PartWatch(self._eval_rows, measures)
-        return self._watch.tallies()
-
-    def look(self) -> RowFacts | None:
-        """Sort the rows; return what all parts have to know of them."""
-        if not self._rows.n_rows:
-            return None
-        feedback = PartFeedback(self._rows, self._left_out)
-        used = feedback.rows
-        if not np.array_equal(used, np.arange(len(used))):
-            # (one copy of the codes: all rows take the order in which they are used)
-            order = _first(used, self._rows.n_rows)
-            self._rows = self._rows.taken(order)
-            if self._left_out is not None:
-                self._left_out = self._left_out[order]
-            feedback = PartFeedback(self._rows, self._left_out)
-        self._feedback = feedback if len(used) else None
-        return replace(feedback.facts, absent=self._use_first(len(used)))
-
-    def _use_first(self, n: int) -> Bools:
-        """Use the first rows; return which features abstain on one of them."""
-        bins = self._rows.bins
-        codes = bins.codes[:, : padded(n)]
-        absent = abstains(codes[:, :n], bins.n_bins, bins.has_missing)
-        self._bins = replace(bins, codes=codes, n_rows=n, has_missing=absent)
-        return absent
-
-    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass | None:
-        """Weigh the pairs; return what they weigh together."""
-        if self._feedback is None:
-            return None
-        return self._feedback.weigh(facts, balance, gain)
-
-
-def _first(used: Ints, n_rows: int) -> Ints:
-    """Return all row numbers, those in use first."""
-    others = np.ones(n_rows, bool)
-    others[used] = False
-    return np.concatenate((used, np.flatnonzero(others)))
-
-
-# --- The tree that grows on the rows of a part, leaf by leaf as the client asks
+# --- What a part is made from: codes, labels, queries and weights of whole queries
 
 
 @dataclass(frozen=True)
-class LeafSums:
-    """What is known of the rows of a leaf, and of a child of it.
+class PartRows:
+    """Rows of whole queries, by the bins that all parts share.
 
     Attributes
     ----------
-    count : int
-        Rows.
+    bins : Bins
+        The thresholds of all parts, with the codes of these rows: one byte each, of shape
+        (n_kept, n_rows padded to a multiple of 8).
+    labels : float64 array of shape (n_rows,)
+    query : int64 array of shape (n_rows,)
+        The place of the id of the row's query among the sorted ids of all parts. Rows of one
+        query keep the order that they had in the input.
+    weight : float64 array of shape (n_rows,), optional
+        A row of weight 2 counts as two rows. All parts have weights, or none.
+    query_weight : float64 array of shape (n_rows,), optional
+        Factor on the pairs of the row's query. All parts have these, or none.
+    """
+
+    bins: Bins
+    labels: Floats
+    query: Ints
+    weight: Floats | None = None
+    query_weight: Floats | None = None
+
+    def taken(self, places: Ints) -> PartRows:
+        """Return some of the rows, in this order."""
+        weight, factor = self.weight, self.query_weight
+        return PartRows(
+            self.bins.taken(places),
+            self.labels[places],
+            self.query[places],
+            None if weight is None else weight[places],
+            None if factor is None else factor[places],
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.bins.n_rows
+
+
+# --- Requests to a part, and its answers
+
+
+#: What the losses of queries, or of their pairs, add up to.
+Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
+
+
+class Least(float):
+    """A number of which the smallest of all parts counts."""
+
+    def merge(self, other: Least) -> Least:
+        """Return the smaller one."""
+        return min(self, other)
+
+
+class Most(float):
+    """A number of which the largest of all parts counts."""
+
+    def merge(self, other: Most) -> Most:
+        """Return the larger one."""
+        return max(self, other)
+
+
+class PartSurvey(NamedTuple):
+    """Labels of a part.
+
+    Attributes
+    ----------
+    lowest : Least
+        Label of the training rows that weigh anything; infinite without any.
+    lowest_eval, highest_eval : Least and Most, or None
+        Labels of the eval rows; None without eval rows.
+    """
+
+    lowest: Least
+    lowest_eval: Least | None = None
+    highest_eval: Most | None = None
+
+
+class RowFacts(NamedTuple):
+    """Facts about the rows of all parts that every part needs before it can begin.
+
+    Attributes
+    ----------
+    rows, queries : int
+        Rows and queries of the input.
+    counts : Counts
+        Of the rows that occur in a pair.
+    largest : Largest
+        Weights of those rows.
+    weighted : int
+        Parts in which such a row weighs other than 1.
+    weight : ExactSum
+        Summed weight of those rows.
+    absent : bool array over the features
+        Whether one of those rows abstains there.
+    """
+
+    rows: int
+    queries: int
+    counts: Counts
+    largest: Largest
+    weighted: int
+    weight: ExactSum
+    absent: Bools
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Facts about all parts with which a part begins.
+
+    Attributes
+    ----------
+    objective : Objective
+    log_total : float
+        Logarithm of the weight of the pairs of all parts.
+    counts : Counts
+        Of all parts: their size decides which kernels run.
+    row_weight : float
+        Weight of all rows.
+    has_missing : bool array over the features
+        Whether any row of any part abstains.
+    watched : bool
+        Whether eval rows, if there are some, are measured after every round.
+    """
+
+    objective: Objective
+    log_total: float
+    counts: Counts
+    row_weight: float
+    has_missing: Bools
+    watched: bool
+
+
+@dataclass(frozen=True)
+class Move:
+    """A weak ranker with its weight, which moves the scores.
+
+    Attributes
+    ----------
+    span : (float, float) or None
+        Smallest and largest step of any row of any part, for a ranker of other scores than 0
+        and 1.
+    best : bool
+        Whether the scores before it are the best so far on the eval set.
+    """
+
+    ranker: WeakRankerLike
+    alpha: float
+    span: tuple[float, float] | None = None
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """The sums that the parts should return under their current scores.
+
+    Attributes
+    ----------
+    unit : float or None
+        Unit of the potentials in histograms; None: no histograms.
+    features : int array or None
+        Features of the histograms; None: all.
+    scales : (float, float) or None
+        The scale of the potentials before the move, and a guess of that after it: the distance
+        between both potentials shows which features can have the best stump.
+    shared : Peaks, ScoreReach or None
+        Extremes over all parts, where the loss is computed relative to them.
+    sizes : bool
+        Whether absolute potentials and curvature are added up, for a tree.
+    trial : bool
+        Whether it is about the scores of a trial, which move beside those of the fit.
+    """
+
+    unit: float | None = None
+    features: Ints | None = None
+    scales: tuple[float, float] | None = None
+    shared: Peaks | ScoreReach | None = None
+    sizes: bool = False
+    trial: bool = False
+
+
+class Tallies(NamedTuple):
+    """Measures of the eval set after a round.
+
+    Attributes
+    ----------
+    measures : tuple of Tally
+        One per measure.
+    worse : Differences or None
+        How much worse queries are than in the best round, by the first measure.
+    """
+
+    measures: tuple[Tally, ...]
+    worse: Differences | None
+
+
+class RoundAnswer(NamedTuple):
+    """The sums of a part after a round.
+
+    Attributes
+    ----------
+    totals : of the kind that the objective has, or None
+        None where the extremes of all parts have to be known first.
+    shared : Peaks, ScoreReach or None
+        Extremes that the sums of all parts depend on.
+    hist : int64 array or None
+        Histograms, one feature after the other.
+    lacking : int
+        Parts without histograms, since the unit was too small for them.
+    sizes : (ExactSum, ExactSum) or None
+        Absolute potentials and curvature.
+    tallies : Tallies or None
+        Of the eval set.
+    distance : float
+        Summed distance of potentials from those before, under the scales of the question.
+    """
+
+    totals: Totals | None = None
+    shared: Peaks | ScoreReach | None = None
+    hist: Ints | None = None
+    lacking: int = 0
+    sizes: tuple[ExactSum, ...] | None = None
+    tallies: Tallies | None = None
+    distance: float = 0.0
+
+
+class LeafSums(NamedTuple):
+    """Sums over the rows of a leaf, and of a child of it.
+
+    Attributes
+    ----------
+    n_rows : int
     total : int
         Gradient and curvature of the rows, in one word.
     weights : tuple of float
-        Weight of the rows; for two children, of both.
+        Weight of the rows; for two children, of both. Parts round the weights of rows so that
+        their sums are exact.
     hist : int64 array of shape (n_features, n_bins), or None
         Histograms of gradient and curvature.
     """
 
-    count: int
+    n_rows: int
     total: int
     weights: tuple[float, ...]
     hist: NDArray[np.int64] | None
-
-    def merge(self, other: LeafSums) -> LeafSums:
-        """Return the sums of both parts."""
-        hist = None if self.hist is None or other.hist is None else self.hist + other.hist
-        weights = tuple(a + b for a, b in zip(self.weights, other.weights, strict=True))
-        return LeafSums(self.count + other.count, self.total + other.total, weights, hist)
-
-
-@dataclass(frozen=True)
-class SplitLeafSums:
-    """What is known of several leaves that were split."""
-
-    leaves: tuple[LeafSums, ...]
-
-    def merge(self, other: SplitLeafSums) -> SplitLeafSums:
-        """Return the sums of both parts."""
-        both = zip(self.leaves, other.leaves, strict=True)
-        return SplitLeafSums(tuple(own.merge(added) for own, added in both))
-
-
-@dataclass(frozen=True)
-class BinWeights:
-    """Weight of the rows of a leaf per bin of a feature."""
-
-    counts: Floats
-
-    def merge(self, other: BinWeights) -> BinWeights:
-        """Return the weights of both parts."""
-        return BinWeights(self.counts + other.counts)
-
-
-@dataclass(frozen=True)
-class LeafTotals:
-    """Gradient and curvature of every leaf, as whole numbers of units."""
-
-    sums: NDArray[np.int64]
-
-    def merge(self, other: LeafTotals) -> LeafTotals:
-        """Return the totals of both parts."""
-        return LeafTotals(self.sums + other.sums)
 
 
 @dataclass(frozen=True)
@@ -347,27 +345,189 @@ class RowDraw:
     least: float | None = None
 
 
-@dataclass(frozen=True)
-class DrawnRows:
-    """What is known of the rows that were drawn.
+class DrawnRows(NamedTuple):
+    """Sums over the rows that were drawn.
 
     Attributes
     ----------
-    count : int
-    least : float
+    n_rows : int
+    least : Least
         The smallest random number of any row.
-    sizes : Exact
+    sizes : (ExactSum, ExactSum)
         Absolute potentials and curvature of the drawn rows.
     """
 
-    count: int
-    least: float
-    sizes: Exact
+    n_rows: int
+    least: Least
+    sizes: tuple[ExactSum, ...]
 
-    def merge(self, other: DrawnRows) -> DrawnRows:
-        """Return what is known of the rows of both parts."""
-        least, sizes = min(self.least, other.least), self.sizes.merge(other.sizes)
-        return DrawnRows(self.count + other.count, least, sizes)
+
+def exact_sums(*arrays: Floats) -> tuple[ExactSum, ...]:
+    """Return the sum of every array, not rounded."""
+    return tuple(ExactSum.of(one) for one in arrays)
+
+
+def places_of(first: Ints, features: Ints) -> Ints:
+    """Return where the bins of features are, one feature after the other.
+
+    Parameters
+    ----------
+    first : int array of shape (n_features + 1,)
+        Where the bins of each feature begin.
+
+    Examples
+    --------
+    >>> places_of(np.array([0, 2, 5, 9]), np.array([2, 0])).tolist()
+    [5, 6, 7, 8, 0, 1]
+    """
+    sizes = (first[1:] - first[:-1])[features]
+    begins = np.repeat(first[features] - (np.cumsum(sizes) - sizes), sizes)
+    return np.asarray(begins + np.arange(int(sizes.sum())))
+
+
+# --- The eval rows of a part: their scores, and the sums of the measures of their queries
+
+
+class CodedRows:
+    """Binned rows that stumps and trees can score.
+
+    Parameters
+    ----------
+    bins : Bins
+        Of the rows, in the order in which scores are wanted.
+    """
+
+    def __init__(self, bins: Bins) -> None:
+        self.bins, self._grid = bins, StumpGrid(bins, "learned")
+
+    def output(self, ranker: WeakRankerLike) -> Output:
+        """Return the scores of a weak ranker: uint8 for a stump, float64 for a tree."""
+        if isinstance(ranker, Stump | Presence):
+            return self._grid.output(*self._grid.find(ranker))
+        if isinstance(ranker, Tree):
+            return tree_output(self.bins, ranker)
+        raise ParameterError(f"parts of the rows cannot score a {type(ranker).__name__}.")
+
+
+class PartWatch:
+    """Eval rows with their scores.
+
+    Parameters
+    ----------
+    rows : PartRows
+    measures : sequence of Measure
+        The first one decides which round is best.
+    """
+
+    def __init__(self, rows: PartRows, measures: Sequence[Measure]) -> None:
+        # (values may be missing here where none is in training)
+        bins = replace(rows.bins, has_missing=np.ones(len(rows.bins.features), bool))
+        self._coded, self._scores = CodedRows(bins), np.zeros(rows.n_rows)
+        groups = Groups.from_qid(rows.query, rows.n_rows)
+        self._measures = [one.prepare(rows.labels, groups) for one in measures]
+        self._values: Floats | None = None  # of every query, by the first measure
+        self._best: Floats | None = None  # the same in the best round
+
+    def move(self, move: Move) -> None:
+        """Add a weak ranker to the scores."""
+        if move.best and self._values is None:
+            self._values = self._measures[0].per_query(self._scores)
+        if move.best:
+            self._best = self._values
+        self._values = None
+        self._scores += move.alpha * self._coded.output(move.ranker)
+
+    def tallies(self) -> Tallies:
+        """Measure the scores."""
+        values = [one.per_query(self._scores) for one in self._measures]
+        first, worse, self._values = self._measures[0], None, values[0]
+        if self._best is not None:
+            better = first.measure.higher_is_better
+            worse = self._best - values[0] if better else values[0] - self._best
+        weights = None if first.measure.aggregate == "mean" else first.bound.weights
+        return Tallies(
+            tuple(one.tally(own) for one, own in zip(self._measures, values, strict=True)),
+            None if worse is None else Differences.of(worse, weights),
+        )
+
+
+# --- The feedback of a part: its pairs, weighed together with those of all other parts
+
+
+class PartFeedback(LabelFeedback):
+    """The pairs that the labels of a part imply.
+
+    Parameters
+    ----------
+    rows : PartRows
+    left_out : bool array over the rows, optional
+        Rows that count as if they weighed 0.
+    """
+
+    def __init__(self, rows: PartRows, left_out: Bools | None = None) -> None:
+        labels = check_labels(rows.labels)
+        self.n_rows = len(labels)
+        self.groups = Groups.from_qid(rows.query, self.n_rows)
+        keep = weighing(rows)
+        if left_out is not None:
+            keep &= ~left_out
+        layout = Layout.of(labels, self.groups, None if keep.all() else keep)
+        self.rows = layout.rows
+        self.n_queries = layout.n_queries
+        self.n_skipped = self.groups.n_groups - layout.n_queries
+        self.n_pairs = layout.n_pairs if len(self.rows) else 0
+        self.weight = None if rows.weight is None else rows.weight[self.rows]
+        self._factor: Floats | None = None
+        if rows.query_weight is not None:
+            self._factor = rows.query_weight[self.rows][layout.row_start[:-1]]
+        # (queries by the numbers that they have in all parts, which seed what is random)
+        numbers: Ints = self.groups.ids[layout.queries].astype(np.int64)
+        self._layout = replace(layout, queries=numbers)
+
+    def facts(self, absent: Bools) -> RowFacts:
+        """Return what other parts have to know of these rows."""
+        layout, weight = self._layout, self.weight
+        numbers = (layout.n_queries, layout.n_segments, self.n_pairs, layout.deepest)
+        return RowFacts(
+            self.n_rows,
+            self.groups.n_groups,
+            Counts(len(self.rows), *numbers),
+            Largest.of(weight, self._factor) if len(self.rows) else Largest(1.0, 1.0),
+            int(weight is not None and bool((weight != 1.0).any())),
+            ExactSum.of(np.ones(len(self.rows)) if weight is None else weight),
+            absent,
+        )
+
+    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass:
+        """Weigh the pairs together with those of all parts."""
+        if not facts.weighted:
+            self.weight = None
+        layout, factor = self._layout, self._factor
+        gains = gains_of(gain, layout)
+        self._labelled, mass = weigh(
+            layout, self.weight, gains, balance == "queries", factor, facts.largest
+        )
+        return mass
+
+    def pairs(self, threads: int) -> LabelState:
+        """Return the state of the pairs at scores of 0."""
+        return LabelState(self._labelled, threads)
+
+    def finish(self, log_total: float) -> None:
+        """Set the logarithm of the weight of the pairs of all parts."""
+        self._labelled = replace(self._labelled, log_total=log_total)
+
+
+def weighing(rows: PartRows) -> Bools:
+    """Return which rows weigh more than 0, and so do their queries."""
+    keep = np.ones(rows.n_rows, bool)
+    for values in (rows.weight, rows.query_weight):
+        if values is not None:
+            keep &= values > 0
+    return keep
+
+
+# --- The tree that grows on the rows of a part, leaf by leaf as the client asks
 
 
 class PartTree:
@@ -380,50 +540,56 @@ class PartTree:
     weight : float64 array over the rows
     query : int array over the rows
         Numbers of their queries.
+    derivatives : function
+        Returns potentials and curvature of the rows.
     threads : int
     """
 
-    def __init__(self, bins: Bins, weight: Floats, query: Ints, threads: int) -> None:
+    def __init__(
+        self,
+        bins: Bins,
+        weight: Floats,
+        query: Ints,
+        derivatives: Callable[[], tuple[Floats, Floats]],
+        threads: int,
+    ) -> None:
         signs = np.zeros(len(bins.features), np.int64)  # (only who chooses splits looks at them)
         facts = (bins.n_bins, bins.has_missing, signs)
         self._search = SplitSearch(bins.codes, bins.n_rows, *facts, weight, threads)
         self._width = int(bins.n_bins.max(initial=1)) + 1
         self._leaves: dict[int, tuple[int, int]] = {}
-        self._query, self._threads = query, threads
+        self._query, self._threads, self._derivatives = query, threads, derivatives
         self._draws: RowDraws | None = None
         self._drawn: NDArray[np.int32] | None = None
 
-    def sample(self, gradient: Floats, curvature: Floats, draw: RowDraw) -> DrawnRows:
+    def sample(self, draw: RowDraw) -> DrawnRows:
         """Draw the rows that the next tree is grown on."""
         if self._draws is None:
             self._draws = RowDraws(self._query, draw.seed, self._threads)
         uniforms = self._draws.uniforms(draw.number)
         rows = self._drawn = drawn_rows(uniforms, draw.share, draw.least)
-        sizes = Exact.of(np.abs(gradient[rows]), curvature[rows])
-        return DrawnRows(len(rows), float(uniforms.min()), sizes)
+        gradient, curvature = self._derivatives()
+        sizes = exact_sums(np.abs(gradient[rows]), curvature[rows])
+        return DrawnRows(len(rows), Least(uniforms.min()), sizes)
 
-    def root(
-        self,
-        gradient: Floats,
-        curvature: Floats,
-        units: tuple[float, float],
-        allowed: Bools,
-        sampled: bool,
-    ) -> LeafSums:
+    def root(self, units: tuple[float, float], allowed: Bools, sampled: bool) -> LeafSums:
         """Begin a tree; return the sums of all rows, or of those that were drawn."""
         search = self._search
-        search.start(gradient, curvature, self._drawn if sampled else None)
+        search.start(*self._derivatives(), self._drawn if sampled else None)
         search.quantise(units, allowed)
         n = search.n_rows
         self._leaves = {0: (0, n)}
         hist = search.histogram(0, n, allowed)[:, : self._width]
         return LeafSums(n, search.total(0, n), (search.weight(0, n),), hist)
 
-    def split(self, order: SplitOrder) -> LeafSums:
-        """Split a leaf; return the rows and total of the left child, and the weights of both.
+    def split(self, orders: Sequence[SplitOrder]) -> tuple[LeafSums, ...]:
+        """Split leaves; return the rows and total of left children, and the weights of both.
 
         A leaf may be split again, otherwise: its rows are the same, in another order.
         """
+        return tuple(self._split(one) for one in orders)
+
+    def _split(self, order: SplitOrder) -> LeafSums:
         search, (begin, end) = self._search, self._leaves[order.leaf]
         middle = begin + search.partition(begin, end, order.feature, order.place)
         both = ((begin, middle), (middle, end))
@@ -434,20 +600,20 @@ class PartTree:
         weights = tuple(search.weight(*one) for one in both)
         return LeafSums(middle - begin, search.total(begin, middle), weights, hist)
 
-    def bin_weights(self, leaf: int, feature: int) -> BinWeights:
+    def bin_weights(self, leaf: int, feature: int) -> Floats:
         """Return the weight of the rows of a leaf per bin of a feature."""
-        return BinWeights(self._search.counts(*self._leaves[leaf], feature))
+        return self._search.counts(*self._leaves[leaf], feature)
 
-    def leaf_totals(self, leaves: Ints, units: tuple[float, float]) -> LeafTotals:
+    def leaf_totals(self, leaves: Ints, units: tuple[float, float]) -> NDArray[np.int64]:
         """Return gradient and curvature of leaves, as whole numbers of units."""
         sums = np.zeros((len(leaves), 2), np.int64)
         for at, leaf in enumerate(leaves.tolist()):
             starts = np.array(self._leaves[leaf], np.int64)
             sums[at] = self._search.leaf_sums(starts, units)[0]
-        return LeafTotals(sums)
+        return sums
 
 
-# --- What a part of the rows adds up under its scores as they are
+# --- A part of the rows
 
 
 class PartState(ScoreState, Protocol):
@@ -462,26 +628,118 @@ class PartState(ScoreState, Protocol):
         """The queries that weigh anything."""
 
     def sums(self, pi: Floats) -> Totals:
-        """Write the potentials; return what losses and weights add up to."""
+        """Write the potentials; return the sums of losses and weights."""
 
     def count_only(self, chosen: Ints) -> None:
         """Count only some queries until the next draw."""
 
 
-class PartSums(PartSetup):
-    """Rows of whole queries with their scores, and the sums over them that other parts need too.
+_Result = TypeVar("_Result")
 
-    Parameters are those of `PartSetup`.
+
+def _of_pairs(method: Callable[..., _Result]) -> Callable[..., _Result | None]:
+    """Make a method return None on a part without pairs."""
+
+    @wraps(method)
+    def answer(self: Part, *arguments: Any) -> _Result | None:
+        return None if self._feedback is None else method(self, *arguments)
+
+    return answer
+
+
+# Changes of a part that last; all others are about potentials that change with the next move.
+_LASTING = ("hold_out", "watch", "look", "weigh", "begin", "set_counting", "draw")
+
+
+class Part:
+    """Rows of whole queries with their scores, on the worker that has them.
+
+    Parameters
+    ----------
+    rows : PartRows
+        The training rows; none is fine.
+    eval_rows : PartRows, optional
+        Rows of the eval set, which other parts may have too.
+
+    Attributes
+    ----------
+    threads : int
+        How many to use.
     """
 
     def __init__(self, rows: PartRows, eval_rows: PartRows | None = None) -> None:
-        super().__init__(rows, eval_rows)
+        self._rows, self._eval_rows = rows, eval_rows
+        self.threads = 1
+        self._feedback: PartFeedback | None = None
+        self._watch: PartWatch | None = None
+        self._left_out: Bools | None = None
         self._tree: PartTree | None = None
         self._curvature: Floats | None = None
 
+    # -- before the first round: which rows count, and what their pairs weigh ----------
+
+    def survey(self) -> PartSurvey:
+        """Return the extreme labels."""
+        lowest = Least(self._rows.labels[weighing(self._rows)].min(initial=math.inf))
+        if self._eval_rows is None or not self._eval_rows.n_rows:
+            return PartSurvey(lowest)
+        labels = self._eval_rows.labels
+        return PartSurvey(lowest, Least(labels.min()), Most(labels.max()))
+
+    def weighing(self) -> list[Ints]:
+        """Return the numbers of the queries that have a row that weighs anything."""
+        return [np.unique(self._rows.query[weighing(self._rows)]).astype(np.int64)]
+
+    def hold_out(self, queries: Ints, count: int, seed: tuple[int, ...]) -> None:
+        """Set some queries of all parts aside, to be the eval set.
+
+        Parameters
+        ----------
+        queries : int array
+            Numbers of the queries of all parts that weigh anything, in rising order.
+        """
+        drawn = queries[np.random.default_rng(seed).permutation(len(queries))[:count]]
+        self._left_out = np.isin(self._rows.query, drawn)
+        self._eval_rows = self._rows.taken(np.flatnonzero(self._left_out & weighing(self._rows)))
+
+    def watch(self, measures: tuple[Measure, ...]) -> Tallies | None:
+        """Begin to measure the eval rows; return the measures at scores of 0."""
+        if self._eval_rows is None or not self._eval_rows.n_rows:
+            return None
+        self._watch = PartWatch(self._eval_rows, measures)
+        return self._watch.tallies()
+
+    def look(self) -> RowFacts | None:
+        """Sort the rows; return what all parts have to know of them."""
+        if not self._rows.n_rows:
+            return None
+        feedback = PartFeedback(self._rows, self._left_out)
+        used = feedback.rows
+        if not np.array_equal(used, np.arange(len(used))):
+            # (one copy of the codes: all rows take the order in which they are used)
+            others = np.ones(self._rows.n_rows, bool)
+            others[used] = False
+            order = np.concatenate((used, np.flatnonzero(others)))
+            self._rows = self._rows.taken(order)
+            if self._left_out is not None:
+                self._left_out = self._left_out[order]
+            feedback = PartFeedback(self._rows, self._left_out)
+        self._feedback = feedback if len(used) else None
+        bins, n = self._rows.bins, len(used)
+        codes = bins.codes[:, : padded(n)]
+        absent = abstains(codes[:, :n], bins.n_bins, bins.has_missing)
+        self._bins = replace(bins, codes=codes, n_rows=n, has_missing=absent)
+        return feedback.facts(absent)
+
+    @_of_pairs
+    def weigh(self, facts: RowFacts, balance: str, gain: Any) -> PairMass:
+        """Weigh the pairs; return what they weigh together."""
+        assert self._feedback is not None
+        return self._feedback.weigh(facts, balance, gain)
+
     def begin(self, setup: Setup) -> None:
         """Make the state of the objective at scores of 0."""
-        self._watches, self._tree = setup.watched, None
+        self._watches, self._tree, self._curvature = setup.watched, None, None
         if self._feedback is None:
             return
         self._feedback.finish(setup.log_total)
@@ -501,7 +759,117 @@ class PartSums(PartSetup):
         weight = np.ones(bins.n_rows) if weight is None else weight
         self._row_weight = summable(weight, setup.row_weight)
 
-    # -- the scores as they are -------------------------------------------------------
+    # -- a round: the scores move, and the sums are those of the new scores -----------
+
+    def advance(self, move: Move, question: Question) -> RoundAnswer | None:
+        """Move the scores; return the sums under the new ones."""
+        self.move(move, question.trial)
+        answer = self.ask(question)
+        if self._watch is None or question.trial or not self._watches:
+            return answer
+        # (a part may have eval rows alone)
+        return (answer or RoundAnswer())._replace(tallies=self._watch.tallies())
+
+    def move(self, move: Move, trial: bool = False) -> None:
+        """Move the scores."""
+        if self._watch is not None and self._watches and not trial:
+            self._watch.move(move)
+        if self._feedback is None:
+            return
+        output, state = self._output(move.ranker), self._trial if trial else self._state
+        with part_of(self._counts):
+            if isinstance(state, LabelState) and output.dtype != np.uint8:
+                state.advance(output, move.alpha, move.span)
+            else:
+                state.advance(output, move.alpha)
+
+    @_of_pairs
+    def ask(self, question: Question) -> RoundAnswer:
+        """Return the sums under the current scores."""
+        state, pi = (self._trial, self._spare) if question.trial else (self._state, self._pi)
+        scales, shared = question.scales, question.shared
+        if scales is not None:
+            self._pi_before[:] = self._pi
+        if isinstance(state, LabelState) and state.logarithmic:
+            if shared is None:
+                return RoundAnswer(shared=state.peaks())
+            totals: Totals = state.log_sums(pi, cast(Peaks, shared))
+        elif isinstance(state, LabelLogistic):
+            shared = state.score_reach(whole=True) if shared is None else shared
+            totals = state.sums(pi, cast(ScoreReach, shared))
+        else:
+            totals = state.sums(pi)
+        if question.trial:
+            return RoundAnswer(totals)
+        self._curvature = None
+        hist, distance = None, 0.0
+        if question.unit is not None:
+            with suppress(DataError):  # (they make too many units)
+                hist = self.histogram(question.unit, question.features)
+        if scales is not None:
+            sums = self._stump_sums()
+            distance = sums.distance(pi, scales[1], self._pi_before, scales[0])
+        return RoundAnswer(
+            totals,
+            shared,
+            hist,
+            int(question.unit is not None and hist is None),
+            self.sizes() if question.sizes else None,
+            distance=distance,
+        )
+
+    @_of_pairs
+    def begin_trial(self) -> None:
+        """Copy the state, to try steps on the copy."""
+        self._trial = cast(PartState, self._pairs(False).copy())
+        self._spare = np.zeros_like(self._pi)
+
+    @_of_pairs
+    def use_logarithms(self, trial: bool) -> None:
+        """Compute weights from the logarithms of exponentials from now on."""
+        self._pairs(trial).use_logarithms()
+
+    @_of_pairs
+    def counting(self) -> list[Ints]:
+        """Return the numbers of the queries that count."""
+        return [self._numbers[self._state.counting]]
+
+    def set_counting(self, numbers: Ints) -> None:
+        """Remember all queries of all parts that count, in rising order."""
+        self._all_counting = numbers
+
+    @_of_pairs
+    def draw(self, fraction: float, seed: Sequence[int]) -> None:
+        """Count only a random share of the queries of all parts until the next draw."""
+        count, random = len(self._all_counting), np.random.default_rng(seed)
+        drawn = self._all_counting[draw_share(np.arange(count), fraction, random)]
+        self._state.count_only(np.flatnonzero(np.isin(self._numbers, drawn)))
+
+    def restore(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        """Bring a part that was loaded again up to date: repeat the moves so far.
+
+        Sums are not computed again, except for those since the last move.
+
+        Parameters
+        ----------
+        calls : sequence of (method, arguments)
+            All calls so far that changed the parts, the oldest first.
+        """
+        asks = [
+            number
+            for number, (method, arguments) in enumerate(calls)
+            if method in ("ask", "advance") and not arguments[-1].trial
+        ]
+        last = max(asks, default=0)
+        for number, (method, arguments) in enumerate(calls):
+            if number >= last or method in _LASTING:
+                getattr(self, method)(*arguments)
+            elif method == "advance" and not arguments[-1].trial:
+                self.move(arguments[0])
+            elif method == "use_logarithms" and not arguments[0]:
+                self.use_logarithms(False)
+
+    # -- sums along a weak ranker ------------------------------------------------------
 
     def _output(self, ranker: WeakRankerLike) -> Output:
         """Return the scores of a weak ranker: mostly the last one is asked for again."""
@@ -515,30 +883,31 @@ class PartSums(PartSetup):
         assert isinstance(state, LabelState)
         return state
 
+    @_of_pairs
     def sums_along(
         self, method: str, trial: bool, ranker: WeakRankerLike, *args: Any
-    ) -> Exact | None:
-        """Return what a method of the state of pairs adds up for a weak ranker."""
-        if self._feedback is None:
-            return None
-        return Exact(getattr(self._pairs(trial), method)(self._output(ranker), *args))
+    ) -> tuple[ExactSum, ...]:
+        """Return the sums of a method of the state of pairs for a weak ranker."""
+        sums: tuple[ExactSum, ...] = getattr(self._pairs(trial), method)(
+            self._output(ranker), *args
+        )
+        return sums
 
-    def pair_sums(self) -> Exact | None:
+    @_of_pairs
+    def slope_sums(self, ranker: WeakRankerLike) -> tuple[ExactSum, ...]:
+        """Return the potentials times the scores of a tree that not all rows grew."""
+        return exact_sums(self._pi[: self._bins.n_rows] * self._output(ranker))
+
+    @_of_pairs
+    def pair_sums(self) -> tuple[ExactSum, ...]:
         """Return half of what the pairs weigh in the logistic loss."""
-        return None if self._feedback is None else Exact((self._logistic().pair_sums,))
-
-    def reach(self) -> ScoreReach | None:
-        """Return how far apart scores are."""
-        return None if self._feedback is None else self._logistic().score_reach(whole=True)
-
-    def _logistic(self) -> LabelLogistic:
         assert isinstance(self._state, LabelLogistic)
-        return self._state
+        return (self._state.pair_sums,)
 
-    def risks(self) -> Risks | None:
-        """Return what is in the wrong order, and tied."""
-        if self._feedback is None:
-            return None
+    @_of_pairs
+    def risks(self) -> Risks:
+        """Return the weights of pairs in the wrong order, and of tied ones."""
+        assert self._feedback is not None
         state = self._state
         if isinstance(state, LabelState):
             return state.risk_sums()
@@ -549,18 +918,14 @@ class PartSums(PartSetup):
 
     # -- stumps -----------------------------------------------------------------------
 
-    def histogram(self, unit: float, features: Ints | None) -> Histogram | None:
-        """Return the sums of potentials per bin of features; None if the unit is too small."""
-        if self._feedback is None:
-            return None
+    @_of_pairs
+    def histogram(self, unit: float, features: Ints | None) -> Ints:
+        """Return the sums of potentials per bin of features, as whole numbers of a unit."""
         sums = self._stump_sums()
-        try:
-            fixed = to_fixed(self._pi, unit, self.threads, self._fixed)
-        except DataError:  # (they make too many units)
-            return None
+        fixed = to_fixed(self._pi, unit, self.threads, self._fixed)
         if features is None:
-            return Histogram(sums.histogram(np.arange(len(self._bins.features)), fixed))
-        return Histogram(sums.histogram(features, fixed)[places_of(self._first, features)])
+            return sums.histogram(np.arange(len(self._bins.features)), fixed)
+        return sums.histogram(features, fixed)[places_of(self._first, features)]
 
     def _stump_sums(self) -> StumpSums:
         """Return what adds up the potentials of stumps."""
@@ -570,7 +935,8 @@ class PartSums(PartSetup):
                 self._stumps = StumpSums(self._bins.codes, self._bins.n_rows, *facts)
         return self._stumps
 
-    def wrong_units(self, scans: Sequence[tuple[int, int]], unit: float) -> Histogram | None:
+    @_of_pairs
+    def wrong_units(self, scans: Sequence[tuple[int, int]], unit: float) -> Ints:
         """Return W- of all thresholds of features, one scan after the other.
 
         Parameters
@@ -579,24 +945,21 @@ class PartSums(PartSetup):
         unit : float
             What the whole numbers returned are multiples of.
         """
-        if self._feedback is None:
-            return None
         state, bins = self._pairs(False), self._bins
         state.prepare_scan()
         work = [
             partial(state.wrong_units, bins.codes[f], int(bins.n_bins[f]), default, unit)
             for f, default in scans
         ]
-        return Histogram(np.concatenate(run_all(self.threads, work)))
+        return np.concatenate(run_all(self.threads, work))
 
     # -- trees ------------------------------------------------------------------------
 
-    def sizes(self) -> Exact | None:
+    @_of_pairs
+    def sizes(self) -> tuple[ExactSum, ...]:
         """Return the sums of absolute potentials and of curvature."""
-        if self._feedback is None:
-            return None
         gradient, curvature = self._derivatives()
-        return Exact.of(np.abs(gradient), curvature)
+        return exact_sums(np.abs(gradient), curvature)
 
     def _derivatives(self) -> tuple[Floats, Floats]:
         """Return potentials and curvature of the rows."""
@@ -605,213 +968,13 @@ class PartSums(PartSetup):
             self._curvature = self._state.curvature[:n]
         return self._pi[:n], self._curvature
 
-    def _new_tree(self) -> PartTree:
-        """Return what grows trees on the rows of the run."""
+    @_of_pairs
+    def tree(self, method: str, *args: Any) -> Any:
+        """Call a method of the tree that grows on the rows."""
         if self._tree is None:
             query = self._rows.query[: self._bins.n_rows]
             with part_of(self._counts):
-                self._tree = PartTree(self._bins, self._row_weight, query, self.threads)
-        return self._tree
-
-    def tree_sample(self, draw: RowDraw) -> DrawnRows | None:
-        """Draw the rows that the next tree is grown on."""
-        if self._feedback is None:
-            return None
-        return self._new_tree().sample(*self._derivatives(), draw)
-
-    def tree_root(
-        self, units: tuple[float, float], allowed: Bools, sampled: bool = False
-    ) -> LeafSums | None:
-        """Begin a tree; return the sums of all rows, or of those that were drawn."""
-        if self._feedback is None:
-            return None
-        return self._new_tree().root(*self._derivatives(), units, allowed, sampled)
-
-    def tree_slope(self, ranker: WeakRankerLike) -> Exact | None:
-        """Return the potentials times the scores of a tree that not all rows grew."""
-        if self._feedback is None:
-            return None
-        return Exact.of(self._pi[: self._bins.n_rows] * self._output(ranker))
-
-    def tree_split(self, orders: Sequence[SplitOrder]) -> SplitLeafSums | None:
-        """Split leaves; return sums of their children."""
-        tree = self._tree
-        return None if tree is None else SplitLeafSums(tuple(tree.split(one) for one in orders))
-
-    def tree_weights(self, leaf: int, feature: int) -> BinWeights | None:
-        """Return the weight of the rows of a leaf per bin of a feature."""
-        return None if self._tree is None else self._tree.bin_weights(leaf, feature)
-
-    def tree_leaves(self, leaves: Ints, units: tuple[float, float]) -> LeafTotals | None:
-        """Return gradient and curvature of leaves, as whole numbers of units."""
-        return None if self._tree is None else self._tree.leaf_totals(leaves, units)
-
-
-# --- Which of the calls that changed the parts a part has to repeat after it was loaded again
-
-
-#: A method of a part, with its arguments.
-Call: TypeAlias = tuple[str, tuple[Any, ...]]
-
-# What happens once, before the first round.
-_PREPARE = ("hold_out", "watch", "look", "weigh")
-
-
-def needed_calls(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls to repeat, the oldest first.
-
-    Parameters
-    ----------
-    calls : sequence of (method, arguments)
-        All calls so far that changed the parts, the oldest first. A call "move" is one to
-        "advance" whose questions nobody asks again.
-    """
-    begun = _last(calls, lambda method, args: method == "begin")
-    best = _last(calls, lambda method, args: method == "advance" and args[0].best)
-    asked = _last(calls, _asks)
-    needed: list[Call] = []
-    for number, (method, arguments) in enumerate(calls):
-        if number < begun and method not in _PREPARE:
-            continue  # (of a trial that is over)
-        if method == "advance":
-            move, question = arguments
-            if number < best:
-                move = replace(move, best=False)
-            if number >= asked:
-                needed.append((method, (move, question)))
-            elif not question.trial:
-                needed.append(("move", (move,)))
-        elif number >= asked or not _prepares_questions(method, arguments):
-            needed.append((method, arguments))
-    return needed
-
-
-def _last(calls: Sequence[Call], what: Callable[[str, Any], bool]) -> int:
-    """Return the number of the last call of some kind, or -1."""
-    return max((n for n, call in enumerate(calls) if what(*call)), default=-1)
-
-
-def _prepares_questions(method: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a call only prepared questions about scores that have moved since.
-
-    Once scores move again, potentials are others, and trees and trials are forgotten.
-    """
-    if method == "use_logarithms":
-        return bool(arguments[0])
-    return method.startswith("tree_") or method in ("ask", "begin_trial")
-
-
-def _asks(method: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a call is a question about the scores of the fit."""
-    return method in ("ask", "advance") and not arguments[-1].trial
-
-
-# --- A part of the rows: what a worker keeps of a fit, and the questions it answers
-
-
-class Part(PartSums):
-    """Rows of whole queries with their scores, on the worker that has them.
-
-    Parameters are those of `PartSetup`.
-    """
-
-    def ask(self, question: Question) -> RoundAnswer | None:
-        """Return totals of the scores as they are."""
-        if self._feedback is None:
-            return None
-        state, pi = (self._trial, self._spare) if question.trial else (self._state, self._pi)
-        scales = question.scales
-        if scales is not None:
-            self._pi_before[:] = self._pi
-        if isinstance(state, LabelState) and state.logarithmic:
-            if question.peaks is None:
-                return RoundAnswer(None, state.peaks())
-            totals: Totals = state.log_sums(pi, question.peaks)
-        elif isinstance(state, LabelLogistic):
-            totals = state.sums(pi, question.reach or state.score_reach())
-        else:
-            totals = state.sums(pi)
-        if question.trial:
-            return RoundAnswer(totals)
-        self._curvature = None
-        found, distance = None, 0.0
-        if question.unit is not None:
-            found = self.histogram(question.unit, question.features)
-        if scales is not None:
-            sums = self._stump_sums()
-            distance = sums.distance(pi, scales[1], self._pi_before, scales[0])
-        hist, sizes = None if found is None else found.sums, None
-        if question.sizes:
-            sizes = self.sizes()
-        reach = None
-        if isinstance(state, LabelLogistic):
-            reach = question.reach or state.score_reach()
-        return RoundAnswer(totals, None, hist, sizes, None, distance, reach)
-
-    def advance(self, move: Move, question: Question) -> RoundAnswer | None:
-        """Move the scores; return totals of those that they are then."""
-        self.move(move, question.trial)
-        answer = self.ask(question)
-        if self._watch is None or question.trial or not self._watches:
-            return answer
-        # (a part may have eval rows alone)
-        return replace(answer or RoundAnswer(None), tallies=self._watch.tallies())
-
-    def move(self, move: Move, trial: bool = False) -> None:
-        """Move the scores."""
-        if self._watch is not None and self._watches and not trial:
-            if move.best:
-                self._watch.keep_best()
-            self._watch.move(move.ranker, move.alpha)
-        if self._feedback is None:
-            return
-        output, state = self._output(move.ranker), self._trial if trial else self._state
-        with part_of(self._counts):
-            if isinstance(state, LabelState) and output.dtype != np.uint8:
-                state.advance(output, move.alpha, move.span)
-            else:
-                state.advance(output, move.alpha)
-
-    def begin_trial(self) -> None:
-        """Copy the state, to try steps on the copy."""
-        if self._feedback is not None:
-            self._trial = cast(PartState, self._pairs(False).copy())
-            self._spare = np.zeros_like(self._pi)
-
-    # -- queries drawn ----------------------------------------------------------------
-
-    def counting(self) -> Numbers | None:
-        """Return the numbers of the queries that count."""
-        if self._feedback is None:
-            return None
-        return Numbers(self._numbers[self._state.counting])
-
-    def set_counting(self, numbers: Ints) -> None:
-        """Remember all queries of all parts that count, in rising order."""
-        self._all_counting = numbers
-
-    def draw(self, fraction: float, seed: Sequence[int]) -> None:
-        """Count only a random share of the queries of all parts until the next draw."""
-        if self._feedback is None:
-            return
-        count, random = len(self._all_counting), np.random.default_rng(seed)
-        drawn = self._all_counting[draw_share(np.arange(count), fraction, random)]
-        self._state.count_only(np.flatnonzero(np.isin(self._numbers, drawn)))
-
-    def use_logarithms(self, trial: bool) -> None:
-        """Compute weights from the logarithms of exponentials from now on."""
-        if self._feedback is not None:
-            self._pairs(trial).use_logarithms()
-
-    # -- after a loss -----------------------------------------------------------------
-
-    def replay(self, calls: Sequence[Call]) -> None:
-        """Bring a part that was loaded again up to date.
-
-        Parameters
-        ----------
-        calls : sequence of (method, arguments)
-            All calls so far that changed the parts, the oldest first.
-        """
-        for method, arguments in needed_calls(calls):
-            getattr(self, method)(*arguments)
+                self._tree = PartTree(
+                    self._bins, self._row_weight, query, self._derivatives, self.threads
+                )
+        return getattr(self._tree, method)(*args)

@@ -1,25 +1,41 @@
-"""Rankers that learn from the collections of a Dask cluster."""
+"""Rankers that learn from the collections of a Dask cluster.
+
+`DaskRanker.fit` checks the ranker, connects to a cluster, loads the rows on its workers
+(`crucial.distributed.input`) and lets the ranker fit them by the loop of one machine, with pieces
+that ask the workers for sums (`crucial.distributed.parted`).
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from crucial.distributed.fit import FitInput, check_ranker, fit_loaded, load_parts
-from crucial.distributed.input import KeptCells, column_names, is_dask
-from crucial.distributed.scoring import evaluate_parts, predict_parts, rank_parts
-from crucial.errors import ClusterError, MissingExtraError
+from crucial.boosting.loop import show_rounds
+from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.input import ColumnRoles, load_parts
+from crucial.distributed.parted import PartedRows
+from crucial.distributed.scoring import (
+    agreement,
+    evaluate_parts,
+    over_rows,
+    predict_parts,
+    rank_parts,
+)
+from crucial.distributed.transport import DaskParts
+from crucial.errors import ClusterError, MissingExtraError, ParameterError, in_short
+from crucial.model.base import check_queries
 from crucial.parameters import at_least, check, either, flag, none_or, refuse
-from crucial.progress import write_line
 from crucial.rankers.boosted import BoostedRanker
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike
+from crucial.wording import counted
 
 if TYPE_CHECKING:
     from crucial.data.bins import Bins
@@ -57,18 +73,13 @@ def connected(client: ClientLike = None) -> Iterator[Any]:
     if isinstance(client, distributed.Client):
         yield client
         return
-    with _local_cluster() if client is None else _nothing_to_close(client) as scheduler:
+    with _local_cluster() if client is None else nullcontext(client) as scheduler:
         opened = _client_of(scheduler)
         try:
             yield opened
         finally:
             with suppress(Exception):  # (what is lost is closed)
                 opened.close()
-
-
-@contextmanager
-def _nothing_to_close(scheduler: Any) -> Iterator[Any]:
-    yield scheduler
 
 
 @contextmanager
@@ -86,7 +97,7 @@ def _local_cluster() -> Iterator[Any]:
             cluster = LocalCluster(
                 dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
-                preload=["crucial.distributed.ignore_interrupts"],
+                preload=["crucial.distributed.transport"],
             )
     except Exception as error:
         raise ClusterError(
@@ -127,7 +138,75 @@ def _client_of(scheduler: Any) -> Any:
         ) from error
 
 
-# --- Rankers that learn from the collections of a Dask cluster
+# --- Which rankers run on a cluster, and what to use in place of the others
+
+
+def check_supported(ranker: object) -> None:
+    """Refuse a ranker that does not learn from rows in parts, before any row is read."""
+    owner = type(ranker).__name__
+    # (exactly these: a class derived from them may have another algorithm)
+    if type(ranker) not in (RankBoost, GradientRanker):
+        close = "GradientRanker(loss='logistic')" if owner == "LogisticRanker" else None
+        raise _refused(owner, close or "RankBoost or GradientRanker", "ranker")
+    assert isinstance(ranker, RankBoost | GradientRanker)
+    bins = ranker.max_bins
+    refused = {
+        "n_bags": (ranker.n_bags != 1, "n_bags=1"),
+        "validation_folds": (
+            ranker.validation_folds is not None,
+            "early_stopping_rounds, with an eval set or without",
+        ),
+        "weak": (
+            not isinstance(ranker.weak, str) or ranker.weak in ("feature", "column"),
+            "weak='stump' or 'tree'",
+        ),
+        "thresholds": (getattr(ranker, "thresholds", None) == "random", "thresholds='quantiles'"),
+        "max_bins": (
+            bins is None or (isinstance(bins, int) and bins > 255),
+            "max_bins=255 or less",
+        ),
+        "warm_start": (ranker.warm_start, "a checkpoint and resume"),
+    }
+    for name, (wanted, remedy) in refused.items():
+        if wanted:
+            value = getattr(ranker, name)
+            raise _refused(f"{owner}: {name}={in_short(repr(value))}", remedy, name, value)
+    for name in ("loss", "gain"):
+        _check_travels(owner, name, getattr(ranker, name, None))
+
+
+def _refused(what: str, remedy: str, parameter: str, value: Any = None) -> ParameterError:
+    return ParameterError(
+        f"{what} does not run on a cluster; use {remedy}, or fit on one machine.",
+        parameter=parameter,
+        value=value,
+    )
+
+
+def _check_travels(owner: str, name: str, function: object) -> None:
+    """Refuse a function of the user that cannot be sent to the workers."""
+    if not callable(function):
+        return
+    from cloudpickle import dumps  # (Dask's, which takes functions without a name too)
+
+    try:
+        dumps(function)
+    except Exception as error:  # (whatever it refers to raises whatever it likes)
+        raise ParameterError(
+            f"{owner}: the function {name} cannot be sent to workers ({error}); use one that "
+            "refers to nothing but data, or fit on one machine.",
+            parameter=name,
+        ) from None
+
+
+# --- The rankers
+
+
+def traffic_note(parts: DaskParts) -> str:
+    """Return the workers and the bytes in words."""
+    size = f"{(parts.bytes_sent + parts.bytes_received) / 1e6:,.1f} MB"
+    note = f"{counted(parts.n_workers, 'worker')}  {size}"
+    return f"{note}  {counted(parts.losses, 'worker')} lost" if parts.losses else note
 
 
 Fitted = TypeVar("Fitted", bound=BoostedRanker)
@@ -175,7 +254,7 @@ class DaskRanker(Generic[Fitted]):
     >>> import dask.dataframe as dd  # doctest: +SKIP
     >>> frame = dd.read_parquet("train/")  # doctest: +SKIP
     >>> ranker = DaskRanker(RankBoost(100)).fit(frame, label="grade", qid="query")  # doctest: +SKIP
-    >>> ranker.to_local().model_.save("model.json")  # doctest: +SKIP
+    >>> ranker.save("model.json")  # doctest: +SKIP
     """
 
     def __init__(
@@ -250,61 +329,113 @@ class DaskRanker(Generic[Fitted]):
         **options
             Those of `read_data`, for files.
         """
-        names, left_out = column_names("fit", features, ignore)
-        given = FitInput(
-            data, label, qid, weight, query_weight, names, left_out, eval_set, bins, options
-        )
         owner = type(self).__name__
-        for role in ("label", "qid", "weight", "query_weight"):
-            value = getattr(given, role)
-            if not (value is None or isinstance(value, str) or is_dask(value)):
-                rule = "the name of a column, a Dask array or None"
-                raise refuse(owner, role, rule, value)
         check(owner, "shuffle", self.shuffle, flag)
         check(owner, "n_parts", self.n_parts, none_or(at_least(1)))
         check(owner, "verbose", self.verbose, either(at_least(0), flag))
-        max_bins = check_ranker(self.ranker, resume, checkpoint=self.checkpoint)
-        ranker = clone(self.ranker)
-        with (
-            connected(self.client) as client,
-            load_parts(
-                client,
-                given,
-                max_bins=max_bins,
-                shuffle=self.shuffle,
-                n_parts=self.n_parts,
-                kept=KeptCells.of(ranker),
-                report=write_line if self.verbose else None,
-                verbose=self.verbose,
-            ) as loaded,
-        ):
-            fit_loaded(
-                ranker,
-                loaded,
-                checkpoint=self.checkpoint,
-                checkpoint_every=self.checkpoint_every,
-                resume=resume,
-                verbose=self.verbose,
-            )
-            self.bins_, self.memory_ = loaded.survey.bins, loaded.memory
+        columns = ColumnRoles.checked(
+            "fit",
+            data,
+            label=label,
+            qid=qid,
+            weight=weight,
+            query_weight=query_weight,
+            features=features,
+            ignore=ignore,
+        )
+        check_supported(self.ranker)
+        ranker: Fitted = clone(self.ranker)
+        ranker.fit_prepared(self._loaded(ranker, data, columns, options, eval_set, bins, resume))
         self.ranker_ = ranker
         return self
+
+    @contextmanager
+    def _loaded(
+        self,
+        ranker: Fitted,
+        data: Any,
+        columns: ColumnRoles,
+        options: dict[str, Any],
+        eval_set: Any,
+        bins: Bins | Dataset | None,
+        resume: PathLike | None,
+    ) -> Iterator[PartedRows]:
+        """Load the rows on the workers of the cluster."""
+        rounds = Checkpoint(ranker, self.checkpoint, resume=resume, every=self.checkpoint_every)
+        with connected(self.client) as client:
+            loading = load_parts(
+                client,
+                data,
+                columns,
+                options,
+                ranker=ranker,
+                eval_set=eval_set,
+                bins=bins,
+                shuffle=self.shuffle,
+                n_parts=self.n_parts,
+                verbose=self.verbose,
+            )
+            with loading as (parts, self.schema_, self.memory_), rounds.kept():
+                note = partial(traffic_note, parts)
+                with show_rounds(ranker.n_estimators, self.verbose, note) as shown:
+                    yield PartedRows(parts, self.schema_, rounds.watching(shown), rounds.earlier)
+
+    @property
+    def bins_(self) -> Bins:
+        """Bins of the rows, to fit again with the same ones."""
+        return self.schema_.bins
 
     def to_local(self) -> Fitted:
         """Return the fitted ranker: an ordinary estimator that needs no cluster."""
         return self.ranker_
 
+    def save(self, path: PathLike) -> None:
+        """Write ``model_`` to a JSON file; `crucial.load_model` reads it."""
+        self.ranker_.save(path)
+
     def predict(self, data: Any, **given: Any) -> Any:
-        """Score the rows of a Dask collection, lazily; see `predict_parts`."""
+        """Score the rows of a Dask collection, lazily, or of a table; see `predict_parts`."""
         return predict_parts(self.ranker_, data, **given)
 
     def rank(self, data: Any, qid: Any = "qid", **given: Any) -> Any:
-        """Return the position of every row in its query, lazily; see `rank_parts`."""
+        """Return the position of every row in its query; see `rank_parts`."""
         return rank_parts(self.ranker_, data, qid, **given)
 
     def evaluate(self, data: Any, measures: Any = None, **given: Any) -> Any:
-        """Measure the ranker on a Dask collection, lazily; see `evaluate_parts`."""
+        """Measure the ranker on a Dask collection, lazily, or on a table; see `evaluate_parts`."""
         return evaluate_parts(self.ranker_, data, measures, **given)
+
+    def score(
+        self,
+        data: Any,
+        label: Any = "label",
+        qid: Any = "qid",
+        weight: Any = None,
+        *,
+        measure: Any = None,
+        features: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        **options: Any,
+    ) -> float:
+        """Return how well the ranking agrees with the labels; higher is better.
+
+        Parameters
+        ----------
+        data, label, qid, weight, features, ignore, options
+            As in `fit`; rows of this process are taken too, with arrays beside them.
+        measure : str, Measure or callable, optional
+            As in `RankBoost.score`.
+        """
+        check_queries("score(data, label, qid)", qid, self.ranker_.fitted_with_qid_)
+        roles = {"label": label, "qid": qid, "weight": weight}
+        roles |= {"features": features, "ignore": ignore}
+        value = over_rows("score", agreement, self.ranker_, data, roles, options, measure)
+        if isinstance(value, float):
+            return value
+        if self.client is None:
+            return float(value.compute())
+        with connected(self.client) as client:
+            return float(client.compute(value).result())
 
 
 class DaskRankBoost(DaskRanker[RankBoost]):

@@ -1,9 +1,12 @@
-"""Score, rank and measure the rows of Dask collections and files, lazily and part by part."""
+"""Score, rank and measure the rows of Dask collections and files, lazily and part by part.
+
+Rows of this process, such as a pandas frame or an array, are taken too, and give values at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +14,9 @@ from numpy.typing import NDArray
 
 from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
-from crucial.data.instances import Instances
-from crucial.distributed.input import (
-    ColumnRoles,
-    Source,
-    column_names,
-    column_of,
-    is_dask,
-    list_sources,
-)
+from crucial.distributed.input import ColumnRoles, Source, is_dask, is_local, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
-from crucial.measures.evaluation import Evaluation, evaluate
+from crucial.measures.evaluation import Evaluation, agreement_score, evaluate
 from crucial.measures.names import default_measure
 from crucial.model.base import check_queries, positions
 from crucial.model.file import Model
@@ -102,25 +97,18 @@ def predict_parts(
     -------
     Dask series or array
         A series named ``score`` with the index of a Dask frame; else an array, whose length is
-        unknown before it is computed, unless the input is an array.
+        unknown before it is computed, unless the input is an array. A NumPy array for rows of this
+        process.
     """
-    model = _model(model)
-    if is_dask(data) and hasattr(data, "columns"):
-        import pandas as pd
-
-        columns = _columns("predict_parts", model, features, ignore, qid=None)
-        meta = pd.Series(dtype=np.float64, name="score")
-        return data.map_partitions(_frame_scores, model, columns, meta=meta)
-    if is_dask(data) and getattr(data, "ndim", 0) == 2:
-        return data.rechunk({1: -1}).map_blocks(
-            _block_scores, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0)
-        )
-    columns = _columns("predict_parts", model, features, ignore, qid=None)
-    parts = scored_parts(model, list_sources(data, {}, columns, options))
     from dask import delayed
 
+    model = _model(model)
+    columns = _columns("predict_parts", model, data, features, ignore)
+    if is_local(data):
+        return _scored_here(model, data, columns, options).scores
+    parts = scored_parts(model, list_sources(data, columns, options))
     scores = delayed(_scores_of)
-    return _array([scores(part) for part in parts], np.float64)
+    return _like(data, [scores(part) for part in parts], "score", np.float64)
 
 
 def rank_parts(
@@ -155,19 +143,12 @@ def rank_parts(
 
     model = _model(model)
     check_queries("rank_parts(model, data, qid=...)", qid, model.training.get("with_qid"))
-    columns = _columns("rank_parts", model, features, ignore, qid)
-    parts = scored_parts(model, list_sources(data, {"qid": qid}, columns, options))
-    whole = delayed(_positions)(parts, ties)
-    ranks = [whole[number] for number in range(len(parts))]
-    if is_dask(data) and hasattr(data, "columns"):
-        import dask.dataframe as dd
-        import pandas as pd
-
-        like = delayed(_series)
-        found = [like(own, frame, "rank") for own, frame in zip(ranks, data.to_delayed())]
-        meta = pd.Series(dtype=np.int64, name="rank")
-        return dd.from_delayed(found, meta=meta, divisions=data.divisions, verify_meta=False)
-    return _array(ranks, np.int64)
+    columns = _columns("rank_parts", model, data, features, ignore, qid=qid)
+    if is_local(data):
+        return _positions([_scored_here(model, data, columns, options)], ties)[0]
+    parts = scored_parts(model, list_sources(data, columns, options))
+    ranks = delayed(_positions)(parts, ties)
+    return _like(data, [ranks[number] for number in range(len(parts))], "rank", np.int64)
 
 
 def evaluate_parts(
@@ -205,14 +186,8 @@ def evaluate_parts(
     Returns
     -------
     Delayed
-        Its ``compute()`` returns an `Evaluation`.
+        Its ``compute()`` returns an `Evaluation`. An `Evaluation` for rows of this process.
     """
-    from dask import delayed
-
-    model = _model(model)
-    columns = _columns("evaluate_parts", model, features, ignore, qid, label=label, weight=weight)
-    roles = {"label": label, "qid": qid, "weight": weight}
-    parts = scored_parts(model, list_sources(data, roles, columns, options))
     settings = {
         "ties": ties,
         "empty": empty,
@@ -220,7 +195,47 @@ def evaluate_parts(
         "resamples": resamples,
         "random_state": random_state,
     }
-    return delayed(_evaluation)(parts, measures, settings)
+    roles = {"label": label, "qid": qid, "weight": weight, "features": features, "ignore": ignore}
+    return over_rows("evaluate_parts", _evaluation, model, data, roles, options, measures, settings)
+
+
+def over_rows(
+    owner: str,
+    function: Callable[..., Any],
+    model: Any,
+    data: Any,
+    roles: dict[str, Any],
+    options: Mapping[str, Any],
+    *arguments: Any,
+) -> Any:
+    """Return a function of the scored rows of all parts: delayed, or its value for local rows.
+
+    Parameters
+    ----------
+    owner : str
+        Function that errors name.
+    function : function of a list of ScoredRows and ``arguments``
+    model, data : as in `evaluate_parts`
+    roles : dict
+        ``label``, ``qid``, ``weight``, ``features`` and ``ignore``.
+    options : mapping
+        Those of `read_data`, for files.
+    """
+    from dask import delayed
+
+    model = _model(model)
+    columns = _columns(owner, model, data, **roles)
+    if is_local(data):
+        return function([_scored_here(model, data, columns, options)], *arguments)
+    parts = scored_parts(model, list_sources(data, columns, options))
+    return delayed(function)(parts, *arguments)
+
+
+def agreement(parts: Sequence[ScoredRows | None], measure: Any = None) -> float:
+    """Return how well scores agree with labels; see `crucial.measures.evaluation`."""
+    rows = joined(parts)
+    assert rows.y is not None
+    return agreement_score(rows.scores, rows.y, rows.qid, rows.weight, measure)
 
 
 def scored_parts(model: Model, sources: Sequence[Source]) -> list[Any]:
@@ -269,6 +284,28 @@ def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
     )
 
 
+def _scored_here(
+    model: Model, data: Any, columns: ColumnRoles, options: Mapping[str, Any]
+) -> ScoredRows:
+    """Score the rows of a table of this process; roles may be arrays beside it."""
+    if options:
+        raise DataError(
+            f"the rows are no files: {', '.join(sorted(options))} cannot apply to them."
+        )
+    given = {role: getattr(columns, role) for role in ("label", "qid", "weight")}
+    arrays = {role: one for role, one in given.items() if not (one is None or isinstance(one, str))}
+    names: dict[str, Any] = dict.fromkeys(arrays)
+    labelled = columns.labelled and "label" not in arrays
+    source = Source("the rows", None, replace(columns, **names, labelled=labelled))
+    table = isinstance(data, Dataset) or hasattr(data, "columns")
+    rows = _scored(source, data if table else (data,), model)
+    if rows is None:
+        raise DataError("there are no rows.")
+    fields = {"label": "y", "qid": "qid", "weight": "weight"}
+    beside: dict[str, Any] = {fields[role]: np.asarray(one) for role, one in arrays.items()}
+    return replace(rows, **beside)
+
+
 # -- on a worker ------------------------------------------------------------------------
 
 
@@ -297,32 +334,15 @@ def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
     )
 
 
-def _frame_scores(frame: Any, model: Model, columns: ColumnRoles) -> Any:
-    """Return the scores of a pandas frame, with its index."""
-    import pandas as pd
-
-    scores = np.zeros(0)
-    if len(frame):
-        scores = model.predict(columns.of_part(frame).data.instances(), None, n_jobs=1)
-    return pd.Series(scores, index=frame.index, name="score")
-
-
-def _block_scores(block: Any, model: Model) -> Floats:
-    if not block.shape[0]:
-        return np.zeros(0)
-    return model.predict(Instances.from_input(block, texts=True), None, n_jobs=1)
-
-
 def _scores_of(part: ScoredRows | None) -> Floats:
     return np.zeros(0) if part is None else part.scores
 
 
 def _positions(parts: Sequence[ScoredRows | None], ties: str) -> list[Ints]:
     """Return the positions of the rows of every part in their queries."""
-    whole = joined(parts)
-    found = positions(whole.scores, whole.groups, ties)
+    rows = joined(parts)
     ends = np.cumsum([0 if part is None else len(part.scores) for part in parts])
-    return np.split(found, ends[:-1])
+    return np.split(positions(rows.scores, rows.groups, ties), ends[:-1])
 
 
 def _series(values: NDArray[Any], frame: Any, name: str) -> Any:
@@ -368,32 +388,43 @@ def _model(model: Any) -> Model:
 def _columns(
     owner: str,
     model: Model,
+    data: Any,
     features: Sequence[str] | None,
     ignore: Sequence[str],
-    qid: Any,
-    label: Any = None,
-    weight: Any = None,
+    **roles: Any,
 ) -> ColumnRoles:
     """Return the columns that a model needs, by name where it knows the names."""
     if features is None and not ignore and model.feature_names is not None:
         features = model.feature_names
-    chosen, left_out = column_names(owner, features, ignore)
-    roles = {"qid": qid, "label": label, "weight": weight}
-    names: dict[str, Any] = {role: column_of(role, one) for role, one in roles.items()}
-    return ColumnRoles(
-        **names,
-        features=chosen,
-        ignore=left_out,
-        labelled=label is not None,
-        n_features=model.n_features,
+    roles = {"label": None, "qid": None, **roles}
+    labelled, n_features = roles["label"] is not None, model.n_features
+    return ColumnRoles.checked(
+        owner,
+        data,
+        **roles,
+        features=features,
+        ignore=ignore,
+        labelled=labelled,
+        n_features=n_features,
     )
 
 
-def _array(parts: Sequence[Any], dtype: Any) -> Any:
-    """Return delayed arrays as one Dask array of unknown length."""
+def _like(data: Any, values: Sequence[Any], name: str, dtype: Any) -> Any:
+    """Return one delayed array per part as a collection like the rows: a series, or an array."""
     import dask.array as da
 
-    return da.concatenate([da.from_delayed(one, (np.nan,), dtype) for one in parts])
+    if is_dask(data) and hasattr(data, "columns"):
+        import dask.dataframe as dd
+        import pandas as pd
+
+        from dask import delayed
+
+        series = delayed(_series)
+        made = [series(one, frame, name) for one, frame in zip(values, data.to_delayed())]
+        meta = pd.Series(dtype=dtype, name=name)
+        return dd.from_delayed(made, meta=meta, divisions=data.divisions, verify_meta=False)
+    sizes = data.chunks[0] if is_dask(data) else [np.nan] * len(values)
+    return da.concatenate([da.from_delayed(v, (n,), dtype) for v, n in zip(values, sizes)])
 
 
 def _kind(ids: NDArray[Any]) -> str:

@@ -1,4 +1,16 @@
-"""Parts on the workers of a Dask cluster, which may come and go: requests, answers, recovery."""
+"""The parts of the rows as the loop sees them: in this process, or on workers that come and go.
+
+`Parts.total` calls a method of every part and adds up the results. On a cluster, every worker has
+one `WorkerParts` per fit. It is a Dask actor, which gives it the right lifetime: Dask neither
+spills nor moves it, and frees it when the client releases it or dies. Requests do not go through
+the actor's proxy, whose futures can stay pending when a worker dies, but through ``Client.run``,
+which reports every worker that does not answer.
+
+A part of a lost worker is loaded on another one, and brought up to date by ``restore(log)``. A
+request may arrive twice, or after its sender has given up waiting. Changes of parts are therefore
+numbered: a part that has made a change does not make it again, and the worker keeps the result of
+the last change for whoever asks again.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +18,94 @@ import asyncio
 import contextvars
 import logging
 import pickle
+import signal
+import threading
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import partial, reduce
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from crucial.data.words import one_line
-from crucial.distributed.messages import Parts, merged
 from crucial.errors import ClusterError, CrucialError, DataError
 
+# --- The parts of the rows, wherever they are
+
+
+def merge(one: Any, other: Any) -> Any:
+    """Return the sum of two results; None is that of a part without rows.
+
+    Tuples are added field by field, and other results by their method ``merge`` or by ``+``.
+    Sums are exact: neither the cut into parts nor their order changes the total.
+
+    Examples
+    --------
+    >>> merge((1, [2], None), (3, [4], 5))
+    (4, [2, 4], 5)
+    """
+    if one is None or other is None:
+        return other if one is None else one
+    if hasattr(one, "merge"):
+        return one.merge(other)
+    if isinstance(one, tuple):
+        fields = tuple(map(merge, one, other))
+        return type(one)(*fields) if hasattr(one, "_fields") else fields
+    return one + other
+
+
+class Parts(Protocol):
+    """The parts of the rows.
+
+    Attributes
+    ----------
+    n_parts : int
+    """
+
+    n_parts: int
+
+    @abstractmethod
+    def total(self, method: str, *args: Any, changes: bool = False) -> Any:
+        """Call a method of every part; return the sum of the results, None if there is none.
+
+        Parameters
+        ----------
+        changes : bool
+            Whether the call alters the parts. Such calls are kept: a part that has to be loaded
+            again is brought up to date by its method ``restore(calls)``, with all of them as
+            pairs (method, arguments), the oldest first. So arguments are small, and what a call
+            does depends on them alone.
+        """
+
+
+class LocalParts(Parts):
+    """Parts in this process.
+
+    Parameters
+    ----------
+    parts : sequence of objects with the methods to call
+
+    Examples
+    --------
+    >>> LocalParts(["one", "three"]).total("upper")
+    'ONETHREE'
+    """
+
+    def __init__(self, parts: Sequence[object]) -> None:
+        self._parts = list(parts)
+        self.n_parts = len(self._parts)
+
+    def total(self, method: str, *args: Any, changes: bool = False) -> Any:
+        """Call a method of every part; return the sum of the results."""
+        return reduce(merge, (getattr(part, method)(*args) for part in self._parts), None)
+
+
 # --- The side of the workers: parts that stay on a worker, and the requests that it answers
-#
-# Every worker has one `Residence` per fit. It is a Dask actor, which gives it the right lifetime:
-# Dask neither spills nor moves it, and frees it when the client releases it or dies. Requests do
-# not go through the actor's proxy, whose futures can stay pending when a worker dies, but through
-# ``Client.run``, which reports every worker that does not answer.
-#
-# A request may arrive twice, or after its sender has given up waiting. Changes of parts are
-# therefore numbered: a part that has made a change does not make it again, and the residence keeps
-# the results of the last change for whoever asks again.
 
 
 #: A call: the name of a method and its arguments.
@@ -85,10 +160,10 @@ class Drop:
 
 @dataclass(frozen=True)
 class Done:
-    """Answer: which parts the worker has, and results with the number of their first part."""
+    """Answer: which parts the worker has, and the sum of their results."""
 
     parts: tuple[int, ...]
-    results: list[tuple[int, Any]] = field(default_factory=list)
+    result: Any = None
 
 
 @dataclass(frozen=True)
@@ -105,10 +180,10 @@ class Failed:
 
 Answer: TypeAlias = Done | Lost | Failed
 
-_RESIDENCES: WeakValueDictionary[tuple[str, str], Residence] = WeakValueDictionary()
+_WORKER_PARTS: WeakValueDictionary[tuple[str, str], WorkerParts] = WeakValueDictionary()
 
 
-class Residence:
+class WorkerParts:
     """The parts of one fit on one worker.
 
     Parameters
@@ -131,10 +206,10 @@ class Residence:
         self._context = contextvars.copy_context()
         self._parts: dict[int, Any] = {}
         self._changes: dict[int, int] = {}  # how many each part has made
-        self._kept: tuple[int, frozenset[int], list[tuple[int, Any]]] = (-1, frozenset(), [])
+        self._kept: tuple[int, frozenset[int], Any] = (-1, frozenset(), None)
         # One thread, so that a request never sees a part in the middle of another one.
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="crucial-parts")
-        _RESIDENCES[token, address] = self
+        _WORKER_PARTS[token, address] = self
 
     def answer(self, request: bytes) -> bytes:
         """Return the pickled answer to a pickled request."""
@@ -171,23 +246,21 @@ class Residence:
         method, arguments = pickle.loads(request.entry)
         position = request.position
         waiting = sorted(self._parts)
-        kept: list[tuple[int, Any]] = []
+        result = None
         if position is not None:
             waiting = [n for n in waiting if self._changes[n] == position]
             changed = frozenset(self._parts) - frozenset(waiting)
             if changed:
-                last, covered, kept = self._kept
+                last, covered, result = self._kept
                 if last != position or changed != covered:
                     return Lost()
-        values = []
         for number in waiting:
-            values.append((number, getattr(self._parts[number], method)(*arguments)))
+            result = merge(result, getattr(self._parts[number], method)(*arguments))
             if position is not None:
                 self._changes[number] += 1
-        results = numbered_merge([*kept, *values])
         if position is not None:
-            self._kept = position, frozenset(self._parts), results
-        return Done(tuple(self._parts), results)
+            self._kept = position, frozenset(self._parts), result
+        return Done(tuple(self._parts), result)
 
 
 def _loaded(log: Sequence[Entry], threads: int, number: int, recipe: PartRecipe) -> Any:
@@ -199,28 +272,9 @@ def _loaded(log: Sequence[Entry], threads: int, number: int, recipe: PartRecipe)
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         raise ClusterError(f"Part {number} ({recipe}) cannot be loaded: {what}") from error
-    if hasattr(part, "threads"):
-        part.threads = threads
-    if hasattr(part, "replay"):
-        part.replay(log)
-        return part
-    for method, arguments in log:
-        getattr(part, method)(*arguments)
+    part.threads = threads
+    part.restore(log)
     return part
-
-
-def numbered_merge(results: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Merge numbered results as `merged` does; a merged one has the number of the first.
-
-    Examples
-    --------
-    >>> numbered_merge([(0, "a"), (1, "b")])
-    [(0, 'a'), (1, 'b')]
-    """
-    values = merged(value for _, value in results)
-    if len(values) == len(results):
-        return list(results)
-    return [(results[0][0], values[0])]
 
 
 def _pickled_failure(error: Exception) -> bytes:
@@ -235,12 +289,12 @@ def _pickled_failure(error: Exception) -> bytes:
 
 async def serve(token: str, request: bytes, dask_worker: Any = None) -> bytes:
     """Answer a request on a worker; ``Client.run`` calls it with the worker itself."""
-    residence = _RESIDENCES.get((token, str(dask_worker.address)))
-    if residence is None:
+    there = _WORKER_PARTS.get((token, str(dask_worker.address)))
+    if there is None:
         return pickle.dumps(Lost(), protocol=5)
     # Not in the event loop, which has to go on sending heartbeats.
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(residence.thread, partial(residence.answer, request))
+    return await loop.run_in_executor(there.thread, partial(there.answer, request))
 
 
 def _silence_calls() -> None:
@@ -255,7 +309,17 @@ def _not_a_call(record: logging.LogRecord) -> bool:
     return not ("out-of-band" in str(record.msg) and "serve" in arguments)
 
 
-# --- Requests to the residences of workers, with an answer about every worker whatever happens
+def dask_setup(worker: Any) -> None:
+    """Ignore Ctrl-C; the worker processes of a local cluster preload this module for it.
+
+    A terminal sends Ctrl-C to all processes of a command. The process that fits closes the cluster
+    then; workers that end by themselves, with a traceback each, would only be in its way.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# --- Requests to the parts on workers, with an answer about every worker whatever happens
 
 
 T = TypeVar("T")
@@ -272,7 +336,7 @@ def pickled(value: object) -> bytes:
 
 
 class Messenger:
-    """Talks to the residences of one fit.
+    """Talks to the `WorkerParts` of one fit.
 
     Parameters
     ----------
@@ -290,8 +354,8 @@ class Messenger:
 
     def __init__(self, client: Any, token: str, patience: float) -> None:
         self._client, self._token, self._patience = client, token, patience
-        self._residences: dict[str, Any] = {}
-        self._n_residences = 0
+        self._actors: dict[str, Any] = {}
+        self._n_actors = 0
         self._stuck: set[str] = set()
         self.sent = self.received = 0
 
@@ -299,8 +363,8 @@ class Messenger:
         """Return the addresses of the workers of the cluster that start what they are sent."""
         return sorted(set(self._insist(self._client.nthreads)) - self._stuck)
 
-    def move_in(self, workers: Iterable[str]) -> set[str]:
-        """Make a residence on every worker that has none; return the workers that have one.
+    def start(self, workers: Iterable[str]) -> set[str]:
+        """Make `WorkerParts` on every worker that has none; return the workers that have some.
 
         Raises
         ------
@@ -308,11 +372,11 @@ class Messenger:
             Workers cannot import the package, or none of all workers starts anything.
         """
         wanted = set(workers)
-        for worker in sorted(wanted - set(self._residences)):
-            self._n_residences += 1
-            self._residences[worker] = self._insist(partial(self._new_residence, worker))
+        for worker in sorted(wanted - set(self._actors)):
+            self._n_actors += 1
+            self._actors[worker] = self._insist(partial(self._new_actor, worker))
         began = time.monotonic()
-        while waiting := {w for w in wanted if self._residences[w].status == "pending"}:
+        while waiting := {w for w in wanted if self._actors[w].status == "pending"}:
             waited = time.monotonic() - began
             if waited > _WORKER_LOOK and not waiting <= set(self.workers()):
                 break
@@ -320,20 +384,20 @@ class Messenger:
                 self._give_up(waiting)
                 break
             time.sleep(0.005)
-        there = {w for w in wanted if self._residences[w].status == "finished"}
+        there = {w for w in wanted if self._actors[w].status == "finished"}
         for worker in wanted - there:
             self._check_startable(worker)
-            self.leave(worker)
+            self.free(worker)
         return there
 
-    def _new_residence(self, worker: str) -> Any:
+    def _new_actor(self, worker: str) -> Any:
         return self._client.submit(
-            Residence,
+            WorkerParts,
             self._token,
             actor=True,
             workers=[worker],
             pure=False,
-            key=f"{self._token}-{self._n_residences}",
+            key=f"{self._token}-{self._n_actors}",
         )
 
     def _give_up(self, workers: set[str]) -> None:
@@ -355,11 +419,11 @@ class Messenger:
         return bool(known) and all(worker["status"] == "paused" for worker in known)
 
     def _check_startable(self, worker: str) -> None:
-        """Raise an error if a worker is there, but cannot make a residence."""
+        """Raise an error if a worker is there, but cannot make its `WorkerParts`."""
         from distributed import KilledWorker
 
-        residence = self._residences[worker]
-        error = residence.exception() if residence.status == "error" else None
+        actor = self._actors[worker]
+        error = actor.exception() if actor.status == "error" else None
         # (a RuntimeError is Dask's own, and means that the worker is lost)
         if error is not None and not isinstance(error, (KilledWorker, RuntimeError, OSError)):
             raise ClusterError(
@@ -367,17 +431,17 @@ class Messenger:
                 remedy="Install the same version of crucial on every worker.",
             ) from error
 
-    def leave(self, worker: str) -> None:
-        """Free the residence on a worker."""
-        residence = self._residences.pop(worker, None)
-        if residence is not None:
+    def free(self, worker: str) -> None:
+        """Free the parts on a worker."""
+        actor = self._actors.pop(worker, None)
+        if actor is not None:
             with suppress(Exception):  # (a client without a scheduler has nothing to release)
-                residence.release()
+                actor.release()
 
     def close(self) -> None:
-        """Free all residences."""
-        for worker in list(self._residences):
-            self.leave(worker)
+        """Free the parts on all workers."""
+        for worker in list(self._actors):
+            self.free(worker)
 
     def keep_alive(self) -> None:
         """Run an empty task: a scheduler may end when it sees none for long."""
@@ -498,7 +562,9 @@ def placed(
     return {worker: sorted(numbers) for worker, numbers in sorted(plan.items())}
 
 
-def moves_to_idle(homes: Sequence[str], sizes: Sequence[int], workers: Collection[str]) -> set[int]:
+def moves_to_idle(
+    worker_of: Sequence[str], sizes: Sequence[int], workers: Collection[str]
+) -> set[int]:
     """Return the parts to take from loaded workers if others have none, as after a restart.
 
     Workers keep what they have up to their share, so that few parts are loaded again.
@@ -510,13 +576,13 @@ def moves_to_idle(homes: Sequence[str], sizes: Sequence[int], workers: Collectio
     >>> moves_to_idle(["a", "a", "b"], [1, 1, 1], ["a", "b"])
     set()
     """
-    if not set(workers) - set(homes):
+    if not set(workers) - set(worker_of):
         return set()
     share = sum(sizes) / len(workers)
     moves: set[int] = set()
-    for worker in set(homes):
+    for worker in set(worker_of):
         load = 0
-        for number in (n for n, home in enumerate(homes) if home == worker):
+        for number in (n for n, own in enumerate(worker_of) if own == worker):
             # (every worker keeps at least one part: moving a single one gains nothing)
             if load and load + sizes[number] > share:
                 moves.add(number)
@@ -546,7 +612,7 @@ def no_worker(seconds: float) -> ClusterError:
     )
 
 
-def result_of(name: str, future: Any) -> Any:
+def result_of(name: str, future: Any, fetch: bool = True) -> Any:
     """Return the result of a task, however long it takes as long as there are workers.
 
     Parameters
@@ -554,6 +620,8 @@ def result_of(name: str, future: Any) -> Any:
     name : str
         What the task is about, for messages.
     future : distributed.Future
+    fetch : bool
+        Whether the result is wanted; else it stays on the workers, and None is returned.
 
     Raises
     ------
@@ -565,7 +633,12 @@ def result_of(name: str, future: Any) -> Any:
     from distributed import KilledWorker
 
     try:
-        return _waited(future)
+        if fetch:
+            return _waited(future, future.result)
+        error = _waited(future, future.exception)
+        if error is not None:
+            raise error
+        return None
     except CrucialError:
         raise
     except KilledWorker as error:
@@ -578,15 +651,15 @@ def result_of(name: str, future: Any) -> Any:
         raise failed(name, error) from error
 
 
-def _waited(future: Any) -> Any:
+def _waited(future: Any, get: Callable[..., Any]) -> Any:
     """Wait for a task: Dask itself would wait for ever where no worker is left."""
     seen = time.monotonic()
     while True:
         try:
-            return future.result(timeout=_LOOK)
+            return get(timeout=_LOOK)
         except TimeoutError:
             if future.done():  # (the task itself timed out, or has ended this moment)
-                return future.result()
+                return get()
         now = time.monotonic()
         if future.client.nthreads():
             seen = now
@@ -644,7 +717,7 @@ class DaskParts(Parts):
         self._sizes = [1] * self.n_parts if sizes is None else list(sizes)
         self._patience, self._grace = patience, grace
         self._messenger = Messenger(client, f"crucial-parts-{uuid4().hex}", patience)
-        self._homes: list[str | None] = [None] * self.n_parts
+        self._worker_of: list[str | None] = [None] * self.n_parts
         self._in_a_row = [0] * self.n_parts
         self._log: list[bytes] = []
         self._expected_workers = 0
@@ -674,7 +747,7 @@ class DaskParts(Parts):
     @property
     def n_workers(self) -> int:
         """Number of workers that have parts."""
-        return len(set(self._homes) - {None})
+        return len(set(self._worker_of) - {None})
 
     @property
     def losses(self) -> int:
@@ -691,8 +764,8 @@ class DaskParts(Parts):
         """Bytes of all answers of workers."""
         return self._messenger.received
 
-    def call(self, method: str, *args: Any, changes: bool = False) -> list[Any]:
-        """Call a method of every part; return the results, merged where they offer it.
+    def total(self, method: str, *args: Any, changes: bool = False) -> Any:
+        """Call a method of every part; return the sum of the results.
 
         Raises
         ------
@@ -703,40 +776,39 @@ class DaskParts(Parts):
             self._look_around()
         entry = pickled((method, args))
         request = pickled(Call(entry, len(self._log) if changes else None))
-        results = self._answered(request)
+        result = self._answered(request)
         if changes:
             self._log.append(entry)
         self._in_a_row = [0] * self.n_parts
-        return merged(value for _, value in sorted(results, key=lambda pair: pair[0]))
+        return result
 
-    def _answered(self, request: bytes) -> list[tuple[int, Any]]:
-        """Return the results of a request to all workers, repeated until all have answered."""
+    def _answered(self, request: bytes) -> Any:
+        """Return the sum of the answers of all workers, asked until all have answered."""
         while True:
-            if None in self._homes:
+            if None in self._worker_of:
                 self._settle()
             parts = self._parts_by_worker()
             answers = self._messenger.ask([(list(parts), request)])
-            results: list[tuple[int, Any]] = []
-            missing = False
+            result, missing = None, False
             for worker, numbers in parts.items():
                 answer = answers.get(worker)
                 if isinstance(answer, Failed):
                     raise answer.error
                 if isinstance(answer, Done) and sorted(answer.parts) == numbers:
-                    results += answer.results
+                    result = merge(result, answer.result)
                     continue
                 missing = True
                 # (a worker without any answer was asked together with one that is lost)
                 if answer is not None:
                     self._lose(worker)
             if not missing:
-                return results
+                return result
 
     def _parts_by_worker(self) -> dict[str, list[int]]:
         parts: dict[str, list[int]] = {}
-        for number, home in enumerate(self._homes):
-            if home is not None:
-                parts.setdefault(home, []).append(number)
+        for number, worker in enumerate(self._worker_of):
+            if worker is not None:
+                parts.setdefault(worker, []).append(number)
         return parts
 
     def _lose(self, worker: str, loading: Sequence[int] = ()) -> None:
@@ -748,10 +820,10 @@ class DaskParts(Parts):
             The workers of these parts die one after the other.
         """
         self._lost.add(worker)
-        self._messenger.leave(worker)
-        lost = sorted({*loading, *(n for n, home in enumerate(self._homes) if home == worker)})
+        self._messenger.free(worker)
+        lost = sorted({*loading, *(n for n, own in enumerate(self._worker_of) if own == worker)})
         for number in lost:
-            self._homes[number] = None
+            self._worker_of[number] = None
             self._in_a_row[number] += 1
         often = [n for n in lost if self._in_a_row[n] > _LOST_IN_A_ROW]
         if often:
@@ -766,20 +838,20 @@ class DaskParts(Parts):
 
     def _settle(self) -> None:
         """Load parts until every one has a worker."""
-        while None in self._homes:
+        while None in self._worker_of:
             workers = self._workers()
-            for worker in set(self._homes) - {None} - set(workers):
+            for worker in set(self._worker_of) - {None} - set(workers):
                 assert worker is not None
                 self._lose(worker)
             loads = dict.fromkeys(workers, 0)
             for worker, numbers in self._parts_by_worker().items():
                 loads[worker] = sum(self._sizes[n] for n in numbers)
-            homeless = [n for n, home in enumerate(self._homes) if home is None]
-            self._load(placed(homeless, self._sizes, loads))
+            unplaced = [n for n, own in enumerate(self._worker_of) if own is None]
+            self._load(placed(unplaced, self._sizes, loads))
 
     def _load(self, plan: Mapping[str, list[int]]) -> None:
         """Load parts on the workers of a plan; workers that are lost meanwhile load none."""
-        there = self._messenger.move_in(plan)
+        there = self._messenger.start(plan)
         log = tuple(self._log)
         answers = self._messenger.ask(
             [
@@ -793,7 +865,7 @@ class DaskParts(Parts):
                 raise answer.error
             if isinstance(answer, Done):
                 for number in plan[worker]:
-                    self._homes[number] = worker
+                    self._worker_of[number] = worker
                 continue
             self._lose(worker, plan[worker])
 
@@ -816,9 +888,9 @@ class DaskParts(Parts):
         self._messenger.keep_alive()
         workers = self._messenger.workers()
         self._expected_workers = max(self._expected_workers, len(workers))
-        homes = [home for home in self._homes if home is not None]
-        if len(homes) == self.n_parts:
-            moves = moves_to_idle(homes, self._sizes, workers)
+        worker_of = [one for one in self._worker_of if one is not None]
+        if len(worker_of) == self.n_parts:
+            moves = moves_to_idle(worker_of, self._sizes, workers)
             for worker, numbers in self._parts_by_worker().items():
                 leaving = tuple(n for n in numbers if n in moves)
                 if leaving:
@@ -826,5 +898,5 @@ class DaskParts(Parts):
                     # lists other parts than it should in its next answer, and loses all)
                     self._messenger.ask([([worker], pickled(Drop(leaving)))])
                     for number in leaving:
-                        self._homes[number] = None
+                        self._worker_of[number] = None
         self._looked_around = time.monotonic()

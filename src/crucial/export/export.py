@@ -28,7 +28,6 @@ from crucial.export.targets import TARGETS, Target, target_named
 from crucial.export.trees import FLOAT32_LIMIT, EngineForm, ExportSettings, engine_form
 from crucial.model.base import FrozenModel, checked_rows
 from crucial.model.form import ScoreForm, score_form
-from crucial.notebook import HtmlResult, HtmlTable
 from crucial.parameters import check, flag, instance_of, lookup, none_or, one_of, refuse
 from crucial.types import Floats, Objects, PathLike
 from crucial.wording import counted
@@ -518,7 +517,7 @@ _CELLS = 1 << 25  # of rows that an export is tried on
 
 
 @dataclass(frozen=True)
-class Export(HtmlResult):
+class Export:
     """What was written.
 
     Attributes
@@ -546,12 +545,6 @@ class Export(HtmlResult):
         checked = "not verified" if self.verification is None else f"verified: {self.verification}"
         lines = [f"{self.path}: {self.target}, {self.n_bytes:,} bytes", checked, *self.notes]
         return "\n".join(lines)
-
-    def _html_tables(self) -> list[HtmlTable]:
-        return []
-
-    def _html_notes(self) -> list[str]:
-        return str(self).splitlines()
 
 
 def export_model(

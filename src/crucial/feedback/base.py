@@ -799,6 +799,10 @@ class Feedback:
         """Return the pairs of a feedback that consists of explicit ones; else None."""
         return None
 
+    def pieces(self, objective: Any, learner: Any, step: Any, watch: Any) -> tuple[Any, Any]:
+        """Return the objective and the weak learner to use; others where rows are in parts."""
+        return objective, learner
+
     def two_classes(self) -> TwoClasses | None:
         """Return the classes of a classification into two; None for any other feedback."""
         return None

@@ -16,7 +16,7 @@
     The same for continuous labels and for three classes.
 ``margins``, ``max_margin``, ``class_margins``
     How confidently pairs are ordered.
-``training_bound``, ``margin_bound``, ``covering_bound``, ``vc_bound``, ``finite_class_bound``
+``training_bound``, ``margin_bound``, ``vc_bound``, ``finite_class_bound``
     The papers' guarantees.
 ``scorecard``
     Integer points per bin of each feature, scaled to odds; reason codes; a page to print.

@@ -1,6 +1,4 @@
-from crucial.inspection.bounds import covering_bound as covering_bound
 from crucial.inspection.bounds import finite_class_bound as finite_class_bound
-from crucial.inspection.bounds import log_covering_of_means as log_covering_of_means
 from crucial.inspection.bounds import margin_bound as margin_bound
 from crucial.inspection.bounds import training_bound as training_bound
 from crucial.inspection.bounds import vc_bound as vc_bound

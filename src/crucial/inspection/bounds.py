@@ -3,119 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeAlias
-
-from scipy.optimize import brentq
 
 from crucial.boosting.loop import Trace
 from crucial.errors import NotRankedError
 from crucial.kernels.elementary import exp
 from crucial.model.additive import AdditiveRanker
-from crucial.parameters import Rule, above, at_least, between, check, either, one_of, refuse
+from crucial.parameters import Rule, at_least, between, check, either, one_of, refuse
 from crucial.results import Frame, Result, as_frame
 from crucial.wording import counted
-
-# --- Covering numbers, and the bounds of Rudin & Schapire (2009, section 3) solved for epsilon
-#
-# A set G is a *theta-sloppy epsilon-cover* of a class F of rankers if for every ranker of F and
-# every distribution over instances some member of G is within theta of it, except on a share
-# epsilon of the instances (definition 1). The covering number is the size of the smallest one.
-
 
 #: Sizes of classes, of which only the logarithm counts: also integers beyond the floats.
 COUNT = Rule(
     ("a number of at least 1",), ("float",), either(at_least(1), between(1.0, math.inf)).accepts
 )
-_POSITIVE = Rule(("a number above 0",), ("float",), either(above(0), one_of(math.inf)).accepts)
-
-# An epsilon beyond this is treated as infinite.
-_LARGEST = 1e9
-
-#: ``ln N(F, theta, epsilon)``: a function of both, or a number that holds for all epsilon.
-LogCovering: TypeAlias = float | Callable[[float, float], float]
-
-
-def log_covering_of_means(n_rankers: float, theta: float, epsilon: float) -> float:
-    """Bound the logarithm of the covering number of means of {0, 1} weak rankers (lemma 3).
-
-    ``ln N(F, theta, epsilon) <= ln|H| ln(2 / epsilon) / (2 theta^2)`` for the weighted means of
-    the weak rankers of a class H; at most 0 for an epsilon of 2 or more, where it is 0 here.
-
-    Parameters
-    ----------
-    n_rankers : number
-        ``|H|``.
-    theta, epsilon : float
-        As in definition 1 of the paper.
-
-    Examples
-    --------
-    >>> round(log_covering_of_means(1000, 0.1, 0.05), 6)
-    1274.093826
-    """
-    owner = "log_covering_of_means"
-    check(owner, "n_rankers", n_rankers, COUNT)
-    check(owner, "theta", theta, _POSITIVE)
-    check(owner, "epsilon", epsilon, _POSITIVE)
-    # (the square of a tiny theta would be 0)
-    spread = max(math.log(2.0) - math.log(epsilon), 0.0)
-    return math.log(n_rankers) * spread / theta / theta / 2.0
-
-
-def smallest_epsilon(
-    log_covering: LogCovering, m: float, crucial_share: float, theta: float, delta: float
-) -> float:
-    """Return the smallest epsilon for which theorem 2 holds with probability ``1 - delta``.
-
-    Solves ``2 N(F, theta / 4, epsilon / 8) exp(-m (epsilon E)^2 / 8) = delta``; the left side
-    falls as epsilon grows. Where N is a number, the solution is a square root.
-
-    Parameters
-    ----------
-    log_covering : function of (theta, epsilon), or number
-        ``ln N(F, theta, epsilon)``, or ``ln N(F, theta / 4)`` where epsilon plays no role.
-    m, crucial_share, theta, delta
-        As in `crucial.inspection.margin_bound`.
-    """
-    rate = m * crucial_share * crucial_share / 8.0
-    needed = math.log(2.0) - math.log(delta)
-    if not callable(log_covering):
-        return math.sqrt(8.0 * (log_covering + needed) / m) / crucial_share
-
-    def excess(epsilon: float) -> float:
-        found = _log_covering_at(log_covering, theta / 4.0, epsilon / 8.0)
-        return found + needed - rate * epsilon * epsilon
-
-    high = math.sqrt(8.0 * needed / m) / crucial_share  # (with one ranker)
-    if high > _LARGEST:
-        return math.inf
-    if excess(high) <= 0.0:
-        return high
-    while excess(high) > 0.0:
-        high *= 2.0
-        if high > _LARGEST:
-            return math.inf
-    return float(brentq(excess, high / 2.0, high, xtol=1e-15, rtol=1e-14))
-
-
-def _log_covering_at(
-    log_covering: Callable[[float, float], float], theta: float, epsilon: float
-) -> float:
-    """Return what a function says; refuse what is no number."""
-    found = log_covering(theta, epsilon)
-    try:
-        value = float(found)
-    except (OverflowError, TypeError, ValueError):
-        value = math.nan
-    if math.isnan(value):
-        rule = f"a function that returns a number at ({theta:g}, {epsilon:g})"
-        raise refuse("covering_bound", "log_covering", rule, found)
-    return value
-
-
 # --- The papers' guarantees: bounds on training and generalisation error, with their terms
 #
 # Every function returns a `Bound`: the number, its terms, and a sentence that states it. A bound of
@@ -311,7 +213,6 @@ def margin_bound(
     delta: float = 0.05,
     *,
     below: float = 0.0,
-    solve: str = "equation",
 ) -> Bound:
     """Bound the misranking of new pairs by margins (Rudin & Schapire 2009, corollary 4).
 
@@ -331,31 +232,26 @@ def margin_bound(
         Probability that it does not hold.
     below : float
         Share of training pairs with a margin of at most theta; see `crucial.margins`.
-    solve : {"equation", "exact"}
-        How to find epsilon from corollary 4: by the paper's equation 2, which is a little
-        larger and holds only where ``m theta^2 >= 64 ln|H| / E^2`` (else it is infinite); or
-        as the exact solution, which needs no such condition.
+
+    Notes
+    -----
+    Epsilon is that of the paper's equation 2, which holds where ``m theta^2 >= 64 ln|H| / E^2``;
+    else the bound is infinite.
 
     Examples
     --------
     >>> bound = margin_bound(10_000_000, 0.25, 1000, 0.1)
     >>> round(bound.value, 6)
     0.538377
-    >>> round(margin_bound(10_000_000, 0.25, 1000, 0.1, solve="exact").value, 6)
-    0.495779
     """
     owner = "margin_bound"
     _check_sample(owner, m, crucial_share, delta, below)
     check(owner, "n_rankers", n_rankers, _whole(1, COUNT))
     check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
-    check(owner, "solve", solve, one_of("equation", "exact"))
     size = math.log(n_rankers)
     needed = 64.0 * size / (crucial_share * theta) / (crucial_share * theta)
     epsilon = math.inf
-    if solve == "exact":
-        covering = partial(log_covering_of_means, n_rankers)
-        epsilon = smallest_epsilon(covering, m, crucial_share, theta, delta)
-    elif m >= needed:
+    if m >= needed:
         # (|H| ln(c / ln|H|) tends to 0 with ln|H|: a single weak ranker costs nothing)
         inside = 0.0
         if size > 0.0:
@@ -369,61 +265,6 @@ def margin_bound(
     )
     reason = f"a margin of {theta:g} needs {needed:.4g} instances, and there are {int(m):,}"
     return _generalisation("margin bound", value, terms, claim, reason)
-
-
-def covering_bound(
-    m: int,
-    crucial_share: float,
-    log_covering: LogCovering,
-    theta: float,
-    delta: float = 0.05,
-    *,
-    below: float = 0.0,
-) -> Bound:
-    """Bound the misranking of new pairs by a covering number (Rudin & Schapire 2009, theorem 2).
-
-    For any class of rankers with scores in [0, 1], with probability ``1 - delta``: the smallest
-    epsilon with ``2 N(F, theta / 4, epsilon / 8) exp(-m (epsilon E)^2 / 8) <= delta``.
-
-    Parameters
-    ----------
-    m, crucial_share, delta, below
-        As in `margin_bound`.
-    log_covering : function of (theta, epsilon), or number
-        ``ln N(F, theta, epsilon)``, the logarithm of the sloppy covering number, which must
-        not grow with epsilon (theorem 2); or the number ``ln N(F, theta / 4)`` with the
-        covering number by the largest difference (corollary 5).
-    theta : float
-        Margin, in (0, 1].
-
-    Examples
-    --------
-    Corollary 5, for 1000 rankers that are far from each other:
-
-    >>> round(covering_bound(100_000, 0.25, math.log(1000), 0.1).value, 6)
-    0.116463
-
-    Theorem 2 with the covering number of lemma 3 is corollary 4:
-
-    >>> bound = covering_bound(10_000_000, 0.25, partial(log_covering_of_means, 1000), 0.1)
-    >>> round(bound.value, 6)
-    0.495779
-    """
-    owner = "covering_bound"
-    _check_sample(owner, m, crucial_share, delta, below)
-    check(owner, "theta", theta, between(0.0, 1.0, low_open=True))
-    if not callable(log_covering):
-        check(owner, "log_covering", log_covering, between(0.0, math.inf))
-    epsilon = smallest_epsilon(log_covering, m, crucial_share, theta, delta)
-    value = below + epsilon
-    at = log_covering(theta / 4, epsilon / 8) if callable(log_covering) else log_covering
-    claim = (
-        f"at most {_percent(value)} of new crucial pairs are misranked: {_percent(below)} have "
-        f"a margin of at most {theta:g} in training, the rest is what the class may cost"
-    )
-    terms = {"below": below, "epsilon": epsilon, "log_covering": float(at), "delta": delta}
-    reason = "the covering number is infinite"
-    return _generalisation("covering number bound", value, terms, claim, reason)
 
 
 def finite_class_bound(

@@ -9,7 +9,8 @@ import numpy as np
 
 from crucial.data.arrays import check_sum
 from crucial.errors import DataError
-from crucial.kernels.elementary import exp, log, log2, logaddexp
+from crucial.kernels.elementary import log, log2, logaddexp, sigmoid
+from crucial.kernels.minimise import damped_newton
 from crucial.measures.lists import as_numbers
 from crucial.model.additive import sparkline
 from crucial.parameters import at_least, between, check
@@ -536,8 +537,6 @@ def precision_recall_curve(
 # --- A logistic fit of one score: the odds that it stands for
 
 
-_STEPS = 200
-_SETTLED = 1e-12
 _MOST_ROWS = 2.0**40  # of a label in Platt's targets: more round to a target of 1 or 0
 
 
@@ -568,18 +567,6 @@ class Calibration:
     def __str__(self) -> str:
         sign = "+" if self.slope >= 0 else "-"
         return f"log odds = {self.intercept:.4g} {sign} {abs(self.slope):.4g} x score"
-
-
-def sigmoid(log_odds: Floats) -> Floats:
-    """Return probabilities.
-
-    Examples
-    --------
-    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
-    [0.5, 0.0]
-    """
-    half = exp(-np.abs(log_odds))
-    return np.where(log_odds >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
 
 
 def weight_unit(weight: Floats) -> float:
@@ -671,29 +658,22 @@ def _newton(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
     design = np.stack([np.ones(len(x)), x], axis=1)
     beta = np.array([log(weight @ target) - log(weight @ (1.0 - target)), 0.0])
 
-    def loss(line: Floats) -> float:
+    def likelihood(line: Floats) -> float:
         eta = design @ line
         each = target * logaddexp(0.0, -eta) + (1.0 - target) * logaddexp(0.0, eta)
-        return float(weight @ each)
+        return -float(weight @ each)
 
-    def information(p: Floats, other: Floats) -> Floats:
-        return np.asarray(design.T @ (design * (weight * p * other)[:, None]))
+    def information(line: Floats) -> Floats:
+        bend = weight * sigmoid(design @ line) * sigmoid(-(design @ line))
+        return np.asarray(design.T @ (design * bend[:, None]))
 
-    now = loss(beta)
-    for _ in range(_STEPS):
-        p, other = sigmoid(design @ beta), sigmoid(-(design @ beta))
-        gradient = design.T @ (weight * ((1.0 - target) * p - target * other))
-        step = np.linalg.solve(information(p, other), gradient)
-        size = 1.0
-        while loss(beta - size * step) > now and size > 1e-8:
-            size /= 2.0
-        new = loss(beta - size * step)
-        if new <= now:
-            beta = beta - size * step
-        if now - new <= _SETTLED * now:
-            break
-        now = new
-    return beta, information(sigmoid(design @ beta), sigmoid(-(design @ beta)))
+    def step_at(line: Floats) -> Floats:
+        p, other = sigmoid(design @ line), sigmoid(-(design @ line))
+        slope = design.T @ (weight * (target * other - (1.0 - target) * p))
+        return np.asarray(np.linalg.solve(information(line), slope), np.float64)
+
+    beta, _ = damped_newton(likelihood, step_at, beta, 1e-9)
+    return beta, information(beta)
 
 
 # --- The calibration curve: how often rows are good, beside how often they should be

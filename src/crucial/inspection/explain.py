@@ -10,7 +10,7 @@ from math import factorial
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
@@ -314,104 +314,66 @@ def _text(label: object) -> str:
 # --- What each feature contributes to the difference of two items in trees of several features
 
 
-@lru_cache(maxsize=4096)
-def _weights(n_own: int, n_other: int) -> tuple[float, float]:
-    """Return the Shapley weights of a leaf for a feature of either item.
-
-    A leaf that is reached where ``n_own`` features have the values of one item and ``n_other``
-    those of the other counts in the orders of features in which the last of the former comes
-    before the first of the latter.
-    """
-    orders = factorial(n_own + n_other)
-    up = factorial(n_own - 1) * factorial(n_other) / orders if n_own else 0.0
-    down = factorial(n_own) * factorial(n_other - 1) / orders if n_other else 0.0
-    return up, down
-
-
 @lru_cache(maxsize=64)
-def _weight_table(n_features: int) -> Floats:
-    """Return `_weights` of all numbers of features up to the given one."""
-    numbers = range(n_features + 1)
-    return np.array([[_weights(own, other) for other in numbers] for own in numbers])
+def _shapley_weights(n_features: int) -> Floats:
+    """Return the Shapley weights of a leaf for a feature of either item, by numbers of features.
+
+    A leaf that is reached where ``own`` features have the values of one item and ``other`` those
+    of the other counts in the orders of features in which the last of the former comes before the
+    first of the latter.
+    """
+    out = np.zeros((n_features + 1, n_features + 1, 2))
+    for own in range(n_features + 1):
+        for other in range(n_features + 1):
+            orders = factorial(own + other)
+            if own:
+                out[own, other, 0] = factorial(own - 1) * factorial(other) / orders
+            if other:
+                out[own, other, 1] = factorial(own) * factorial(other - 1) / orders
+    return out
 
 
-def tree_difference(tree: Tree, a: Floats, b: Floats, out: Floats) -> None:
-    """Add the Shapley values of the change from item b to item a in one tree.
+def tree_differences(tree: Tree, rows: Floats, pairs: Ints) -> Floats:
+    """Return the Shapley values of the change from row b to row a in one tree, for pairs (a, b).
 
     The value of a set of features is the score of an item that has the values of a in them and
     those of b elsewhere (interventional Shapley values with b as the only reference). They are
-    exact and add up to the difference of the two scores. Both items are walked through the tree
-    at once, so that only leaves count that a mixture of the two can reach.
-
-    Parameters
-    ----------
-    tree : Tree
-    a, b : float64 arrays of shape (n_features,)
-    out : float64 array of shape (n_features,)  # OUT
-
-    Examples
-    --------
-    >>> tree = Tree((0, 1), (0.5, 0.5), (0, 0), (~0, ~1), (1, ~2), (1.0, 1.0), (0.0, 0.0, 1.0))
-    >>> parts = np.zeros(2)
-    >>> tree_difference(tree, np.array([1.0, 1.0]), np.array([0.0, 0.0]), parts)
-    >>> parts
-    array([0.5, 0.5])
-    """
-    ways = [(0, frozenset[int](), frozenset[int]())]
-    while ways:
-        at, own, other = ways.pop()
-        if at < 0:
-            up, down = _weights(len(own), len(other))
-            value = tree.values[~at]
-            for feature in own:
-                out[feature] += up * value
-            for feature in other:
-                out[feature] -= down * value
-            continue
-        feature = tree.features[at]
-        right_a, right_b = _goes_right(tree, at, a), _goes_right(tree, at, b)
-        children = tree.left[at], tree.right[at]
-        if right_a == right_b or feature in own:
-            ways.append((children[right_a], own, other))
-        elif feature in other:
-            ways.append((children[right_b], own, other))
-        else:
-            ways.append((children[right_a], own | {feature}, other))
-            ways.append((children[right_b], own, other | {feature}))
-
-
-def _goes_right(tree: Tree, node: int, x: Floats) -> bool:
-    """Return whether an item goes right at a node."""
-    value, threshold = x[tree.features[node]], tree.thresholds[node]
-    if np.isnan(value):
-        return bool(tree.missing[node])
-    return threshold is not None and bool(value > threshold)
-
-
-def tree_differences(tree: Tree, rows: Floats, pairs: Ints, out: Floats) -> None:
-    """Add what `tree_difference` adds, for many pairs of rows at once.
-
-    A leaf counts for a pair where every feature on the way to it lets one of both items pass;
-    which features let only one of them pass decides its weight.
+    exact and add up to the difference of the two scores. A leaf counts for a pair where every
+    feature on the way to it lets one of both items pass; which features let only one of them pass
+    decides its weight.
 
     Parameters
     ----------
     tree : Tree
     rows : float64 array of shape (n_rows, n_features)
     pairs : int array of shape (n_pairs, 2)
-        Rows (a, b).
-    out : float64 array of shape (n_pairs, n_features)  # OUT
+
+    Returns
+    -------
+    float64 array of shape (n_pairs, n_features)
+
+    Examples
+    --------
+    >>> tree = Tree((0, 1), (0.5, 0.5), (0, 0), (~0, ~1), (1, ~2), (1.0, 1.0), (0.0, 0.0, 1.0))
+    >>> tree_differences(tree, np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([[0, 1]]))
+    array([[0.5, 0.5]])
     """
-    goes_right = [_go_right(tree, node, rows) for node in range(len(tree.features))]
-    weights = _weight_table(len(set(tree.features)))
+    goes_right = []
+    for feature, threshold, missing in zip(tree.features, tree.thresholds, tree.missing):
+        column = rows[:, feature]
+        right = np.zeros(len(column), bool) if threshold is None else column > threshold
+        goes_right.append(np.where(np.isnan(column), bool(missing), right))
+    weights = _shapley_weights(len(set(tree.features)))
+    out = np.zeros((len(pairs), rows.shape[1]))
     ways: list[tuple[int, dict[int, Bools]]] = [(0, {})]
     while ways:
         at, passed = ways.pop()
         if at >= 0:
             feature, right = tree.features[at], goes_right[at]
             for child, here in ((tree.left[at], ~right), (tree.right[at], right)):
-                before = passed.get(feature)
-                ways.append((child, passed | {feature: here if before is None else before & here}))
+                passes = here & passed.get(feature, True)
+                if passes.any():  # (else no item gets there)
+                    ways.append((child, passed | {feature: passes}))
             continue
         both = {f: (lets[pairs[:, 0]], lets[pairs[:, 1]]) for f, lets in passed.items()}
         reached = np.logical_and.reduce([a | b for a, b in both.values()])
@@ -421,13 +383,27 @@ def tree_differences(tree: Tree, rows: Floats, pairs: Ints, out: Floats) -> None
         up, down = (value * weights[own, other, side] for side in (0, 1))
         for f, (a, b) in both.items():
             out[:, f] += np.where(a & ~b, up, 0.0) - np.where(b & ~a, down, 0.0)
+    return out
 
 
-def _go_right(tree: Tree, node: int, rows: Floats) -> Bools:
-    """Return which rows go right at a node."""
-    column, threshold = rows[:, tree.features[node]], tree.thresholds[node]
-    right = np.zeros(len(column), bool) if threshold is None else column > threshold
-    return np.where(np.isnan(column), bool(tree.missing[node]), right)
+def pair_differences(
+    model: AdditiveRanker, rows: Instances, pairs: Ints
+) -> tuple[list[int], Floats]:
+    """Return the used features, and what each adds for row a minus for row b, for pairs (a, b)."""
+    alone = feature_parts(model, rows)
+    sums = model.tree_sums
+    trees = [] if sums is None else zip(sums.trees, sums.weights, strict=True)
+    joint = [(tree, weight) for tree, weight in trees if len(set(tree.features)) > 1]
+    used = sorted({*alone.features.tolist(), *(f for tree, _ in joint for f in tree.features)})
+    slot = {feature: number for number, feature in enumerate(used)}
+    out = np.zeros((len(pairs), len(used)))
+    places = [slot[feature] for feature in alone.features.tolist()]
+    out[:, places] = alone.added[pairs[:, 0]] - alone.added[pairs[:, 1]]
+    if joint:
+        columns = np.column_stack([rows.column(feature).astype(np.float64) for feature in used])
+        for tree, weight in joint:
+            out += weight * tree_differences(tree.with_features(slot), columns, pairs)
+    return used, out
 
 
 # --- Explain why one item ranks above another, and what a score is made of
@@ -470,14 +446,15 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
         )
     pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, inner.rows(X)))
     parts = _with_moved(feature_parts(model, instances), moved, instances)
-    order, features, names = _largest_first(model, parts, parts.added[0])
+    order = np.argsort(-np.abs(parts.added[0]), kind="stable")
+    features = tuple(parts.features[order].tolist())
     value_of = dict(zip(parts.features.tolist(), parts.columns[0].tolist(), strict=True))
     joint = np.array([one(*(value_of[f] for f in one.features)) for one in pairs])
     largest = np.argsort(-np.abs(joint), kind="stable").tolist()
     return Contributions(
         float(model.predict(instances)[0]),
         features,
-        names,
+        tuple(feature_name(model.feature_names, feature) for feature in features),
         parts.columns[0, order],
         parts.added[0, order],
         model.intercept,
@@ -500,15 +477,6 @@ def _as_row(x: TableLike) -> TableLike:
     return np.asarray(values, np.float64).reshape(1, -1) if np.ndim(values) == 1 else x
 
 
-def _largest_first(
-    model: AdditiveRanker, parts: FeatureParts, added: Floats
-) -> tuple[NDArray[np.intp], tuple[int, ...], tuple[str, ...]]:
-    """Return the order of the parts, and numbers and names of their features in this order."""
-    order = np.argsort(-np.abs(added), kind="stable")
-    features = tuple(parts.features[order].tolist())
-    return order, features, tuple(feature_name(model.feature_names, f) for f in features)
-
-
 def _with_moved(
     parts: FeatureParts, moved: Mapping[int, Shape], instances: Instances
 ) -> FeatureParts:
@@ -523,26 +491,6 @@ def _with_moved(
         slot = used.index(feature)
         steps = np.append(shape.values, shape.missing)
         added[:, slot] += steps[step_of(shape, columns[:, slot])]
-    return FeatureParts(np.array(used, np.int64), columns, added)
-
-
-def _with_joint_trees(model: AdditiveRanker, pair: Instances, parts: FeatureParts) -> FeatureParts:
-    """Add what trees of several features contribute to the difference of two rows."""
-    if model.tree_sums is None:
-        return parts
-    trees = zip(model.tree_sums.trees, model.tree_sums.weights, strict=True)
-    joint = [(tree, weight) for tree, weight in trees if len(set(tree.features)) > 1]
-    if not joint:
-        return parts
-    used = sorted({*parts.features.tolist(), *(f for tree, _ in joint for f in tree.features)})
-    slot = {feature: number for number, feature in enumerate(used)}
-    columns = np.column_stack([pair.column(feature).astype(np.float64) for feature in used])
-    added = np.zeros((2, len(used)))
-    added[:, [slot[feature] for feature in parts.features.tolist()]] = parts.added
-    for tree, weight in joint:
-        change = np.zeros(len(used))
-        tree_difference(tree.with_features(slot), columns[0], columns[1], change)
-        added[0] += weight * change
     return FeatureParts(np.array(used, np.int64), columns, added)
 
 
@@ -588,11 +536,12 @@ def why(
     for name, row in (("a", a), ("b", b)):
         check("why", name, row, int_between(0, instances.n_rows - 1))
     pair = instances.take_rows([a, b])
-    parts = _with_joint_trees(model, pair, feature_parts(model, pair))
-    added = parts.added[0] - parts.added[1]
-    order, features, names = _largest_first(model, parts, added)
+    used, differences = pair_differences(model, pair, np.array([[0, 1]]))
+    added = differences[0]
+    order = np.argsort(-np.abs(added), kind="stable")
+    features = tuple(used[place] for place in order)
     score_a, score_b = model.predict(pair).tolist()
-    values_a, values_b = parts.columns[:, order]
+    values = [pair.column(feature).astype(np.float64) for feature in features]
     texts_a, texts_b = (
         tuple(cell_text(model.encodings, pair, row, feature) for feature in features)
         for row in (0, 1)
@@ -603,9 +552,9 @@ def why(
         score_a,
         score_b,
         features,
-        names,
-        values_a,
-        values_b,
+        tuple(feature_name(model.feature_names, feature) for feature in features),
+        np.array([column[0] for column in values]),
+        np.array([column[1] for column in values]),
         added[order],
         texts_a,
         texts_b,

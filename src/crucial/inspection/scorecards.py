@@ -19,7 +19,6 @@ from crucial.inspection.curves import (
     fit_calibration,
     read_rows,
     roc_curve,
-    sigmoid,
     weight_unit,
 )
 from crucial.inspection.shape_functions import (
@@ -29,6 +28,7 @@ from crucial.inspection.shape_functions import (
     inner_ranker,
     shapes,
 )
+from crucial.kernels.elementary import sigmoid
 from crucial.measures.evaluation import evaluate
 from crucial.measures.lists import as_numbers
 from crucial.model.additive import AdditiveRanker

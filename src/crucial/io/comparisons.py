@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from crucial.data.cells import CellTable
 from crucial.data.comparisons import (
     MAX_WEIGHT,
     Comparisons,
@@ -18,7 +17,7 @@ from crucial.data.comparisons import (
     comparisons_of_table,
 )
 from crucial.data.files import atomic_write, first_bytes
-from crucial.data.words import as_ids, decode, finite_number, number_rule, shown
+from crucial.data.words import CellTable, as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError, in_file
 from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells
 from crucial.types import PathLike
@@ -176,7 +175,7 @@ def read_comparisons(
     right: str | None = None,
     sep: str | None = None,
 ) -> Comparisons:
-    """Read a CSV, a TSV or JSON lines of comparisons, plain or gzip.
+    """Read a CSV, a TSV, JSON lines or a sheet of Excel with comparisons, text plain or gzip.
 
     The first line (the keys of JSON) names the columns; names are found in any case, and columns
     with other names are passed over. A file has winner and loser, or the items of two sides and

@@ -16,7 +16,7 @@ from crucial.data.files import atomic_write, check_unpacked
 from crucial.data.words import as_objects, shown
 from crucial.errors import FileError
 from crucial.io.options import TableOptions
-from crucial.io.tables import Roles, UnusableColumn, assign_roles, set_features, unusable_error
+from crucial.io.tables import Roles, assign_roles, set_features, unusable_error
 from crucial.types import Floats, PathLike
 
 # --- Some rows of a parquet file, by its row groups
@@ -293,11 +293,11 @@ def read_parquet(path: PathLike, wanted: TableOptions) -> Dataset:
             all_names = list(schema.names)
             roles = assign_roles(path, None, all_names, wanted)
             others = (roles.label, roles.qid, roles.item, roles.weight)
-            unusable = [
-                UnusableColumn(all_names[place], str(schema.field(place).type))
+            unusable = {
+                all_names[place]: str(schema.field(place).type)
                 for place in roles.features
                 if not _is_feature(schema.field(place).type)
-            ]
+            }
             if unusable:
                 raise unusable_error(path, unusable)
             chosen = [*roles.features, *(place for place in others if place is not None)]

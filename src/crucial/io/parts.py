@@ -611,7 +611,7 @@ def bins_without_rows(bins: Bins | Dataset) -> Bins:
             parameter="bins",
         )
     empty = np.zeros((len(bins.features), 0), np.uint8)
-    return replace(bins, codes=empty, n_rows=0, stored=None)
+    return replace(bins, codes=empty, n_rows=0, sparse=None)
 
 
 # -- codes ------------------------------------------------------------------------------

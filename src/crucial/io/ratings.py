@@ -9,10 +9,9 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from crucial.data.cells import missing_column
 from crucial.data.files import atomic_write
 from crucial.data.ratings import NO_RATING, Ratings, checked_ratings, rating_problem
-from crucial.data.words import as_ids, shown, shown_name, to_number
+from crucial.data.words import as_ids, missing_column, shown, shown_name, to_number
 from crucial.errors import Argument, FileError, Message
 from crucial.io.text import MISSING_WORDS, TextFile, cell_line
 from crucial.parameters import refuse

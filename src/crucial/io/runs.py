@@ -197,7 +197,6 @@ def _name(one: object, what: str) -> str:
 
 
 _BEIR = ({b"query-id", b"query_id", b"qid"}, {b"corpus-id", b"corpus_id", b"doc_id"}, {b"score"})
-_WHOLE_TEXT = re.compile(r"[+-]?[0-9]{1,9}(?:\.0*)?")
 
 
 def file_stem(path: PathLike) -> str:
@@ -223,40 +222,6 @@ def form_of(path: PathLike) -> Literal["trec", "json", "beir"]:
     names = start.split(b"\n", 1)[0].lower().split()
     is_beir = len(names) == 3 and all(name in known for name, known in zip(names, _BEIR))
     return "beir" if is_beir else "trec"
-
-
-def read_beir_qrels(path: PathLike) -> Qrels:
-    """Read judgements of BEIR: a header, then lines ``query-id corpus-id score`` with tabs between.
-
-    Raises
-    ------
-    FileError
-        Naming the line: another number of fields, a score that is not a whole number, a document
-        twice in a query, no line at all.
-    """
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    with open_bytes(path) as source:
-        for number, raw in enumerate(text_lines(source), 1):
-            line = decode(raw).strip("\r\n ")
-            if number == 1 or not line.strip():
-                continue
-            fields = line.split("\t") if "\t" in line else line.split()
-            if len(fields) != 3:
-                problem = f"expected 3 fields: query-id corpus-id score. Got {len(fields)}."
-                raise FileError(path, problem, number, 1)
-            qid, doc, grade = (field.strip() for field in fields)
-            if not _WHOLE_TEXT.fullmatch(grade):
-                problem = f"the score must be a whole number. Got {shown(grade)}."
-                raise FileError(path, problem, number)
-            first, _ = found.setdefault(qid, {}).setdefault(doc, (number, int(float(grade))))
-            if first != number:
-                problem = f"document {shown(doc)} occurs twice in query {shown(qid)}"
-                raise FileError(path, f"{problem}: in line {first} and in line {number}.", number)
-    if not found:
-        raise FileError(path, "there is no judgement below the header.")
-    rows = [(q, d, grade) for q, docs in found.items() for d, (_, grade) in docs.items()]
-    qids, names, grades = zip(*rows)
-    return Qrels(as_objects(qids), as_objects(names), np.array(grades, np.int64))
 
 
 def read_json_run(path: PathLike) -> Run:
@@ -313,16 +278,23 @@ _KINDS = {4: "judgements (qid 0 doc relevance)", 6: "a run (qid Q0 doc rank scor
 _FEWEST_STEPS = 5  # from one document of a list to the next, before scores look reversed
 
 
-def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:
-    """Give number, line, fields, query and document of every line, each document once."""
+def _rows(
+    path: PathLike, form: str, *, is_beir: bool = False
+) -> Iterator[tuple[int, bytes, list[bytes], str, str]]:
+    """Give number, line, fields, query and document of every line, each document once.
+
+    Files of BEIR have a header, and tabs between fields that may have spaces.
+    """
     width = len(form.split())
     # One string for each query: a run names it a thousand times.
     known: dict[bytes, tuple[str, dict[str, int]]] = {}
     with open_bytes(path) as source:
         for number, line in enumerate(text_lines(source), 1):
             fields = line.split()
-            if not fields:
+            if not fields or (is_beir and number == 1):
                 continue
+            if is_beir and b"\t" in line:
+                fields = [field.strip() for field in line.strip(b"\r\n ").split(b"\t")]
             if len(fields) != width:
                 problem = f"expected {width} fields: {form}. Got {len(fields)}."
                 other = _KINDS.get(len(fields)) if number == 1 else None
@@ -331,14 +303,15 @@ def _rows(path: PathLike, form: str) -> Iterator[tuple[int, bytes, list[bytes], 
             if fields[0] not in known:
                 known[fields[0]] = (decode(fields[0]), {})
             qid, lines = known[fields[0]]
-            doc = decode(fields[2])
+            doc = decode(fields[1 if is_beir else 2])
             before = lines.setdefault(doc, number)
             if before != number:
                 problem = f"document {shown(doc)} occurs twice in query {shown(qid)}"
                 raise FileError(path, f"{problem}: in line {before} and in line {number}.", number)
             yield number, line, fields, qid, doc
     if not known:
-        raise FileError(path, f"there is no line in this file; expected {form}.")
+        absent = f"there is no line in this file; expected {form}."
+        raise FileError(path, "there is no judgement below the header." if is_beir else absent)
 
 
 def _field_error(path: PathLike, number: int, line: bytes, field: int, rule: str) -> FileError:
@@ -429,17 +402,26 @@ def read_qrels(path: PathLike) -> Qrels:
         number, a document twice in a query (both lines are named), an empty file.
     """
     form = form_of(path)
-    if form != "trec":
-        return read_beir_qrels(path) if form == "beir" else read_json_qrels(path)
+    if form == "json":
+        return read_json_qrels(path)
+    is_beir = form == "beir"
+    names = "query-id corpus-id score" if is_beir else "qid 0 doc relevance"
+    *_, grade = names.split()
     qids: list[str] = []
     docs: list[str] = []
     grades: list[int] = []
-    for number, line, fields, qid, doc in _rows(path, "qid 0 doc relevance"):
-        if not _WHOLE.fullmatch(fields[3]):
-            raise _field_error(path, number, line, 3, "the relevance must be a whole number")
+    for number, line, fields, qid, doc in _rows(path, names, is_beir=is_beir):
+        whole = fields[-1]
+        if is_beir and b"." in whole:
+            whole = whole.rstrip(b"0").removesuffix(b".")
+        if not _WHOLE.fullmatch(whole):
+            rule = f"the {grade} must be a whole number"
+            if is_beir:  # (whose fields may have spaces)
+                raise FileError(path, f"{rule}. Got {shown(fields[-1])}.", number)
+            raise _field_error(path, number, line, 3, rule)
         qids.append(qid)
         docs.append(doc)
-        grades.append(int(fields[3]))
+        grades.append(int(whole))
     return Qrels(as_objects(qids), as_objects(docs), np.array(grades, np.int64))
 
 

@@ -6,7 +6,7 @@ import datetime
 import inspect
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -15,11 +15,19 @@ from typing import Any, Literal
 import numpy as np
 
 from crucial.data.arrays import DAYS, SECONDS, NumberColumn, text_column
-from crucial.data.cells import CellTable, missing_column
 from crucial.data.dataset import Dataset
 from crucial.data.files import first_bytes
 from crucial.data.instances import Instances
-from crucial.data.words import BOM, as_ids, as_objects, shown, shown_name, to_number
+from crucial.data.words import (
+    BOM,
+    CellTable,
+    as_ids,
+    as_objects,
+    missing_column,
+    shown,
+    shown_name,
+    to_number,
+)
 from crucial.errors import Argument, FileError, Message, ParameterError
 from crucial.io.options import TableOptions, with_options
 from crucial.io.svmlight import read_svmlight
@@ -312,21 +320,6 @@ def moments(cells: Sequence[str | None]) -> tuple[Floats, int]:
 _MOST_NAMED = 12
 
 
-@dataclass(frozen=True)
-class UnusableColumn:
-    """A column that cannot be a feature.
-
-    Attributes
-    ----------
-    name : str
-    reason : str
-        Why, such as "line 3 is 'x'".
-    """
-
-    name: str
-    reason: str
-
-
 def _cell_problem(name: str, what: str, cell: str) -> tuple[str, str]:
     """Return what is wrong with a cell that is not the number it must be, and a remedy."""
     rule, remedy = "a finite number", ""
@@ -345,40 +338,38 @@ def _plain(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def unusable_error(
-    path: PathLike, columns: Sequence[UnusableColumn], line: int | None = None
-) -> FileError:
-    """Return one error for columns, with what to pass to leave each of them out.
+def unusable_error(path: PathLike, reasons: Mapping[str, str]) -> FileError:
+    """Return one error for columns that cannot be features, by name, each with its reason.
 
     Examples
     --------
-    >>> columns = [UnusableColumn("url", "line 2 is 'a.org'"), UnusableColumn("day", "...")]
-    >>> print(unusable_error("x.csv", columns))  # doctest: +ELLIPSIS
+    >>> reasons = {"url": "line 2 is 'a.org'", "day": "..."}
+    >>> print(unusable_error("x.csv", reasons))  # doctest: +ELLIPSIS
     x.csv: 2 columns cannot be features: 'url' (line 2 is 'a.org'), 'day' (...). Leave them out ...
     """
+    columns = list(reasons)
     named = columns[:_MOST_NAMED]
-    listed = ", ".join(f"{shown(one.name)} ({_plain(one.reason)})" for one in named)
+    listed = ", ".join(f"{shown(name)} ({_plain(reasons[name])})" for name in named)
     more = f" and {len(columns) - len(named)} more" if len(columns) > len(named) else ""
     several = len(columns) > 1
     remedy = Message(
         f"Leave {'them' if several else 'it'} out with ",
-        Argument("ignore", [one.name for one in columns]),
+        Argument("ignore", columns),
         f"; {'one of them' if several else 'it'} may be the item, with ",
-        Argument("item", columns[0].name),
+        Argument("item", columns[0]),
         ", or have categories, with ",
-        Argument("categories", [columns[0].name]),
+        Argument("categories", [columns[0]]),
         ".",
     )
     count = f"{len(columns)} columns" if several else "a column"
     problem = f"{count} cannot be {'features' if several else 'a feature'}: {listed}{more}."
-    return FileError(path, problem, line, remedy=remedy, value=[one.name for one in columns])
+    return FileError(path, problem, remedy=remedy, value=columns)
 
 
 # --- The features of a table of which some are text or dates
 
 
-DISTINCT = "every value differs: an id, or free text"
-"""Why a column of text cannot be a feature."""
+_DISTINCT = "every value differs: an id, or free text"
 
 _MOST_EXAMPLES = 8
 
@@ -409,11 +400,11 @@ def set_features(
     levels = {j: one.levels for j, one in enumerate(columns) if one.levels is not None}
     times = {j: one.unit for j, one in enumerate(columns) if one.unit is not None}
     declared = declared | {j for j, one in enumerate(columns) if one.declared}
-    unusable = [
-        UnusableColumn(names[j], DISTINCT)
+    unusable = {
+        names[j]: _DISTINCT
         for j, texts in levels.items()
         if j not in declared and 1 < len(texts) == np.count_nonzero(~np.isnan(table[:, j]))
-    ]
+    }
     if unusable:
         raise unusable_error(path, unusable)
     if levels:
@@ -510,13 +501,10 @@ def _find_plan(sample: CellTable, roles: Roles, options: TableOptions, sep: str)
     if len(reasons) > 1 or any(kind in _REFUSED for kind in kinds.values()):
         for place, kind in kinds.items():
             if kind == "text" and place not in roles.categories and _all_differ(known[place]):
-                reasons[place] = DISTINCT
-        unusable = [
-            UnusableColumn(sample.names[place], reasons[place])
-            for place in roles.features
-            if place in reasons
-        ]
-        raise unusable_error(sample.path, unusable)
+                reasons[place] = _DISTINCT
+        ordered = [place for place in roles.features if place in reasons]
+        named = {sample.names[place]: reasons[place] for place in ordered}
+        raise unusable_error(sample.path, named)
     return _Plan(sample, roles, form, kinds)
 
 
@@ -743,7 +731,8 @@ def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> 
     An empty cell, ``NA``, ``N/A``, ``?``, ``nan`` or ``null`` is a missing value; ``true`` and
     ``false`` are 1 and 0. A column without any number is text, whose values are categories, or
     dates (2024-01-31, 31.1.2024, with or without a time), which become days since 1970; the
-    notes say so. The columns that cannot be features are all named in one error.
+    notes say so. The columns that cannot be features are all named in one error. CSV above 1 MiB
+    is read by pyarrow where it is installed: the same values and errors in less time.
 
     Parameters
     ----------

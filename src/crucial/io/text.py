@@ -19,9 +19,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from crucial.data.cells import CellTable, missing_column
 from crucial.data.files import ByteSource, check_unpacked, first_bytes, open_bytes
-from crucial.data.words import BOM, keys_once, nul_error, place_of, shown, to_number
+from crucial.data.words import (
+    BOM,
+    CellTable,
+    keys_once,
+    missing_column,
+    nul_error,
+    place_of,
+    shown,
+    to_number,
+)
 from crucial.errors import Argument, CrucialError, DataError, FileError, Message
 from crucial.types import Floats, PathLike
 

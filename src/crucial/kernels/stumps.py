@@ -272,20 +272,20 @@ def cut_columns(
 ) -> tuple[Ints, Ints]:
     """Write thresholds between all values of features that have at most ``max_bins`` of them.
 
-    Parameters are those of `crucial.kernels.compiled.sparse_stumps.cut_stored`.
+    Parameters are those of `crucial.kernels.compiled.sparse_stumps.cut_sparse`.
 
     Returns
     -------
     n_cuts, missing : int64 arrays over the features
         -1 thresholds where there are more values.
     """
-    from crucial.kernels.compiled.sparse_stumps import cut_stored
+    from crucial.kernels.compiled.sparse_stumps import cut_sparse
 
     found = np.zeros((2, len(features)), np.int64)
 
     def cut(part: slice) -> None:
         own = (features[part], counts, n_rows, max_bins, offset[part], cuts, found[:, part])
-        cut_stored(*table, *own)
+        cut_sparse(*table, *own)
 
     parts = _by_size(table[0][features + 1] - table[0][features], threads)
     run_all(threads, [partial(cut, part) for part in parts])
@@ -303,14 +303,14 @@ def code_columns(
     sizes: Ints,
     threads: int,
 ) -> Entries:
-    """Return the entries of some features; parameters as in ``compiled.stored_codes.code_stored``.
+    """Return the entries of some features; parameters as in ``compiled.sparse_stumps.code_sparse``.
 
     Parameters
     ----------
     sizes : int array over the features
         The most entries that each can have.
     """
-    from crucial.kernels.compiled.sparse_stumps import code_stored
+    from crucial.kernels.compiled.sparse_stumps import code_sparse
 
     ends = np.cumsum(sizes)
     most = int(n_cuts.max(initial=0)) + 2
@@ -329,13 +329,13 @@ def code_columns(
         thresholds = (offset[part], n_cuts[part], cuts)
         out = (entries.start[part], entries.place, entries.code)
         places_of = (features[part], row_start, places)
-        code_stored(*table, *places_of, *thresholds, *out, entries.rest[part], entries.stop[part])
+        code_sparse(*table, *places_of, *thresholds, *out, entries.rest[part], entries.stop[part])
 
     run_all(threads, [partial(code, part) for part in _by_size(sizes, threads)])
     return entries
 
 
-class StoredSums:
+class SparseSums:
     """Criteria of the stumps of sparse features.
 
     Parameters
@@ -417,7 +417,7 @@ class StoredSums:
         slope: Floats,
         peak: Floats,
     ) -> None:
-        """Write the largest criterion of some features; see ``compiled.stored.stored_peaks``.
+        """Write the largest criterion of some features; see ``sparse_stumps.sparse_peaks``.
 
         Parameters
         ----------
@@ -426,10 +426,10 @@ class StoredSums:
         slope : array of shape (1 or 2, first[-1] or 0)  # OUT
             See `StumpSums.scan`; one row where no feature abstains, nothing where it is empty.
         """
-        from crucial.kernels.compiled.sparse_stumps import stored_peaks
+        from crucial.kernels.compiled.sparse_stumps import sparse_peaks
 
         rules: tuple[Any, ...] = (sign, signed, *line, fixed, factor, int(fixed.sum()), slope)
-        self._run(features, partial(stored_peaks, *self._stumps, *rules), peak)
+        self._run(features, partial(sparse_peaks, *self._stumps, *rules), peak)
 
     def slopes(self, feature: int, fixed: Ints, factor: float) -> Floats:
         """Return the slopes of one feature, of shape (2, n_bins + 1)."""
@@ -451,17 +451,17 @@ class StoredSums:
         light: float,
         peak: Floats,
     ) -> None:
-        """Write the squares that each feature explains; see ``compiled.stored.stored_fits``.
+        """Write the squares that each feature explains; see ``sparse_stumps.sparse_fits``.
 
         Parameters
         ----------
         potentials, curvature : whole numbers of a unit, and what it is worth
         """
-        from crucial.kernels.compiled.sparse_stumps import stored_fits
+        from crucial.kernels.compiled.sparse_stumps import sparse_fits
 
         sums = (*potentials, int(potentials[0].sum()), *curvature, int(curvature[0].sum()))
         inputs: tuple[Any, ...] = (*self._stumps, *sums, light)
-        self._run(features, partial(stored_fits, *inputs), peak)
+        self._run(features, partial(sparse_fits, *inputs), peak)
 
 
 # --- Sorting and coding the values of features

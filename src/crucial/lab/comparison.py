@@ -290,7 +290,7 @@ class Comparison(Result):
         values : bool
             Also show the systems' own values, and not only the differences.
         """
-        lines: list[str] = []
+        lines = [f"against {printable(self.baseline, 80)}, paired by {self.unit}"]
         for measure in dict.fromkeys(one.measure for one in self.differences):
             lines += self._table(measure, width, values)
         first = self.differences[0].measure
@@ -299,8 +299,8 @@ class Comparison(Result):
             heads = ["system", self.unit, "baseline", "system's", "change"]
             rows = [
                 [
-                    printable(one.system, 36),
-                    printable(one.block, 36),
+                    printable(one.system, 80),
+                    printable(one.block, 80),
                     number_text(one.baseline_value),
                     number_text(one.value),
                     number_text(one.change, "+"),
@@ -319,7 +319,7 @@ class Comparison(Result):
         for one in self.differences:
             if one.measure != measure:
                 continue
-            cells = [printable(one.system, 30)]
+            cells = [printable(one.system, 80)]
             cells += [number_text(one.value), one.interval_text] if values else []
             if one.system == self.baseline:
                 cells += ["baseline", *[""] * (3 + counts)]

@@ -38,9 +38,9 @@ from crucial.measures.names import get_measure
 from crucial.measures.row_intervals import RowSampling
 from crucial.pages import page_html
 from crucial.parameters import check, lookup, one_of
-from crucial.results import Frame, Result, as_frame, columns_of
+from crucial.results import Frame, Result, as_frame, columns_of, text_table
 from crucial.types import Floats, PathLike
-from crucial.wording import counted, interval_text, p_text, printable
+from crucial.wording import counted, interval_text, number_text, p_text, printable
 
 # --- What an experiment writes down: its settings and its cells, as plain JSON data
 
@@ -709,38 +709,42 @@ class ExperimentResult(Result):
         with atomic_write(path) as file:
             file.write(page.encode("utf-8", "replace"))
 
-    def __str__(self) -> str:
+    def text(self, width: int = 100) -> str:
+        """Return one table of rankers per measure, best first, and what the measures are."""
         rows = self.summary()
-        wide = max(8, *(len(printable(name, 30)) for name in self.rankers))
-        lines = [str(self.settings["protocol"]["text"])]
-        for measure in self.measures:
+        lines = [f"{counted(len(self.tasks), 'task')}: {self.settings['protocol']['text']}"]
+        heads = ("value", "95% interval", "average rank", "mean round", "fit s", "failed")
+        for measure, about in self.measures.items():
+            sign = -1.0 if about["higher_is_better"] else 1.0
             mine = [one for one in rows if one["measure"] == measure]
-            mine.sort(key=lambda one: (np.isnan(one["average_rank"]), one["average_rank"]))
+            mine.sort(key=lambda one: (np.isnan(one["value"]), sign * one["value"]))
+            cells = [
+                [
+                    printable(one["ranker"], 80),
+                    number_text(one["value"]),
+                    interval_text((one["low"], one["high"]), one["error"]),
+                    number_text(one["average_rank"], digits=3),
+                    number_text(one["mean_round"], digits=1),
+                    number_text(one["fit_seconds"], digits=2),
+                    str(one["failures"] or ""),
+                ]
+                for one in mine
+            ]
+            lines += text_table([measure, *heads], cells, width=width)
             lines.append(f"{measure}, by {mine[0]['unit']}: {self.description(measure)}")
-            lines.append(f"{'ranker':<{wide}} value   95% interval      rank   round  seconds")
-            for one in mine:
-                span = interval_text((one["low"], one["high"]), one["error"])
-                failed = f"  {one['failures']} failed" if one["failures"] else ""
-                lines.append(
-                    f"{printable(one['ranker'], 30):<{wide}} {one['value']:.4f}  {span:<16}  "
-                    f"{_shown(one['average_rank'], 5, 2)}  {_shown(one['mean_round'], 6, 1)}  "
-                    f"{one['fit_seconds']:7.2f}{failed}"
-                )
             lines += self.interval_notes(rows, measure)
         if self.n_missing:
             lines.append(_not_computed(self.n_missing))
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
     @property
     def notes(self) -> list[str]:
         """How the intervals were found, for all measures."""
         rows = self.summary()
         return [text for measure in self.measures for text in self.interval_notes(rows, measure)]
-
-
-def _shown(value: float, width: int, digits: int) -> str:
-    """Return a number as wide as its column, or a dash for NaN."""
-    return f"{'-':>{width}}" if np.isnan(value) else f"{value:{width}.{digits}f}"
 
 
 def load_experiment(folder: PathLike) -> ExperimentResult:

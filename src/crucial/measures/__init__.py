@@ -1,15 +1,17 @@
-"""How good a ranking is: one grammar of names, one tie rule.
+"""How good a ranking is: one register of measures, one tie rule.
 
-``names``, ``families``
-    The grammar: ``get_measure("ndcg@10")``, and the registry it reads.
-``evaluation``, ``runs``
+``names``
+    The grammar, ``get_measure("ndcg@10")``, and functions as measures.
+``evaluation``
     `evaluate` against labels, `evaluate_run` against judged documents.
 ``base``
-    The contract: `Measure`, and `Prepared` for many score vectors on the same labels.
-``judged``, ``ranking``, ``ragged``
+    The contract, `Measure` and `Prepared`, and the register that measures add themselves to.
+``lists``
     Labels in lists, lists in blocks of tied items, lists of different lengths in batches.
-``linear``, ``precision``, ``extremes``, ``cascade``, ``pairs``, ``custom``
+``positions``, ``pairs``, ``top_losses``
     The measures, by the shape of their sum.
-``intervals``
-    Bootstrap over queries.
+``intervals``, ``row_intervals``
+    Bootstrap over queries, or rows; paired tests.
+``median_order``
+    The order with the least summed distance to others.
 """

@@ -8,6 +8,7 @@ import numpy as np
 
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError
+from crucial.kernels.minimise import damped_newton
 from crucial.parameters import check
 from crucial.preferences.intervals import p_of, quantile
 from crucial.preferences.likelihood import (
@@ -203,25 +204,20 @@ def offset_slope(
         z = offset + slope[group] * x
         return grouped(won * z - np.logaddexp(0.0, z)) - slope**2 / 200
 
-    slope = np.zeros(n_groups)
-    now = nothing = value(slope)
-    for _ in range(100):
-        p = 1.0 / (1.0 + np.exp(-np.clip(offset + slope[group] * x, -700, 700)))
-        step = grouped(x * (won - p)) - slope / 100
-        step /= grouped(x**2 * p * (1 - p)) + 0.01
-        scale = np.minimum(1.0, 5.0 / np.maximum(np.abs(step), 1e-300))
-        for _ in range(40):
-            moved = value(slope + scale * step)
-            worse = moved < now - 1e-12 * (1 + np.abs(now))
-            if not worse.any():
-                break
-            scale[worse] /= 2
-        slope, now = slope + scale * step, moved
-        if np.abs(step).max(initial=0.0) < 1e-9:
-            break
-    p = 1.0 / (1.0 + np.exp(-np.clip(offset + slope[group] * x, -700, 700)))
-    error = 1.0 / np.sqrt(grouped(x**2 * p * (1 - p)) + 0.01)
-    return slope, error, 2 * (now - nothing)
+    def chance(slope: Floats) -> Floats:
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(offset + slope[group] * x, -700, 700))))
+
+    def precision(p: Floats) -> Floats:
+        return grouped(x**2 * p * (1 - p)) + 0.01
+
+    def step_at(slope: Floats) -> Floats:
+        p = chance(slope)
+        return (grouped(x * (won - p)) - slope / 100) / precision(p)
+
+    nothing = np.zeros(n_groups)
+    slope, _ = damped_newton(lambda at: float(value(at).sum()), step_at, nothing, 1e-10, longest=5)
+    error = 1.0 / np.sqrt(precision(chance(slope)))
+    return slope, error, 2 * (value(slope) - value(nothing))
 
 
 def _judges_of(comparisons: Comparisons) -> Ints:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from crucial.data.comparisons import Comparisons, Rankings
+from crucial.kernels.minimise import damped_newton
 from crucial.parameters import instance_of
 from crucial.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 
 # --- Strengths from comparisons with ties and covariates: the likelihood of Davidson (1970)
@@ -252,7 +253,7 @@ class PairedLikelihood:
 # --- Maximise a concave likelihood by Newton's method, freely or on a line
 
 
-_MOST_STEPS = 100
+_LONGEST = 10.0  # entries of a step at most
 _FACTORED = 1000  # rows of a dense system that is solved by factors
 
 
@@ -310,47 +311,27 @@ def solved(matrix: Matrix, right: Floats) -> Floats:
 
 def maximise(model: Likelihood, start: Floats | None = None, tol: float = 1e-10) -> Floats:
     """Return the parameters of largest value."""
-    p = model.start() if start is None else np.array(start, np.float64)
-    value = model.value(p)
-    for _ in range(_MOST_STEPS):
+
+    def step_at(p: Floats) -> Floats:
         slope, curve = model.derivatives(p)
-        step = solved(held(model, curve), slope)
-        p, value, size = _moved(model, p, value, step)
-        if size <= tol * (1.0 + float(np.abs(p).max(initial=0.0))):
-            break
-    return p
+        return solved(held(model, curve), slope)
+
+    first = model.start() if start is None else np.array(start, np.float64)
+    return damped_newton(model.value, step_at, first, tol, longest=_LONGEST)[0]
 
 
 def maximise_at(
     model: Likelihood, start: Floats, direction: Floats, target: float, tol: float = 1e-6
 ) -> tuple[Floats, float]:
     """Return the parameters of largest value with ``direction @ p == target``, and the value."""
-    p = start + (target - direction @ start) * direction / float(direction @ direction)
-    value = model.value(p)
-    for _ in range(_MOST_STEPS):
+
+    def step_at(p: Floats) -> Floats:
         slope, curve = model.derivatives(p)
-        found = solved(held(model, curve), np.column_stack((slope, direction)))
-        step = found[:, 0] - found[:, 1] * float(direction @ found[:, 0]) / float(
-            direction @ found[:, 1]
-        )
-        p, value, size = _moved(model, p, value, step)
-        if size <= tol * (1.0 + float(np.abs(p).max(initial=0.0))):
-            break
-    return p, value
+        free, along = solved(held(model, curve), np.column_stack((slope, direction))).T
+        return np.asarray(free - along * (float(direction @ free) / float(direction @ along)))
 
-
-def _moved(model: Likelihood, p: Floats, value: float, step: Floats) -> tuple[Floats, float, float]:
-    """Take a step, shortened until the value does not fall; also return its full size."""
-    size = float(np.abs(step).max(initial=0.0))
-    scale = min(1.0, 10.0 / size) if size else 1.0  # (a far start overshoots)
-    reached = value
-    for _ in range(60):
-        reached = model.value(p + scale * step)
-        # (near the maximum, rounding hides the last improvements)
-        if reached >= value - 1e-12 * (1.0 + abs(value)):
-            break
-        scale /= 2
-    return p + scale * step, reached, size
+    p = start + (target - direction @ start) * direction / float(direction @ direction)
+    return damped_newton(model.value, step_at, p, tol, longest=_LONGEST)
 
 
 # --- The likelihood of rankings: choices from nested sets, at the cost of a single one
@@ -621,23 +602,18 @@ def circles(comparisons: Comparisons) -> Circles:
         at = high * n + low
         both = np.bincount(at, weight, minlength=n * n).reshape(n, n)
         alone = np.bincount(at[decided], weight[decided], minlength=n * n).reshape(n, n)
-        return circles_of_matrix(csr_array(alone), csr_array(both))
-    won = csr_array((weight[decided], (high[decided], low[decided])), shape=(n, n))
-    all_ = csr_array((weight, (high, low)), shape=(n, n))
-    return circles_of_matrix(won, all_)
-
-
-def circles_of_matrix(won: csr_array, compared: csr_array | None = None) -> Circles:
-    """Do the same for a sparse matrix of wins, and one of all comparisons."""
+        won, compared = csr_array(alone), csr_array(both)
+    else:
+        won = csr_array((weight[decided], (high[decided], low[decided])), shape=(n, n))
+        compared = csr_array((weight, (high, low)), shape=(n, n))
     net = (won - won.T).tocsr()
     ahead = (net > 0).astype(np.int64)
     either = ahead + ahead.T
     cyclic = int((ahead @ ahead).multiply(ahead.T).sum()) // 3
     triads = int((either @ either).multiply(either).sum()) // 6
-    both = ((won > 0).multiply(won.T > 0)).sum()
-    compared = won if compared is None else compared
+    contradicted = ((won > 0).multiply(won.T > 0)).sum()
     pairs = ((compared > 0) + (compared.T > 0)).sum()
-    return Circles(int(pairs) // 2, int(both) // 2, triads, cyclic)
+    return Circles(int(pairs) // 2, int(contradicted) // 2, triads, cyclic)
 
 
 # --- What the functions of this package take, and what to write otherwise

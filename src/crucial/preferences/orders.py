@@ -8,7 +8,7 @@ import numpy as np
 
 from crucial.boosting.stump_search import TIE
 from crucial.data.arrays import as_reals
-from crucial.data.comparisons import Comparisons, Order, Rankings
+from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
 from crucial.measures.median_order import kemeny_order
 from crucial.parameters import check, one_of
@@ -284,20 +284,6 @@ def _above(data: Comparisons) -> Floats:
     matrix = np.zeros((len(data.items), len(data.items)))
     np.add.at(matrix, (high, low), weight)
     return matrix
-
-
-def kendall_distance(first: Order, second: Order) -> int:
-    """Count the pairs that two orders disagree on, without ties and unranked items.
-
-    Examples
-    --------
-    >>> kendall_distance(((0,), (2,), (1,)), ((0,), (1,), (2,)))
-    1
-    """
-    a = {item: k for k, group in enumerate(first) for item in group}
-    b = {item: k for k, group in enumerate(second) for item in group}
-    both = sorted(set(a) & set(b))
-    return sum((a[x] - a[y]) * (b[x] - b[y]) < 0 for k, x in enumerate(both) for y in both[k + 1 :])
 
 
 def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:

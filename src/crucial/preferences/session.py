@@ -18,12 +18,12 @@ from threadpoolctl import ThreadpoolController
 
 from crucial.data.append_log import AppendLog, Entry, LogKind
 from crucial.data.arrays import as_reals
-from crucial.data.cells import CellTable
 from crucial.data.comparisons import Comparisons
 from crucial.data.files import open_bytes
-from crucial.data.words import shown
+from crucial.data.words import CellTable, shown
 from crucial.errors import DataError, FileError
 from crucial.io.text import NO_ROW, as_utf8, read_cells
+from crucial.kernels.minimise import damped_newton
 from crucial.parameters import at_least, check, one_of
 from crucial.results import Frame, as_frame
 from crucial.types import Bools, Floats, Ints, PathLike
@@ -135,8 +135,7 @@ def learn_posterior(high: Ints, low: Ints, weight: Floats, precision: Floats) ->
     def value(x: Floats) -> float:
         return float(-weight @ np.logaddexp(0.0, x[low] - x[high]) - 0.5 * x @ precision @ x)
 
-    now = value(s)
-    for _ in range(50):
+    def step_at(s: Floats) -> Floats:
         p = 1.0 / (1.0 + np.exp(s[high] - s[low]))  # (the chance of a loss, for each win)
         slope = (
             np.bincount(high, weight * p, minlength=n)
@@ -145,14 +144,10 @@ def learn_posterior(high: Ints, low: Ints, weight: Floats, precision: Floats) ->
         )
         curve = _curve(high, low, weight, p, precision)
         factor = cho_factor(curve, overwrite_a=True, check_finite=False)
-        step = cho_solve(factor, slope, check_finite=False)
-        scale = 1.0
-        while (moved := value(s + scale * step)) < now - 1e-12 * (1 + abs(now)) and scale > 1e-12:
-            scale /= 2
-        s, now = s + scale * step, moved
-        # (steps square near the mode: what is left is below 1e-8)
-        if np.abs(step).max() < 1e-4:
-            break
+        return np.asarray(cho_solve(factor, slope, check_finite=False))
+
+    # (steps square near the mode: what is left is below 1e-8)
+    s, _ = damped_newton(value, step_at, s, 2e-5)
     p = 1.0 / (1.0 + np.exp(s[high] - s[low]))
     lower = np.linalg.cholesky(_curve(high, low, weight, p, precision))
     root = solve_triangular(lower, np.eye(n), lower=True, check_finite=False).T
@@ -335,7 +330,7 @@ def read_items(
     Parameters
     ----------
     path : str or path
-        CSV or TSV with column names, or JSON lines, plain or gzip.
+        CSV or TSV with column names, JSON lines, or the first sheet of an Excel file.
     name, text, image : str, optional
         Columns with the name (by default ``item``, ``name``, ``id``, ``title``, ``model``,
         ``system``, else the first), a text, and the file of a picture. Other columns are shown as

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy, deepcopy
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import (
     Ensemble,
+    Progress,
     Round,
     Trace,
     best_pairs,
@@ -38,7 +40,7 @@ from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import as_array
-from crucial.data.instances import CodedTable, Instances
+from crucial.data.instances import CodedTable, Encodings, Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights
@@ -83,6 +85,31 @@ from crucial.types import Floats, TableLike, VectorLike
 
 #: What makes a boosting algorithm: an objective, a weak learner and a step rule.
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
+
+
+class PreparedRows(Protocol):
+    """Rows that are not in a table of this process; see `crucial.distributed.parted.PartedRows`."""
+
+    @property
+    def with_qid(self) -> bool:
+        """Whether the rows belong to queries."""
+
+    @property
+    def progress(self) -> Progress | None:
+        """A function to call after every round, if any."""
+
+    @property
+    def earlier(self) -> Sequence[Round]:
+        """Rounds of an earlier fit, to be replayed."""
+
+    def watch(self, ranker: BoostedRanker, seed: int) -> Watch | None:
+        """Return the eval set of a ranker, or rows that are held out; None without either."""
+
+    def feedback(self, balance: str, gain: Any) -> Any:
+        """Return the feedback."""
+
+    def training(self, feedback: Any, threads: int) -> TrainingRows:
+        """Return the rows of a feedback."""
 
 
 @with_parameters
@@ -308,6 +335,31 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
             ensemble = self._boost(run)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         self._note_data(fingerprint)
+        return self
+
+    def fit_prepared(self, opened: AbstractContextManager[PreparedRows]) -> Self:
+        """Fit rows that are not in a table of this process, such as those on a cluster.
+
+        Parameters
+        ----------
+        opened : context manager
+            Opens the rows; it is entered once the parameters are checked.
+        """
+        self._check_parameters()
+        for name in ("fold_curves_", "feature_pairs_"):
+            vars(self).pop(name, None)
+        seed, rounds = self._seed(), self.n_estimators
+        with opened as rows:
+            watch = rows.watch(self, seed)
+            feedback = rows.feedback(self.balance, self.gain)
+            training = rows.training(feedback, count_threads(self.n_jobs))
+            instances, earlier = training.instances, rows.earlier
+            self._learn_columns(instances)
+            self._encodings = Encodings(times=dict(instances.times or {}))
+            progress = with_callbacks(rows.progress, rounds, self.callbacks, replayed=len(earlier))
+            run = Run(training, feedback, seed, rounds, progress, earlier, watch)
+            ensemble = self._boost(run)
+            self._set_fitted(ensemble, instances, feedback, watch, rows.with_qid)
         return self
 
     def _fit_resampled(

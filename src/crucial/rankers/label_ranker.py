@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -392,15 +392,6 @@ class LabelRound:
         return exp(self.log_loss)
 
 
-@dataclass
-class LabelEnsemble:
-    """The rounds, the scores of the training rows, and why boosting stopped early, if it did."""
-
-    rounds: list[LabelRound] = field(default_factory=list)
-    scores: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    stopped: str = ""
-
-
 def boost_labels(
     search: LabelStumpSearch,
     objective: LabelObjective,
@@ -409,8 +400,10 @@ def boost_labels(
     rounds: int,
     rate: float,
     discrete: bool,
-) -> LabelEnsemble:
+) -> tuple[list[LabelRound], Floats]:
     """Add label stumps until all rounds are done or no stump lowers the loss.
+
+    Returns the rounds, and the scores of the training rows.
 
     Parameters
     ----------
@@ -424,21 +417,21 @@ def boost_labels(
     discrete : bool
         Whether to use Schapire & Singer's discrete predictions, or their real ones.
     """
-    ensemble = LabelEnsemble(scores=np.zeros(objective.right.shape))
+    done: list[LabelRound] = []
+    scores = np.zeros(objective.right.shape)
     smoothing = smoothing_of(total) * objective.mass
-    pi, log_loss = objective.weigh(ensemble.scores)
+    pi, log_loss = objective.weigh(scores)
     for _ in range(rounds):
         began = time.perf_counter()
         parted = search.best(pi, objective.factor)
         if parted is None:
-            ensemble.stopped = "no weak ranker helps"
             break
         values = (_votes if discrete else _real)(parted, objective, smoothing) * rate
-        ensemble.scores += values.take(parted.part, axis=0)
+        scores += values.take(parted.part, axis=0)
         before = log_loss
-        pi, log_loss = objective.weigh(ensemble.scores)
+        pi, log_loss = objective.weigh(scores)
         missing, low, high = (tuple(row) for row in values.tolist())
-        ensemble.rounds.append(
+        done.append(
             LabelRound(
                 LabelStump(parted.feature, parted.threshold, low, high, missing),
                 exp(log_loss - before),
@@ -447,7 +440,7 @@ def boost_labels(
                 time.perf_counter() - began,
             )
         )
-    return ensemble
+    return done, scores
 
 
 def _real(parted: PartedRows, objective: LabelObjective, smoothing: float) -> Floats:
@@ -564,7 +557,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         )
         objective = LABEL_OBJECTIVES[self.objective](right, counted)
         discrete = self.predictions == "discrete"
-        ensemble = boost_labels(
+        rounds, scores = boost_labels(
             LabelStumpSearch(bins, len(classes), discrete, threads),
             objective,
             float(counted.sum()) * len(classes),
@@ -572,18 +565,19 @@ class LabelRanker(ClassifierMixin, TableEstimator):
             rate=self.learning_rate,
             discrete=discrete,
         )
-        if not ensemble.rounds:
+        self.stopped_ = "" if len(rounds) == self.n_estimators else "no weak ranker helps"
+        if not rounds:
             warn_caller(
-                f"no round could be made ({ensemble.stopped}); all scores are the same.",
+                f"no round could be made ({self.stopped_}); all scores are the same.",
                 NoProgressWarning,
             )
         self.classes_, self.multilabel_ = classes, multilabel
-        self.trace_, self.stopped_ = tuple(ensemble.rounds), ensemble.stopped
+        self.trace_ = tuple(rounds)
         self.model_ = LabelModel(
             instances.n_features,
             len(classes),
-            tuple(one.stump for one in ensemble.rounds),
-            _intercept(objective, ensemble.scores),
+            tuple(one.stump for one in rounds),
+            _intercept(objective, scores),
         )
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,14 +25,13 @@ from crucial.kernels.elementary import (
     row_sums,
 )
 from crucial.kernels.losses import LogisticSums
-from crucial.kernels.quasi_newton import quasi_newton
+from crucial.kernels.minimise import quasi_newton
 from crucial.kernels.runtime import Levels, count_threads
 from crucial.measures.names import Measures
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.kernel import Column, scaled_columns
 from crucial.model.net import ACTIVATIONS, Layer, NetRanker, activated, slope_of
-from crucial.model.weak import ScaledFeature
 from crucial.parameters import (
     Rule,
     above,
@@ -49,35 +48,19 @@ from crucial.rankers.base import (
     EvalSet,
     EvaluatedRanker,
     RandomState,
-    RankingInput,
     documented,
     warn_caller,
 )
-from crucial.rankers.linear.columns import Design
+from crucial.rankers.linear.columns import Design, Scaling, kernel_columns
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 # --- Rows in an order of their own, equal ones merged, so that training depends on neither
 
 
-class MergedRows(NamedTuple):
-    """Rows to learn from.
-
-    Attributes
-    ----------
-    rows : int array
-        One row of the instances for every group of equal ones.
-    weight : array like rows
-        Summed weight of the group.
-    """
-
-    rows: Ints
-    weight: Floats
-
-
 def merged_rows(
     instances: Instances, rows: Ints, labels: Floats, queries: Ints, weight: Floats | None
-) -> MergedRows:
-    """Sort rows by query, label and features, and merge those that are equal in all of them.
+) -> tuple[Ints, Floats]:
+    """Return a row of every group of equal query, label and features, and the group's weight.
 
     A net is no convex problem: rounding that differs with the order of the rows can lead it to
     another minimum. Rows of sparse input keep their order and are not merged.
@@ -92,7 +75,7 @@ def merged_rows(
     """
     mass = np.ones(len(rows)) if weight is None else weight[rows]
     if instances.is_sparse:
-        return MergedRows(rows, mass)
+        return rows, mass
     table = np.asarray(instances.table[rows], np.float64) + 0.0  # (one zero only)
     table[np.isnan(table)] = np.nan  # (one NaN only)
     keys = np.column_stack((queries[rows].astype(np.float64), labels[rows] + 0.0, table))
@@ -101,8 +84,7 @@ def merged_rows(
         return_index=True,
         return_inverse=True,
     )
-    whole = np.bincount(group.ravel(), mass, len(first)).astype(np.float64)
-    return MergedRows(rows[first], whole)
+    return rows[first], np.bincount(group.ravel(), mass, len(first)).astype(np.float64)
 
 
 # --- A feed-forward net with one score per row, and its gradient by backpropagation
@@ -383,27 +365,6 @@ AfterEpoch = Callable[[Floats, float], bool]
 _FIRST, _SECOND, _SMALL = 0.9, 0.999, 1e-8
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What a solver reached.
-
-    Attributes
-    ----------
-    theta : array
-    value : float
-        Loss on all rows and ridge.
-    slope : Floats
-        Its gradient.
-    n_iter : int
-        Iterations or epochs.
-    """
-
-    theta: Floats
-    value: float
-    slope: Floats
-    n_iter: int
-
-
 def _objective(
     network: Network, inputs: Inputs, loss: Callable[[Floats], tuple[float, Floats]], l2: float
 ) -> Callable[[Floats], tuple[float, Floats]]:
@@ -414,41 +375,26 @@ def _objective(
     return objective
 
 
-def lbfgs(
-    network: Network,
-    theta: Floats,
-    inputs: Inputs,
-    batches: Shuffled,
-    l2: float,
-    tol: float,
-    max_iter: int,
-    after: AfterEpoch,
-) -> Trained:
-    """Minimise loss and ridge over all rows, until no entry of the gradient is above ``tol``."""
-    objective = _objective(network, inputs, batches.whole(), l2)
-    last, steps = quasi_newton(objective, theta, tol, max_iter, after)
-    return Trained(last, *objective(last), steps)
-
-
 def adam(
-    network: Network,
+    gradient_of: Callable[[Floats, Ints, PairLoss], Floats],
     theta: Floats,
-    inputs: Inputs,
     batches: Shuffled,
-    l2: float,
     max_iter: int,
     learning_rate: float,
     seed: int,
     after: AfterEpoch,
-) -> Trained:
-    """Follow the gradients of minibatches, by steps that shrink to a tenth over all epochs."""
+) -> tuple[Floats, int]:
+    """Follow the gradients of minibatches, by steps that shrink to a tenth over all epochs.
+
+    Returns theta and the number of epochs.
+    """
     theta = theta.copy()
     mean, square = np.zeros_like(theta), np.zeros_like(theta)
     first_left, second_left, epochs = 1.0, 1.0, 0  # (what is left of the zeros they began with)
     for epoch in range(max_iter if len(theta) else 0):
         rate = learning_rate * power(0.1, epoch / max_iter)
         for rows, loss in batches.epoch(np.random.default_rng([seed, 1, epoch])):
-            gradient = _objective(network, inputs.take(rows), loss, l2)(theta)[1]
+            gradient = gradient_of(theta, rows, loss)
             first_left, second_left = first_left * _FIRST, second_left * _SECOND
             mean += (1.0 - _FIRST) * (gradient - mean)
             square += (1.0 - _SECOND) * (gradient**2 - square)
@@ -457,8 +403,7 @@ def adam(
         epochs += 1
         if after(theta.copy(), float("nan")):
             break
-    value, slope = _objective(network, inputs, batches.whole(), l2)(theta)
-    return Trained(theta, value, slope, epochs)
+    return theta, epochs
 
 
 # --- RankNet, as a scikit-learn estimator
@@ -631,59 +576,41 @@ class RankNet(EvaluatedRanker[FrozenModel]):
             balance=self.balance,
             query_weight=query_weight,
         )
-        merged = merged_rows(
+        kept, mass = merged_rows(
             data.instances, given.rows, data.known_labels, data.groups.codes, weight
         )
         if query_weight is not None and not isinstance(query_weight, Mapping):
-            query_weight = np.asarray(query_weight)[merged.rows]
+            query_weight = np.asarray(query_weight)[kept]
         feedback = LabelFeedback(
-            data.known_labels[merged.rows],
-            Groups.from_qid(data.groups.ids[data.groups.codes[merged.rows]], len(merged.rows)),
-            weight=merged.weight,
+            data.known_labels[kept],
+            Groups.from_qid(data.groups.ids[data.groups.codes[kept]], len(kept)),
+            weight=mass,
             balance=self.balance,
             query_weight=query_weight,
         )
-        rows = merged.rows[feedback.rows]
-        design = Design.of(
-            data.instances, rows, feedback.weight, abstentions="mean", standard=self.standardise
-        )
-        self._train(data, given, feedback, design, watch, seed)
-        return self
-
-    def _train(
-        self,
-        data: RankingInput,
-        given: LabelFeedback,
-        feedback: LabelFeedback,
-        design: Design,
-        watch: Watch | None,
-        seed: int,
-    ) -> None:
-        """Find the weights of the net, and set the fitted attributes."""
-        columns = _columns(design, self.standardise)
+        scaling: Scaling = "standard" if self.standardise else "unit"
+        rows = kept[feedback.rows]
+        design = Design.of(data.instances, rows, feedback.weight, scaling=scaling)
+        columns = kernel_columns(design, scaling)
         if not columns:
             warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
         inputs = _inputs(design, columns, self.standardise)
         hidden = [int(n) for n in self.hidden] if columns else []
         network = Network(len(columns), hidden, self.activation)
-        theta = network.initial(np.random.default_rng([seed, 0]))
-        batches = Shuffled(
-            feedback.labelled(), self.ties, count_threads(self.n_jobs), self.batch_rows
-        )
         seen = _Seen(network, columns, watch)
-        found = self._solve(network, theta, inputs, batches, feedback.n_pairs, seed, seen.look)
-        kept = found.theta if watch is None or not watch.best_round else seen.best
-        self.n_iter_, self.history_ = max(1, found.n_iter), seen.history
-        self.best_iter_ = found.n_iter if watch is None else watch.best_round
-        self._report(found)
-        figures = {"objective": self.objective_, "slope": self.slope_, "iterations": found.n_iter}
+        theta, n_iter = self._solve(network, inputs, feedback, seed, seen.look)
+        if watch is not None and watch.best_round:
+            theta = seen.best
+        self.n_iter_, self.history_ = max(1, n_iter), seen.history
+        self.best_iter_ = n_iter if watch is None else watch.best_round
+        figures = {"objective": self.objective_, "slope": self.slope_, "iterations": n_iter}
         summary = self._summary(figures, given, data.with_qid)
         names, n_features = data.instances.names, data.instances.n_features
-        layers, output = network.layers(kept)
+        layers, output = network.layers(theta)
         model: FrozenModel
         if layers:
             made = [Layer(weights, bias) for weights, bias in layers]
-            slopes = network.slopes(kept, inputs)
+            slopes = network.slopes(theta, inputs)
             model = NetRanker(
                 n_features, columns, made, output, slopes, self.activation, names, summary
             )
@@ -692,37 +619,43 @@ class RankNet(EvaluatedRanker[FrozenModel]):
                 n_features, design.rankers, output * design.scale, names, summary
             )
         self._set_model(model, data.with_qid)
+        return self
 
     def _solve(
         self,
         network: Network,
-        theta: Floats,
         inputs: Inputs,
-        batches: Shuffled,
-        n_pairs: int,
+        feedback: LabelFeedback,
         seed: int,
         after: AfterEpoch,
-    ) -> Trained:
-        if self.solver == "lbfgs" or (self.solver == "auto" and n_pairs <= _FEW_PAIRS):
-            rules = (self.l2, self.tol, self.max_iter, after)
-            return lbfgs(network, theta, inputs, batches, *rules)
-        rate = self.learning_rate
-        return adam(network, theta, inputs, batches, self.l2, self.max_iter, rate, seed, after)
+    ) -> tuple[Floats, int]:
+        """Return the weights of the net and the number of steps; set how far the solver came."""
+        theta = network.initial(np.random.default_rng([seed, 0]))
+        threads = count_threads(self.n_jobs)
+        batches = Shuffled(feedback.labelled(), self.ties, threads, self.batch_rows)
+        objective = _objective(network, inputs, batches.whole(), self.l2)
+        few = feedback.n_pairs <= _FEW_PAIRS
+        if self.solver == "lbfgs" or (self.solver == "auto" and few):
+            theta, n_iter = quasi_newton(objective, theta, self.tol, self.max_iter, after)
+        else:
 
-    def _report(self, found: Trained) -> None:
-        """Set how far the solver came, and warn if L-BFGS did not finish."""
-        self.objective_ = found.value
-        self.slope_ = float(np.abs(found.slope).max(initial=0.0))
+            def gradient_of(theta: Floats, rows: Ints, loss: PairLoss) -> Floats:
+                return _objective(network, inputs.take(rows), loss, self.l2)(theta)[1]
+
+            limits = (self.max_iter, self.learning_rate, seed)
+            theta, n_iter = adam(gradient_of, theta, batches, *limits, after)
+        self.objective_, slope = objective(theta)
+        self.slope_ = float(np.abs(slope).max(initial=0.0))
         convex = not len(self.hidden) and self.l2 > 0
         with np.errstate(over="ignore"):
-            squares = dot(found.slope, found.slope)
-        self.gap_ = squares / (2.0 * self.l2) if convex else np.inf
-        if convex and found.n_iter >= self.max_iter and self.slope_ > self.tol:
+            self.gap_ = dot(slope, slope) / (2.0 * self.l2) if convex else np.inf
+        if convex and n_iter >= self.max_iter and self.slope_ > self.tol:
             warn_caller(
-                f"{found.n_iter} iterations left a slope of {self.slope_:.2g}; raise max_iter, l2 "
-                "or tol.",
+                f"{n_iter} iterations left a slope of {self.slope_:.2g}; raise max_iter, l2 or "
+                "tol.",
                 ConvergenceWarning,
             )
+        return theta, n_iter
 
 
 class _Seen:
@@ -747,15 +680,6 @@ class _Seen:
         if self._watch.best_round != before:
             self.best = theta.copy()
         return self._watch.done
-
-
-def _columns(design: Design, standard: bool) -> tuple[Column, ...]:
-    """Return the inputs of the net: features of mean 0 and spread 1, or in [0, 1]."""
-    out = []
-    for ranker, scale in zip(design.rankers, design.scale.tolist(), strict=True):
-        assert isinstance(ranker, ScaledFeature)
-        out.append(Column(ranker, scale, -ranker.default * scale if standard else 0.0))
-    return tuple(out)
 
 
 def _inputs(design: Design, columns: Sequence[Column], standard: bool) -> Inputs:

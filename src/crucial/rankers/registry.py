@@ -25,7 +25,6 @@ RANKERS: dict[str, str] = {
     "rankover": "RankOver",
     "svm-map": "SVMMap",
     "rsrank": "RSRank",
-    "sparse-ranking-svm": "SparseRankingSVM",
     "pnorm-push": "PNormPush",
     "gradient": "GradientRanker",
     "logistic": "LogisticRanker",

@@ -18,7 +18,7 @@ from crucial.data.instances import Instances
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import matrix_product, row_sums
 from crucial.kernels.runtime import is_small, run_all
-from crucial.kernels.stumps import StoredSums, StumpSums
+from crucial.kernels.stumps import SparseSums, StumpSums
 from crucial.kernels.sums import exact_dot, exact_sum, to_fixed, unit_for
 from crucial.model.weak import Affine, Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.types import Floats, Ints, Reals
@@ -451,12 +451,12 @@ class RegressionStumps(WeakLearner):
         """Bin the features."""
         self.bins = training.binned(self.max_bins, sparse=True)
         bins, self._grid = self.bins, StumpGrid(self.bins, self.default_rank)
-        self._stored: StoredSums | None = None
+        self._sparse: SparseSums | None = None
         self._features = np.arange(len(bins.features))
         self._peak = np.zeros(len(bins.features))
-        if bins.stored is not None:
+        if bins.sparse is not None:
             stumps = (bins.first, bins.has_missing, self._grid.fixed, training.threads)
-            self._stored = StoredSums(bins.stored.entries, bins.stored.n_padded, *stumps)
+            self._sparse = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps)
             return bins
         self._offered = self._grid.offered()
         # Candidates in the order of the tie rule: feature, threshold, side of abstentions.
@@ -480,12 +480,12 @@ class RegressionStumps(WeakLearner):
 
         Of sparse features only those with a stump that ties with the best.
         """
-        if self._stored is None:
+        if self._sparse is None:
             for values, out in ((potentials, self._above), (curvature, self._mass)):
                 self._sums.scan(self._features, *values, out, self._peak)
             position, side = self._at.T
             return position, side, self._above[side, position], self._mass[side, position]
-        self._stored.fits(self._features, potentials, curvature, light, self._peak)
+        self._sparse.fits(self._features, potentials, curvature, light, self._peak)
         best = float(self._peak.max(initial=0.0))
         # (every sum of squares contains what one value for all rows explains)
         close = np.flatnonzero(self._peak >= worst_tied(best) * (1.0 - _ERROR_ROUNDING))

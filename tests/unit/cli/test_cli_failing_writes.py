@@ -19,7 +19,7 @@ import crucial.data.files
 from crucial import RankBoost
 from crucial.boosting.loop import write_trace
 from crucial.data.dataset import Dataset
-from crucial.distributed.fit import Checkpoint, read_checkpoint
+from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
 from crucial.errors import FileError
 from crucial.io.writing import write_table
 from crucial.lab.results import ResultFolder
@@ -301,8 +301,8 @@ def without_seconds(folder: Path) -> dict[str, Any]:
 def test_training_on_a_cluster(folder, target, disk, monkeypatch) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(
-        "crucial.distributed.fit.Checkpoint",
-        lambda path, ranker, every: Checkpoint(path, ranker, every=0),
+        "crucial.distributed.ranker.Checkpoint",
+        lambda *given, **how: Checkpoint(*given, **{**how, "every": 0}),
     )
     how = {"processes": False, "dashboard_address": ":0", "worker_dashboard_address": None}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **how) as cluster:
@@ -314,7 +314,7 @@ def test_training_on_a_cluster(folder, target, disk, monkeypatch) -> None:
             """Count the rounds of a checkpoint: each is a whole file."""
             data = found.pop("rounds.json", b"old")
             if data != b"old":
-                assert read_checkpoint("target/rounds.json", RankBoost(2, eval_metric=["ndcg@10"]))
+                assert read_checkpoint("target/rounds.json", RankBoost(2))
             return found
 
         old = dict.fromkeys(("m", "t.tsv", "rounds.json"), b"old")

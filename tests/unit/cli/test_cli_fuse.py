@@ -11,7 +11,6 @@ import pytest
 from crucial.data.problems import load_digits_search
 from crucial.fusion import FusionRanker, compare_fusions, fusion_page
 from crucial.io.runs import Qrels, read_qrels, read_run, write_qrels, write_run
-from crucial.model.file import load_model
 
 from .conftest import type_rightly
 
@@ -156,17 +155,6 @@ class TestOtherVerbs:
         assert (data["title"], data["subtitle"]) == ("fuse.json", "7 runs by train.qrels")
         value = values(ok(f"evaluate fuse.json {RUNS} {JUDGED} -m map --json"))["map"]
         assert data["systems"][-1]["measures"]["map"]["value"] == pytest.approx(value)
-
-    def test_judgements_of_beir_and_runs_of_json(self, ok):
-        judged = read_qrels("train.qrels").to_dict()
-        lines = [f"{q}\t{d}\t{grade}\n" for q, docs in judged.items() for d, grade in docs.items()]
-        Path("test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
-        Path("first.json").write_text(json.dumps(read_run("top.run").to_dict()))
-        mine = ok("evaluate first.json --qrels test.tsv -m map --json")
-        assert values(mine) == values(ok(f"evaluate top.run {JUDGED} -m map --json"))
-        ok("compare test.tsv first.json left.run -m map")
-        ok(f"fuse first.json left.run --qrels test.tsv {QUICK} -o m.json")
-        assert load_model("m.json").plan.runs == ("first", "left")
 
 
 @pytest.mark.usefixtures("runs")

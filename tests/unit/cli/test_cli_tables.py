@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pytest
 
@@ -38,42 +37,6 @@ def text_of(rows: list[list[str]], sep: str = ",") -> str:
 
 def scores_of(name: str = "s") -> list[float]:
     return np.loadtxt(name).tolist()
-
-
-def write_forms(folder: Path, seed: int) -> dict[str, str]:
-    """Write the same rows as several programs would; return the options to read each."""
-    folder.mkdir()
-    rows = rows_of(seed)
-    numbers = [[row[0], *map(float, row[1:])] for row in rows]
-    german = [[cell.replace(".", ",") for cell in row] for row in [NAMES, *rows]]
-    texts = {
-        "plain.csv": text_of([NAMES, *rows]).encode(),
-        "latin.csv": text_of([NAMES, *rows]).encode("latin-1"),
-        "german.csv": text_of(german, ";").encode(),
-        "bare.tsv": text_of(rows, "\t").encode(),
-        "rows.jsonl": "".join(json.dumps(dict(zip(NAMES, row))) + "\n" for row in numbers).encode(),
-    }
-    for name, text in texts.items():
-        (folder / name).write_bytes(text)
-    book = openpyxl.Workbook()
-    for row in [NAMES, *numbers]:
-        book.active.append(row)
-    book.create_sheet("notes").append(["nothing here"])
-    book.save(folder / "x.xlsx")
-    return dict.fromkeys([*texts, "x.xlsx"], "") | {"bare.tsv": "--no-header --qid 1 --label 2"}
-
-
-def test_the_same_rows_in_every_form_give_the_same_scores(here: Path, ok) -> None:
-    forms = write_forms(here / "train", 0)
-    write_forms(here / "test", 1)
-    notes = {"german.csv": "decimal comma", "latin.csv": "Latin-1",
-             "x.xlsx": "the sheet 'Sheet' was read, not 'notes' (--sheet chooses)"}  # fmt: skip
-    found = set()
-    for name, options in forms.items():
-        ok(f"train train/{name} {options} --rounds 5 -o m.json")
-        assert notes.get(name, "") in ok(f"rank m.json test/{name} -o s").output
-        found.add(Path("s").read_text())
-    assert len(found) == 1
 
 
 def test_what_may_be_meant_is_said(here: Path, ok, refused) -> None:
@@ -224,18 +187,6 @@ class TestCategories:
         assert "few.csv" in line
         assert "'x'" in line
 
-    def test_parquet_gives_the_same_model(self, here: Path, ok) -> None:
-        self.write("x.csv", self.rows(0))
-        frame = pd.read_csv("x.csv", parse_dates=["since"])
-        frame["since"] = frame["since"].dt.date
-        frame.to_parquet("x.parquet")
-        models = []
-        for name in ("x.csv", "x.parquet"):
-            ok(f"train {name} --rounds 10 -o m.json")
-            models.append(load_model("m.json"))
-        assert models[0].rankers == models[1].rankers
-        assert models[0].encodings == models[1].encodings
-
     def test_other_verbs(self, here: Path, ok) -> None:
         rows = self.rows(0)
         self.write("x.csv", rows)
@@ -311,14 +262,6 @@ def test_other_files_than_those_of_training_are_read_as_they_are(here: Path, ok,
     # svmlight has none of these.
     Path("rows.txt").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25 2:2\n")
     assert "its features have numbers, as svmlight lines do" in refused("rank m.json rows.txt -o -")
-
-
-def test_a_decimal_sign_of_training_that_does_not_fit_is_named(here: Path, ok, refused) -> None:
-    train, points = write_odd("train.csv", ";", ","), write_odd("points.csv", ";")
-    ok(f"train {train} --decimal , {ODD} m.json")
-    words = f"rank m.json {points} -o -"
-    assert "It was read as in training, with --decimal ,; give other values" in refused(words)
-    assert ok(f"{words} --decimal .").stdout == ok(f"rank m.json {train} -o -").stdout
 
 
 def test_a_separator_that_is_not_known_is_asked_for(here: Path, ok, refused) -> None:

@@ -4,20 +4,13 @@ import hashlib
 import json
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.loop import Round, Trace
-from crucial.distributed.fit import (
-    Checkpoint,
-    check_ranker,
-    checking,
-    read_checkpoint,
-    show_parted_rounds,
-    traffic_note,
-)
+from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.ranker import traffic_note
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same
@@ -37,28 +30,17 @@ def test_every_bit_comes_back(tmp_path):
     path = tmp_path / "fit.json"
     trace = trace_of(-0.1, -1 / 3)
     trace.add(Round(STUMP, float("inf"), 1.0, 0.0, float("-inf")))
-    Checkpoint(path, RankBoost()).write(trace)
+    Checkpoint(RankBoost(), path).write(trace)
     assert read_checkpoint(path, RankBoost(n_estimators=500, n_jobs=2)) == list(trace)
-
-
-@pytest.mark.parametrize("estimator", [RankBoost(), GradientRanker(max_depth=3, n_estimators=20)])
-def test_a_fit_goes_on_from_its_rounds(tmp_path, estimator):
-    rng = np.random.default_rng(0)
-    X, y, qid = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), np.repeat(range(6), 10)
-    estimator.set_params(n_estimators=4).fit(X, y, qid=qid)
-    Checkpoint(tmp_path / "fit.json", estimator).write(estimator.trace_)
-    earlier = read_checkpoint(tmp_path / "fit.json", estimator)
-    assert [one.ranker for one in earlier] == [one.ranker for one in estimator.trace_]
-    assert [one.log_loss for one in earlier] == [one.log_loss for one in estimator.trace_]
 
 
 def test_written_when_the_time_has_come(tmp_path):
     path = tmp_path / "fit.json"
-    seldom = Checkpoint(path, RankBoost(), every=1e6).watching(None)
+    seldom = Checkpoint(RankBoost(), path, every=1e6).watching(None)
     assert seldom(1, trace_of(-0.1)) is False
     assert not path.exists()
     shown = []
-    often = Checkpoint(path, RankBoost(), every=0.0).watching(
+    often = Checkpoint(RankBoost(), path, every=0.0).watching(
         lambda *a: bool(shown.append(a)) or True
     )
     assert often(1, trace_of(-0.1)) is True
@@ -74,7 +56,7 @@ def ends_with(checkpoint, error):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt("odd"), ZeroDivisionError("odd")])
 def test_written_when_a_fit_ends_early(tmp_path, error):
-    checkpoint = Checkpoint(tmp_path / "fit.json", RankBoost(), every=1e6)
+    checkpoint = Checkpoint(RankBoost(), tmp_path / "fit.json", every=1e6)
     with pytest.raises(type(error), match="odd") as caught:
         ends_with(checkpoint, error)
     where = f"The rounds so far (2) are in {tmp_path / 'fit.json'}, from which it can be resumed."
@@ -85,7 +67,7 @@ def test_written_when_a_fit_ends_early(tmp_path, error):
 def test_a_lost_cluster_names_the_file(tmp_path):
     path = tmp_path / "fit.json"
     with pytest.raises(ClusterError, match=r"Wait\. The rounds so far \(2\) .*resume=") as caught:
-        ends_with(Checkpoint(path, RankBoost()), ClusterError("All is lost.", remedy="Wait."))
+        ends_with(Checkpoint(RankBoost(), path), ClusterError("All is lost.", remedy="Wait."))
     spelled = caught.value.message.spelled(lambda one: f"--{one.name} {one.value}")
     assert spelled.endswith(f"are in {path}: go on with --resume {path}.")
 
@@ -95,9 +77,8 @@ def test_a_file_that_cannot_be_written_ends_no_fit(tmp_path):
     """As on a disk that is full or gone for a while: a warning, then another try."""
     folder = tmp_path / "mounted"
     folder.mkdir()
-    after_round = (checkpoint := Checkpoint(folder / "fit.json", RankBoost(), every=0)).watching(
-        None
-    )
+    checkpoint = Checkpoint(RankBoost(), folder / "fit.json", every=0)
+    after_round = checkpoint.watching(None)
     after_round(1, trace_of(-0.1))
     folder.rename(tmp_path / "gone")
     with pytest.warns(UserWarning, match=r"cannot be written: its folder .* It still has 1 round\. "
@@ -116,34 +97,29 @@ def test_a_file_that_cannot_be_written_ends_no_fit(tmp_path):
 def test_a_folder_that_is_not_there_is_refused_before_anything_is_read(tmp_path):
     missing = tmp_path / "none" / "fit.json"
     with pytest.raises(FileError, match="its folder does not exist; make it first"):
-        check_ranker(RankBoost(), checkpoint=missing)
-    check_ranker(RankBoost(), checkpoint=tmp_path / "fit.json")
+        Checkpoint(RankBoost(), missing)
+    Checkpoint(RankBoost(), tmp_path / "fit.json")
     assert not list(tmp_path.iterdir())
 
 
 def test_before_the_first_round_there_is_nothing_to_write(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "fit.json", RankBoost())
+    checkpoint = Checkpoint(RankBoost(), tmp_path / "fit.json")
     with pytest.raises(ClusterError, match=r"^All is lost\.$"), checkpoint.kept():
         raise ClusterError("All is lost.")
     assert not (tmp_path / "fit.json").exists()
 
 
-def test_other_data_are_noticed_where_nothing_is_written():
-    shown = []
-    watching = checking(lambda *a: bool(shown.append(a)) or True, list(trace_of(-0.1, -0.25)))
+@pytest.mark.parametrize("writes", [False, True])
+def test_other_data_are_noticed(tmp_path, writes):
+    path, shown = tmp_path / "fit.json", []
+    Checkpoint(RankBoost(), path).write(trace_of(-0.1, -0.25))
+    again = Checkpoint(RankBoost(), tmp_path / "more.json" if writes else None, resume=path)
+    watching = again.watching(lambda *a: bool(shown.append(a)) or True)
     assert watching(1, trace_of(-0.1)) is True
     with pytest.raises(DataError, match="Round 2 of the checkpoint has another loss on these data"):
         watching(2, trace_of(-0.1, -0.2))
     assert watching(3, trace_of(-0.1, -0.25, -0.3)) is True
     assert len(shown) == 3
-
-
-def test_other_data_are_noticed():
-    trace = trace_of(-0.1, -0.2)
-    watching = Checkpoint("never", RankBoost()).watching(None, list(trace_of(-0.1, -0.25)))
-    watching(1, trace_of(-0.1))
-    with pytest.raises(DataError, match="Round 2 of the checkpoint has another loss on these data"):
-        watching(2, trace)
 
 
 @pytest.mark.parametrize(("estimator", "problem"), [
@@ -152,7 +128,7 @@ def test_other_data_are_noticed():
     (RankBoost(n_estimators=1), "has 2 rounds, more than n_estimators=1"),
 ])  # fmt: skip
 def test_other_parameters_are_refused(tmp_path, estimator, problem):
-    Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace_of(-0.1, -0.2))
+    Checkpoint(RankBoost(), tmp_path / "fit.json").write(trace_of(-0.1, -0.2))
     refused(ParameterError, problem, read_checkpoint, tmp_path / "fit.json", estimator)
 
 
@@ -168,7 +144,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
             raise KeyboardInterrupt("round 3")
         return False
 
-    checkpoint = Checkpoint(tmp_path / "fit.json", estimator)
+    checkpoint = Checkpoint(estimator, tmp_path / "fit.json")
     after_round = checkpoint.watching(None)
 
     def progress(done, trace):
@@ -176,9 +152,9 @@ def test_an_interrupted_fit_goes_on_to_the_same_bytes(tmp_path, estimator):
 
     with pytest.raises(KeyboardInterrupt, match="round 3"), checkpoint.kept():
         problem.fit_cut(clone(estimator), 4, progress=progress)
-    earlier = read_checkpoint(tmp_path / "fit.json", estimator)
+    resumed = Checkpoint(estimator, resume=tmp_path / "fit.json")
+    earlier, after_round = resumed.earlier, resumed.watching(None)
     assert len(earlier) == 3
-    after_round = Checkpoint(tmp_path / "more.json", estimator).watching(None, earlier)
     again = problem.fit_cut(clone(estimator), 7, progress=after_round, earlier=earlier)
     assert_same(whole, again)
     with pytest.raises(DataError, match="Round 1 of the checkpoint has another loss"):
@@ -199,7 +175,7 @@ def damaged(text):
 
 def test_damaged_files_are_refused(tmp_path):
     path = tmp_path / "fit.json"
-    Checkpoint(path, RankBoost()).write(trace_of(-0.1))
+    Checkpoint(RankBoost(), path).write(trace_of(-0.1))
     for text, problem in damaged(path.read_text()):
         path.write_text(text)
         refused(FileError, problem, read_checkpoint, path, RankBoost())
@@ -217,7 +193,7 @@ def resealed(text, old, new):
 
 def test_hostile_files_with_a_right_checksum(tmp_path):
     path = tmp_path / "fit.json"
-    Checkpoint(path, RankBoost()).write(trace_of(-0.1))
+    Checkpoint(RankBoost(), path).write(trace_of(-0.1))
     text = path.read_text()
     path.write_text(resealed(text, (-0.1).hex(), "0x1p+99999"))
     refused(FileError, "damaged: hexadecimal value too large", read_checkpoint, path, RankBoost())
@@ -237,22 +213,11 @@ def test_weak_rankers_of_users_are_refused(tmp_path):
     trace = Trace()
     trace.add(Round(object(), 1.0, 0.5, 0.9, -0.1))
     with pytest.raises(NotRankedError, match="round 1 is a weak ranker of class object"):
-        Checkpoint(tmp_path / "fit.json", RankBoost()).write(trace)
+        Checkpoint(RankBoost(), tmp_path / "fit.json").write(trace)
 
 
-# -- progress of a fit on a cluster ---------------------------------------------------------------
-
-
-def test_lines_have_rounds_loss_workers_and_bytes(capsys):
+def test_progress_has_workers_and_bytes():
     traffic = SimpleNamespace(n_workers=2, losses=0, bytes_sent=1_000_000, bytes_received=500_000)
-    trace = Trace()
-    with show_parted_rounds(traffic, 2, verbose=1) as after_round:
-        trace.add(Round(Stump(0, 0.5, 0), 1.0, 0.5, 0.9, 0.0, measures={"ndcg": 0.25}))
-        assert after_round(1, trace) is False
-    line = capsys.readouterr().err
-    assert line == "boosting 1/2  loss 1.0000  ndcg 0.2500  2 workers  1.5 MB\n"
-
-
-def test_lost_workers_are_counted():
+    assert traffic_note(traffic) == "2 workers  1.5 MB"
     traffic = SimpleNamespace(n_workers=1, losses=3, bytes_sent=0, bytes_received=0)
     assert traffic_note(traffic) == "1 worker  0.0 MB  3 workers lost"

@@ -10,12 +10,12 @@ import pytest
 from crucial import AdaBoostRanker, GradientRanker, LogisticRanker, RankBoost, RankBoostPlus
 from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
-from crucial.distributed.fit import check_ranker, fit_parted
-from crucial.distributed.messages import LocalParts
+from crucial.distributed.ranker import check_supported
+from crucial.distributed.transport import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime
-from naive.cuts import Forgetful, Problem, assert_same
+from naive.cuts import Forgetful, Problem, assert_same, fit_parted
 from refusals import refused
 
 STUMPS = [
@@ -151,14 +151,14 @@ def test_features_that_cannot_be_best_are_not_added_up(monkeypatch):
     asked = []
 
     class Counted(LocalParts):
-        def call(self, method, *args, changes=False):
+        def total(self, method, *args, changes=False):
             if method == "advance":
                 asked.append(len(args[1].features))
-            return super().call(method, *args)
+            return super().total(method, *args)
 
     local = problem.fit(RankBoost(30))
     parts = Counted(problem.cut(4)._parts)
-    assert_same(local, fit_parted(RankBoost(30), parts, problem.head))
+    assert_same(local, fit_parted(RankBoost(30), parts, problem.schema))
     assert np.mean(asked) < 30
 
 
@@ -258,7 +258,7 @@ def test_parts_that_are_loaded_again_replay_what_changed_them():
     ):
         local, make = problem.fit(estimator, unseen), partial(problem.cut, 4, 0, unseen)
         parts = Forgetful(lambda make=make: make()._parts)
-        assert_same(local, fit_parted(_new(estimator), parts, problem.head))
+        assert_same(local, fit_parted(_new(estimator), parts, problem.schema))
 
 
 class Counted(LocalParts):
@@ -266,9 +266,9 @@ class Counted(LocalParts):
 
     splits = 0
 
-    def call(self, method, *args, changes=False):
-        self.splits += method == "tree_split"
-        return super().call(method, *args, changes=changes)
+    def total(self, method, *args, changes=False):
+        self.splits += args[:1] == ("split",)
+        return super().total(method, *args, changes=changes)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_leaves_are_split_together(limits, most):
     problem = Problem(2, n_queries=200)
     local = problem.fit(GradientRanker(2, min_rows=5, **limits))
     parts = Counted(problem.cut(3)._parts)
-    assert_same(local, fit_parted(GradientRanker(2, min_rows=5, **limits), parts, problem.head))
+    assert_same(local, fit_parted(GradientRanker(2, min_rows=5, **limits), parts, problem.schema))
     assert parts.splits <= most * 2
     assert sum(len(tree.features) for tree in local.model_.rankers) >= 2 * most + 2
 
@@ -310,11 +310,11 @@ def test_callbacks_end_a_fit():
 ])  # fmt: skip
 def test_what_needs_all_rows_at_one_place_is_refused_before_they_are_loaded(estimator, words):
     class Untouched(LocalParts):
-        def call(self, method, *args, changes=False):
+        def total(self, method, *args, changes=False):
             pytest.fail("a part was asked")
 
-    refused(ParameterError, words, fit_parted, estimator, Untouched([]), Problem().head)
-    refused(ParameterError, words, check_ranker, estimator)
+    refused(ParameterError, words, fit_parted, estimator, Untouched([]), Problem().schema)
+    refused(ParameterError, words, check_supported, estimator)
 
 
 def test_parts_without_a_pair_are_refused():
@@ -323,10 +323,8 @@ def test_parts_without_a_pair_are_refused():
     with pytest.raises(DataError, match="none of the 30 queries has two rows of different labels"):
         problem.fit_cut(RankBoost(3), 2)
     with pytest.raises(DataError, match="the parts have no rows"):
-        fit_parted(RankBoost(3), LocalParts([]), problem.head)
+        fit_parted(RankBoost(3), LocalParts([]), problem.schema)
     problem = Problem(weighted=True)
-    problem.weight[3] = -1.0
-    refused(DataError, "weight must be finite and not negative", problem.fit_cut, RankBoost(3), 2)
     problem.weight, problem.query_weight = np.full(len(problem.y), 1e-150), None
     problem.weight[
         LabelFeedback(problem.y, Groups.from_qid(problem.qid, len(problem.y))).rows[0]

@@ -1,7 +1,5 @@
 """From Dask collections, delayed tables and files to coded parts of whole queries."""
 
-from dataclasses import replace
-
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -12,15 +10,16 @@ import pytest
 import dask
 from crucial import Dataset, GradientRanker, RankBoost
 from crucial.distributed import input
-from crucial.distributed.fit import FitInput, load_parts
 from crucial.distributed.input import (
     ColumnRoles,
+    assign_queries,
     coded_parts,
-    find_homes,
     join_rows,
     list_sources,
+    load_parts,
     survey,
 )
+from crucial.distributed.part import Part
 from crucial.errors import DataError
 from crucial.io import parquet
 from crucial.io.parts import QuantileSketch
@@ -53,12 +52,12 @@ def as_dataset(frame):
     return Dataset(frame[FEATURES].to_numpy(), labels, qid, weight=weight)
 
 
-def coded(client, data, n_parts=4, columns=None, roles=None, bins=None, **options):
+def coded(client, data, n_parts=4, columns=None, bins=None, **options):
     """Return the survey, and the parts of whole queries."""
-    columns = columns or ColumnRoles()
-    surveyed = survey(client, list_sources(data, roles or {}, columns, options, client), bins=bins)
-    homes = find_homes(surveyed, n_parts, True)
-    return surveyed, homes, client.gather(coded_parts(client, surveyed, homes))
+    sources = list_sources(data, columns or ColumnRoles(), options, client)
+    surveyed = survey(client, sources, bins=bins)
+    assigned = assign_queries(surveyed, n_parts, True)
+    return surveyed, assigned, client.gather(coded_parts(client, surveyed, assigned))
 
 
 def assert_same(parts, surveyed, frame, bins=None):
@@ -86,10 +85,10 @@ def test_delayed_frames_of_every_kind(client, n_parts):
     made = [dask.delayed(kind(one)) for kind, one in zip([*kinds, as_dataset], cuts)]
     # (a data set has no names, which the others have)
     refused(DataError, r"part 4 \(from 0\) has 3 features without names, and", coded, client, made)
-    surveyed, homes, parts = coded(client, [*made[:4], dask.delayed(cuts[4])], n_parts)
+    surveyed, assigned, parts = coded(client, [*made[:4], dask.delayed(cuts[4])], n_parts)
     assert len(surveyed.sources) == 4  # (one is empty)
-    assert homes.n_parts == min(n_parts, 4)
-    assert homes.sizes.tolist() == [part.n_rows for part in parts]
+    assert assigned.n_parts == min(n_parts, 4)
+    assert assigned.sizes.tolist() == [part.n_rows for part in parts]
     assert_same(parts, surveyed, frame)
 
 
@@ -124,8 +123,8 @@ def test_frames_arrays_futures_and_files_are_the_same_rows(client, tmp_path):
         (tmp_path, {}),
         (bare, series),
     ):
-        columns = ColumnRoles() if given else weighted
-        _, _, parts = coded(client, data, columns=columns, roles=given)
+        columns = ColumnRoles(**given) if given else weighted
+        _, _, parts = coded(client, data, columns=columns)
         found = join_rows(sorted(parts, key=lambda part: part.query[0]))
         np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
         np.testing.assert_array_equal(found.weight, expected.weight)
@@ -142,25 +141,24 @@ def test_a_large_file_is_several_parts(client, tmp_path, monkeypatch):
         names = [f"{path}, row groups {first} to {first + 1}" for first in (0, 2, 4, 6)]
         assert [one.name for one in surveyed.sources] == names
         assert_same(parts, surveyed, frame)
-    assert len(list_sources([path], {}, ColumnRoles(), {})) == 4
+    assert len(list_sources([path], ColumnRoles(), {})) == 4
 
 
 def test_queries_in_one_part_stay_there(client):
     frame = rows().sort_values("qid", kind="stable")
     sizes = np.bincount(frame["qid"])
     whole = cut(frame, [sizes[:10].sum(), sizes[10:11].sum(), sizes[11:].sum()])
-    sources = list_sources([dask.delayed(one) for one in whole], {}, ColumnRoles(), {})
+    sources = list_sources([dask.delayed(one) for one in whole], ColumnRoles(), {})
     surveyed = survey(client, sources)
     for shuffle in (True, False):
-        homes = find_homes(surveyed, 3, shuffle)
-        assert (homes.sizes.tolist(), homes.moved) == ([len(one) for one in whole], 0)
+        assigned = assign_queries(surveyed, 3, shuffle)
+        assert assigned.sizes.tolist() == [len(one) for one in whole]
     through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
-    surveyed = survey(client, list_sources(through, {}, ColumnRoles(), {}))
+    surveyed = survey(client, list_sources(through, ColumnRoles(), {}))
     split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
     message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
-    refused(DataError, message, find_homes, surveyed, 3, False)
-    homes = find_homes(surveyed, 3, True)
-    assert 0 < homes.moved <= 2 * sizes.max()
+    refused(DataError, message, assign_queries, surveyed, 3, False)
+    assert assign_queries(surveyed, 3, True).sizes.max() <= 200 + 2 * sizes.max()
 
 
 def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, monkeypatch):
@@ -170,7 +168,7 @@ def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, mo
     frame["qid"], frame["label"] = np.arange(len(frame)) // 30, random.integers(0, 2, len(frame))
     cuts = cut(frame, [30] * 36)
     made = [dask.delayed(one) for one in cuts]
-    surveyed = survey(client, list_sources(made, {}, ColumnRoles(), {}))
+    surveyed = survey(client, list_sources(made, ColumnRoles(), {}))
     local = Dataset.from_parts([as_dataset(one) for one in cuts]).X.table.bins
     exact = Dataset.from_parts([as_dataset(frame)]).X.table.bins
     all_bins = (bins.thresholds for bins in (local, surveyed.bins, exact))
@@ -278,7 +276,7 @@ def test_a_bad_file_is_named(client, tmp_path):
     ([dask.delayed(rows().head(0))], {}, "there is no row in any part"),
 ])  # fmt: skip
 def test_bad_input(client, data, roles, message):
-    refused(DataError, message, coded, client, data, roles=roles)
+    refused(DataError, message, coded, client, data, columns=ColumnRoles(**roles))
 
 
 def test_bad_arrays(client):
@@ -290,17 +288,17 @@ def test_bad_arrays(client):
         (table, {"qid": ones}, "have no .* Pass them with label, as an array beside"),
         (table, {"label": ones}, "have no .* Pass them with qid, as an array beside"),
     ):
-        refused(DataError, said, coded, client, data, roles=roles)
+        refused(DataError, said, coded, client, data, columns=ColumnRoles(**roles))
     said = "the parts are no files: sep cannot apply to them"
     refused(DataError, said, coded, client, table, sep=",")
 
 
 def test_a_part_that_changes_between_two_readings_is_refused(client):
     frame = rows()
-    surveyed = survey(client, list_sources([dask.delayed(frame)], {}, ColumnRoles(), {}))
-    other = list_sources([dask.delayed(frame.head(399))], {}, ColumnRoles(), {})
+    surveyed = survey(client, list_sources([dask.delayed(frame)], ColumnRoles(), {}))
+    other = list_sources([dask.delayed(frame.head(399))], ColumnRoles(), {})
     surveyed.sources[0] = other[0]
-    futures = coded_parts(client, surveyed, find_homes(surveyed, 1, True))
+    futures = coded_parts(client, surveyed, assign_queries(surveyed, 1, True))
     with pytest.raises(DataError, match=r"part 0 .* has other rows than when it was read first"):
         client.gather(futures)
 
@@ -319,76 +317,80 @@ def delayed(frames):
     return [dask.delayed(one) for one in frames]
 
 
-def rows_of(loaded, name="_rows"):
-    return loaded.parts.call("__getattribute__", name)
+def load(client, data, columns=None, **options):
+    return load_parts(client, data, columns or ColumnRoles(), ranker=RankBoost(), **options)
 
 
-def test_parts_and_eval_parts_are_on_the_workers(client):
+def rows_of(parts, name="_rows"):
+    """Return the rows of all parts, in a list."""
+    return parts.total("list_of", name)
+
+
+@pytest.fixture(autouse=True)
+def parts_that_list(monkeypatch):
+    listed = lambda part, name: [getattr(part, name)]  # noqa: E731
+    monkeypatch.setattr(Part, "list_of", listed, raising=False)
+
+
+def test_parts_and_eval_parts_are_on_the_workers(client, capsys):
     frames, held = tables(), tables(2, seed=1)
     held[0]["more"] = 1  # (an eval set may have columns that are no features)
-    given = FitInput(delayed(frames), weight="w", eval_set=delayed(held))
-    reported = []
-    with load_parts(client, given, n_parts=5, report=reported.append) as loaded:
-        assert (reported, loaded.parts.n_parts) == ([loaded.memory], 5)
-        assert loaded.parts.n_workers == 3
-        rows, watched = rows_of(loaded), rows_of(loaded, "_eval_rows")
-    bins = loaded.survey.bins
+    columns, eval_set = ColumnRoles(weight="w"), delayed(held)
+    loading = load(client, delayed(frames), columns, eval_set=eval_set, n_parts=5, verbose=1)
+    with loading as (parts, schema, memory):
+        assert (parts.n_parts, parts.n_workers) == (5, 3)
+        rows, watched = rows_of(parts), rows_of(parts, "_eval_rows")
+    assert f"{memory}\n" in capsys.readouterr().err
+    assert (schema.n_rows, schema.lowest_label, schema.names) == (360, 0.0, ("a", "b"))
+    bins = schema.bins
     whole = join_rows(sorted(rows, key=lambda part: part.query[0]))
     together = pd.concat(frames)
     order = np.argsort(together["qid"].to_numpy(), kind="stable")
     np.testing.assert_array_equal(whole.labels, together["label"].to_numpy()[order])
     np.testing.assert_array_equal(whole.weight, together["w"].to_numpy()[order])
-    measured = join_rows([part for part in watched if part.n_rows])
+    measured = join_rows([part for part in watched if part is not None])
     assert measured.weight is None
     local = pd.concat(held).sort_values("qid", kind="stable")
     values = Dataset(local[["a", "b"]].to_numpy(), local["label"].to_numpy())
     codes = Dataset.from_parts([values], bins=bins).X.table.bins.codes
     np.testing.assert_array_equal(measured.bins.codes, codes)
-    assert all(part.bins.codes.shape[0] == 2 for part in watched)
     text = "360 rows in 15 queries: needs about 350 MB on each of 3 workers; the largest"
-    assert str(loaded.memory).startswith(text)
+    assert str(memory).startswith(text)
 
 
 def test_arrays_with_an_eval_set(client):
     frame = pd.concat(tables())
     X, y, qid = frame[["a", "b"]].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
     table, labels = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=90)
-    given = FitInput(table, labels, qid, eval_set=(table[:150], labels[:150], qid[:150]))
-    with load_parts(client, given) as loaded:
-        assert sum(part.n_rows for part in rows_of(loaded)) == 360
-        assert sum(part.n_rows for part in rows_of(loaded, "_eval_rows")) == 150
-    without = replace(given, eval_set=(table, labels))
+    columns, eval_set = ColumnRoles(labels, qid), (table[:150], labels[:150], qid[:150])
+    with load(client, table, columns, eval_set=eval_set) as (parts, _, _):
+        assert sum(part.n_rows for part in rows_of(parts)) == 360
+        assert sum(part.n_rows for part in rows_of(parts, "_eval_rows") if part) == 150
     with pytest.raises(DataError, match="eval_set has no query ids, and the rows to learn"):
-        load_parts(client, without).__enter__()
+        load(client, table, columns, eval_set=(table, labels)).__enter__()
 
 
 def test_a_bad_eval_set_is_named(client):
     frames = tables(2)
     bad = [frames[0], frames[1].drop(columns="b")]
-    given = FitInput(delayed(frames), weight="w", eval_set=delayed(bad))
+    loading = load(client, delayed(frames), ColumnRoles(weight="w"), eval_set=delayed(bad))
     with pytest.raises(DataError, match=r"eval_set, part 1 \(from 0\): there is no column 'b'"):
-        load_parts(client, given).__enter__()
+        loading.__enter__()
 
 
 def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     frames = tables(2)
     frames[0].loc[:45, "qid"] = 7
-    given = FitInput(delayed(frames))
+    data = delayed(frames)
     monkeypatch.setattr(input, "ROW_BYTES", 10**9)
-    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 20 * 10**9)
-    message = (
-        r"query 7 has \d+ rows, for which a worker needs \d+\.[34] GB, and it has 20\.0 GB. A q"
-    )
-    refused(DataError, message, load_parts(client, given).__enter__)
     # (what a worker needs anyway is no fault of a query)
-    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 10**8)
-    with pytest.raises(DataError, match=r"needs about .*, and a worker has 100 MB. Use more work"):
-        load_parts(client, given).__enter__()
-    monkeypatch.setattr("crucial.distributed.fit.memory_limit", lambda *_: 60 * 10**9)
-    message = (
-        r"needs about \d+\.[34] GB on each of \d workers; .*, and a worker has 60\.0 GB. Use mo"
-    )
-    refused(DataError, message, load_parts(client, replace(given, qid="qid"), n_parts=2).__enter__)
+    for limit, message in (
+        (20 * 10**9, r"query 7 has \d+ rows, for which a worker needs \d+\.[34] GB, and it has 20"),
+        (10**8, r"needs about .*, and a worker has 100 MB. Use more work"),
+        (60 * 10**9, r"needs about \d+\.[34] GB on each of \d workers; .* has 60\.0 GB. Use mo"),
+    ):
+        monkeypatch.setattr(input, "memory_limit", lambda client, limit=limit: limit)
+        refused(DataError, message, load(client, data, n_parts=2).__enter__)
 
 
 @pytest.mark.parametrize(("ranker", "largest", "expected"), [
@@ -400,10 +402,9 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(client, monkeypatch):
     (GradientRanker(weak="stump"), 300, 4),
 ])  # fmt: skip
 def test_bytes_that_a_ranker_keeps_of_a_cell(ranker, largest, expected):
-    assert input.KeptCells.of(ranker).per_cell(largest) == expected
+    assert input.cell_bytes(ranker, largest) == expected
 
 
 def test_the_limit_is_that_of_the_smallest_worker(client):
-    workers = sorted(client.nthreads())
     limits = [one["memory_limit"] for one in client.scheduler_info()["workers"].values()]
-    assert input.memory_limit(client, workers) == min(limits)
+    assert input.memory_limit(client) == min(limits)

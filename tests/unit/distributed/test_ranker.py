@@ -5,12 +5,14 @@ import pickle
 import signal
 from itertools import pairwise
 
+import dask.array as da
 import dask.dataframe as dask_frame
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import crucial
 import dask
 from crucial import Dataset, GradientRanker, RankBoost, RankingSVM
 from crucial.distributed import (
@@ -21,9 +23,8 @@ from crucial.distributed import (
     predict_parts,
     rank_parts,
 )
-from crucial.distributed.fit import FitInput
-from crucial.distributed.input import ColumnRoles, column_names
-from crucial.errors import CrucialError, DataError, DataTypeError, ParameterError
+from crucial.distributed.input import ColumnRoles, list_sources
+from crucial.errors import CrucialError, DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.io.parts import bins_without_rows
 from refusals import refused
 from toy_parts import local_client
@@ -70,16 +71,19 @@ def same(one, other):
     return True
 
 
-@pytest.mark.parametrize(("workers", "n_parts"), [(1, 7), (2, 40), (3, 1), (5, 13)])
-def test_workers_and_parts_do_not_matter(workers, n_parts):
+def test_workers_and_parts_do_not_matter(client):
     frame = problem()
-    with local_client(workers) as client:
-        fit = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0).fit
-        found = fit(
-            cut(frame, n_parts, seed=n_parts), **COLUMNS, weight="w", query_weight="importance"
-        )
-        weights = {"sample_weight": frame["w"], "query_weight": frame["importance"]}
-        assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
+    weights = {"sample_weight": frame["w"], "query_weight": frame["importance"]}
+
+    def fit(client, n_parts, **more):
+        ranker = DaskRankBoost(12, client=client, n_parts=n_parts, verbose=0)
+        data = cut(frame, n_parts, seed=n_parts)
+        return ranker.fit(data, **COLUMNS, weight="w", query_weight="importance", **more)
+
+    with local_client(1) as lonely:
+        for one, n_parts in ((lonely, 7), (client, 1), (client, 40)):
+            found = fit(one, n_parts)
+            assert same(found, local(RankBoost(12), frame, found.bins_, **weights))
 
 
 @pytest.mark.parametrize("ranker", [
@@ -112,18 +116,47 @@ def test_an_eval_set_is_measured_on_the_workers(client):
     assert [one.measures for one in found.trace_] == [one.measures for one in expected.trace_]
 
 
-def test_predict_rank_and_evaluate(client):
-    frame = problem().drop(columns=["w", "importance"])
+def test_save_predict_rank_evaluate_and_score(client, tmp_path):
+    frame = problem().drop(columns=["importance"])
     rows = dask_frame.from_pandas(frame, npartitions=4)
-    ranker = DaskGradientRanker(3, client=client, verbose=0).fit(rows, **COLUMNS)
-    plain = ranker.to_local()
+    ranker = DaskGradientRanker(3, client=client, verbose=0)
+    ranker.fit(rows, **COLUMNS, ignore=["w"])
+    plain, X, y, qid = ranker.to_local(), frame[FEATURES], frame["grade"], frame["query"]
     assert isinstance(plain, GradientRanker)
-    scores = plain.predict(frame[FEATURES])
-    np.testing.assert_array_equal(ranker.predict(rows).compute(scheduler="sync"), scores)
-    ranks = ranker.rank(rows, "query").compute(scheduler="sync")
-    np.testing.assert_array_equal(ranks, plain.rank(frame[FEATURES], frame["query"]))
-    measured = ranker.evaluate(rows, "map", **COLUMNS).compute(scheduler="sync")
-    assert measured["map"] > 0.5
+    ranker.save(tmp_path / "model.json")
+    assert crucial.load_model(tmp_path / "model.json") == plain.model_
+    scores, ranks = plain.predict(X), plain.rank(X, qid)
+    measured = crucial.evaluate(y, scores, qid, "map")["map"]
+    agrees = [plain.score(X, y, qid=qid), plain.score(X, y, qid=qid, sample_weight=frame["w"])]
+    for data in (rows, frame):  # (of the second, values come at once)
+        np.testing.assert_array_equal(computed(ranker.predict(data)), scores)
+        np.testing.assert_array_equal(computed(ranker.rank(data, "query")), ranks)
+        assert computed(ranker.evaluate(data, "map", **COLUMNS))["map"] == measured
+        assert ranker.score(data, **COLUMNS) == agrees[0]
+        assert ranker.score(data, **COLUMNS, weight="w") == agrees[1]
+    assert ranker.score(X, y, qid) == agrees[0]
+    np.testing.assert_array_equal(ranker.rank(X, qid), ranks)
+    refused(DataError, "there is no column 'qid'", ranker.score, frame, "grade")
+    refused(DataError, "the rows are no files: sep cannot", ranker.predict, frame, sep=",")
+    refused(NotRankedError, "score needs qid", ranker.score, frame, "grade", None)
+
+
+def test_rows_that_are_arrays(client):
+    frame = problem()
+    X, y, qid = frame[FEATURES].to_numpy(), frame["grade"].to_numpy(), frame["query"].to_numpy()
+    table = da.from_array(X, chunks=(200, 4))
+    ranker = DaskRankBoost(3, client=client, verbose=0).fit(table, y, qid)
+    plain = ranker.to_local()
+    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
+    assert ranker.score(X, y, qid) == ranker.score(table, y, qid) == plain.score(X, y, qid=qid)
+    refused(DataError, "have no query ids. Pass them with qid", ranker.rank, X)
+    refused(DataError, "have no labels. Pass them with label", ranker.score, X, qid=qid)
+    remedy = r"Got ndarray. Fit rows of this process with the ranker itself, or make them a coll"
+    refused(DataError, remedy, DaskRankBoost(3, client=client, verbose=0).fit, X, y, qid)
+
+
+def computed(value):
+    return value.compute(scheduler="sync") if dask.is_dask_collection(value) else value
 
 
 @pytest.mark.slow
@@ -228,7 +261,8 @@ def test_bins_are_bins():
 def test_names_of_columns_in_any_form(frame):
     columns = frame.columns
     for names in (columns[:2], np.array(["a", "b"]), {"a": 0, "b": 1}.keys(), iter("ab")):
-        assert column_names("fit", names, columns[2:3]) == (("a", "b"), ("c",))
+        roles = ColumnRoles.checked("fit", frame, features=names, ignore=columns[2:3])
+        assert (roles.features, roles.ignore) == (("a", "b"), ("c",))
 
 
 def test_scores_take_a_list_of_names(frame):
@@ -240,7 +274,6 @@ def test_scores_take_a_list_of_names(frame):
 
 
 def test_labels_beside_rows_with_a_feature_of_that_name(frame):
-    parts = FitInput(frame, frame["c"], "qid", features=("label", "a"))
-    sources = parts.sources(None)
-    assert sources[0].columns.label == "__label__"
-    assert sources[0].columns.features == ("label", "a")
+    columns = ColumnRoles(frame["c"], "qid", features=("label", "a"))
+    source = list_sources(frame, columns, {})[0]
+    assert (source.columns.label, source.columns.features) == ("__label__", ("label", "a"))

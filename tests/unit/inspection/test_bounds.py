@@ -109,9 +109,6 @@ def test_more_instances_never_make_a_bound_worse(m, rounds, delta):
     (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, below=2), "'below' parameter of margin_b"),
     (lambda: bounds.finite_class_bound(9, 0.2, 0.5), "'n_functions' parameter of finite_cl"),
     (lambda: bounds.training_bound("model.json"), "'source' parameter of training_bound"),
-    (lambda: bounds.covering_bound(1000, 0.25, -1.0, 0.1), "'log_covering' .*covering_bound"),
-    (lambda: bounds.covering_bound(1000, 0.25, 1.0, 0.0), "'theta' parameter of covering_bound"),
-    (lambda: bounds.margin_bound(9, 0.2, 5, 0.1, solve="by hand"), "'solve' parameter of margin"),
     (lambda: bounds.training_bound(Trace(), "theory"), "'by' parameter of training_bound"),
 ])  # fmt: skip
 def test_bad_arguments_are_refused(call, message):
@@ -221,24 +218,6 @@ def test_show_writes_no_infinity(tmp_path):
     assert data["training_bound"]["vacuous"] is True
 
 
-def test_covering_numbers_that_are_none_are_refused():
-    for answer in (math.nan, None, 10**400):
-        with pytest.raises(ParameterError, match=r"'log_covering'.*returns a number at \(0.025, "):
-            bounds.covering_bound(1000, 0.25, lambda theta, epsilon, a=answer: a, 0.1)
-    infinite = bounds.covering_bound(1000, 0.25, lambda theta, epsilon: math.inf, 0.1)
-    assert str(infinite) == "No bound: the covering number is infinite."
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [((0, 0.1, 0.1), "n_rankers"), ((10, 0, 0.1), "theta"), ((10, 0.1, 0.0), "epsilon"),
-     (("a", 0.1, 0.1), "n_rankers"), ((10, math.nan, 0.1), "theta")],
-)  # fmt: skip
-def test_lemma_3_names_what_it_cannot_use(given, name):
-    with pytest.raises(ParameterError, match=f"'{name}' parameter of log_covering_of_means"):
-        bounds.log_covering_of_means(*given)
-
-
 def test_numbers_beyond_the_floats():
     many = bounds.finite_class_bound(10**6, 0.25, 10**400)
     assert many.value == pytest.approx(math.sqrt(128e-6 * (math.log(40) + 400 * math.log(10))))
@@ -246,6 +225,5 @@ def test_numbers_beyond_the_floats():
     for large in (10**400, 10**5000):
         with pytest.raises(ParameterError, match=r"'m' parameter.* No float can hold it"):
             bounds.finite_class_bound(large, 0.25, 10)
-    assert bounds.log_covering_of_means(10, 1e-200, 0.1) == math.inf
     assert bounds.margin_bound(10**6, 0.25, 10, 1e-200).value == math.inf
     assert bounds.finite_class_bound(10**6, 1e-200, 10).value > 1e190

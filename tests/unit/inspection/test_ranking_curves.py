@@ -14,7 +14,7 @@ from sklearn.metrics import roc_curve as sklearn_roc_curve
 from crucial import TreeRank, inspection
 from crucial.errors import DataError, ParameterError
 from crucial.inspection.curves import fit_calibration, weight_unit
-from crucial.inspection.report_data import cutoffs_to
+from crucial.inspection.report_page import cutoffs_to
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from crucial import inspection
 from crucial.errors import DataError, ParameterError
-from crucial.inspection.report_data import data_uri
+from crucial.inspection.report_page import data_uri
 from crucial.measures.evaluation import evaluate
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump

@@ -237,7 +237,7 @@ def test_an_arena_file_as_it_is(read, tmp_path):
     assert (again.judges, again.categories) == (found.judges, found.categories)
 
 
-def test_json_lines_and_arrays_say_the_same(read):
+def test_json_lines_arrays_and_sheets_say_the_same(read, tmp_path):
     lines = ARENA.splitlines()
     keys = lines[0].split(",")
     records = [dict(zip(keys, line.split(","))) for line in lines[1:]]
@@ -248,6 +248,12 @@ def test_json_lines_and_arrays_say_the_same(read):
     wanted = rows(read(ARENA))
     for name, body in (("a.jsonl", text), ("a.txt", text), ("a.json", json.dumps(records))):
         assert rows(read(body, name)) == wanted
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for line in lines:
+        book.active.append(line.split(","))
+    book.save(tmp_path / "x.xlsx")
+    assert rows(read_comparisons(tmp_path / "x.xlsx")) == wanted
     good = '{"winner": "a", "loser": "b"}'
     refused(
         FileError,

@@ -289,7 +289,7 @@ HEAD = "query-id\tcorpus-id\tscore\n"
 
 
 def test_judgements_of_beir(made) -> None:
-    text = f"{HEAD}0\t10.1/a b\t1\n0\tMED-2\t0\r\n\n1\tx\t2\n"
+    text = f"{HEAD}0\t10.1/a b\t1\n0\tMED-2\t0.0\r\n\n1\tx\t2\n"
     judged = {"0": {"10.1/a b": 1, "MED-2": 0}, "1": {"x": 2}}
     assert read_qrels(made(text, "test.tsv")).to_dict() == judged
     packed = gzip.compress(b"\xef\xbb\xbf" + text.encode())
@@ -311,7 +311,11 @@ def test_json(made) -> None:
             "0\ta\n",
             "line 2, column 1: expected 3 fields: query-id corpus-id score. Got 2",
         ),
-        (read_qrels, "0\ta\t1\n0\tb\tyes\n", "line 3: the score must be a whole number. Got 'yes'"),
+        (
+            read_qrels,
+            "0\ta\t1\n0\tb c\tyes\n",
+            "line 3: the score must be a whole number. Got 'yes'",
+        ),
         (read_qrels, "0\ta\t1\n0\ta\t0\n", "'a' occurs twice in query '0': in line 2 and in l"),
         (read_qrels, "", "there is no judgement below the header"),
         (read_run, '{"q1": {"a": 1.0}', "this is not one JSON object"),

@@ -71,7 +71,7 @@ def test_baseline_by_name_and_runs_by_tag(judged):
     found = compare_runs(qrels, list(runs.values()), "map", baseline="like")
     assert found.baseline == "like"
     assert [one.system for one in found.differences] == ["like", "base", "good"]
-    assert "(baseline)" in str(found)
+    assert str(found).startswith("against like, paired by query")
     assert len(found.to_frame()) == 3
 
 

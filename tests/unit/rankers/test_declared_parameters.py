@@ -40,7 +40,6 @@ POSITIONAL = {
         "n_features c": "SelectByRanking",
         "n_intervals prec": "DiffRank",
         "p n_estimators learning_rate": "PNormPush",
-        "penalty": "SparseRankingSVM",
         "ranker": "RankingClassifier",
     }.items()
     for name in names.split()

@@ -1,5 +1,7 @@
 """Columns of mean 0 and spread 1, whatever the features were."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -36,29 +38,29 @@ def test_mean_0_spread_1_and_abstentions_at_the_mean() -> None:
 
 
 def test_in_the_unit_interval_on_request() -> None:
-    made = Design.of(Instances.from_input(X), ROWS, standard=False)
+    made = Design.of(Instances.from_input(X), ROWS, scaling="unit")
     assert made.matrix.min() == 0.0
     assert made.matrix.max() == 1.0
     assert made.scale.tolist() == [1.0] * 3
     assert made.matrix[0, 0] == pytest.approx(made.matrix[7:, 0].mean(), rel=1e-12)
 
 
-@pytest.mark.parametrize("standard", [True, False])
-def test_sparse_columns_differ_by_a_constant_at_most(standard: bool) -> None:
+@pytest.mark.parametrize("scaling", ["standard", "unit", "raw"])
+def test_sparse_columns_differ_by_a_constant_at_most(scaling: Any) -> None:
     table = np.where(np.nan_to_num(X[:, [0, 3]]) < 4.0, 0.0, X[:, [0, 3]] - 9.0)
     table = np.column_stack([table, X[:, 0]])
-    dense = Design.of(Instances.from_input(table), ROWS, standard=standard)
-    sparse = Design.of(Instances.from_input(sp.csr_array(table)), ROWS, standard=standard)
+    dense = Design.of(Instances.from_input(table), ROWS, scaling=scaling)
+    sparse = Design.of(Instances.from_input(sp.csr_array(table)), ROWS, scaling=scaling)
     assert sp.issparse(sparse.matrix)
     assert sparse.rankers == dense.rankers
     apart = sparse.matrix.toarray() - dense.matrix
     np.testing.assert_allclose(np.ptp(apart, axis=0), 0.0, atol=1e-9)
-    if not standard:
+    if scaling != "standard":
         assert not apart.any()
 
 
 def test_abstentions_may_have_a_column_of_their_own() -> None:
-    made = Design.of(Instances.from_input(X), ROWS, abstentions="learned")
+    made = Design.of(Instances.from_input(X), ROWS, learned=True)
     assert [(type(one).__name__, one.feature) for one in made.rankers] == [
         ("ScaledFeature", 0), ("Presence", 0), ("ScaledFeature", 2), ("ScaledFeature", 3),
     ]  # fmt: skip

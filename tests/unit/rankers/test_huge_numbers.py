@@ -149,7 +149,7 @@ def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name, pair, row):
     [
         ("rsrank", {"l1": 10**30}),
         ("svm-map", {"l2": 10**30}),
-        *[("sparse-ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
+        *[("ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
     ],
 )
 def test_whole_numbers_beyond_64_bits_are_floats(name, parameters, tmp_path):

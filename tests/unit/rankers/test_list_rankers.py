@@ -1,6 +1,5 @@
 """ListMLE, RankCosine and SVMMap: what they learn, what changes nothing, and what they refuse."""
 
-import sys
 import warnings
 from typing import Any
 
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import ListMLE, RankCosine, SVMMap, evaluate
-from crucial.errors import DataError, MissingExtraError
+from crucial.errors import DataError
 
 RANDOM = np.random.default_rng(4)
 N = 120
@@ -98,12 +97,6 @@ def test_svm_map_counts_rows() -> None:
         SVMMap().fit(X, y, qid=QID, sample_weight=[1.0, 2.0, 0.5] + [1.0] * (N - 3))
     with pytest.raises(DataError, match="adds up to"):
         SVMMap().fit(X, y, qid=QID, sample_weight=[1e9] * N)
-
-
-def test_svm_map_without_its_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(MissingExtraError, match=r"SVMMap needs clarabel.*crucial\[qp\]"):
-        SVMMap().fit(X, ORDER > 10, qid=QID)
 
 
 @pytest.mark.slow

@@ -9,10 +9,9 @@ from threadpoolctl import threadpool_limits
 
 from crucial.data.groups import Groups
 from crucial.kernels import elementary
-from crucial.kernels.quasi_newton import quasi_newton
-from crucial.rankers.linear.closed_form import Centring, solve_kernel
-from crucial.rankers.linear.columns import DifferenceFeedback
-from crucial.rankers.linear.newton import rounded
+from crucial.kernels.minimise import quasi_newton
+from crucial.rankers.linear.closed_form import Centring, rounded, solve_kernel
+from crucial.rankers.linear.columns import DifferenceFeedback, KernelSpace
 from crucial.rankers.rank_net import Network
 from crucial.rankers.registry import ranker_class
 
@@ -56,7 +55,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rankrls": {},
     "rankrls rbf": {"kernel": "rbf"},
     "rsrank": {"max_iter": 10},
-    "sparse-ranking-svm": {},
+    "ranking-svm l1": {"penalty": "l1"},
 }
 
 
@@ -89,7 +88,8 @@ def test_coefficients_of_a_kernel_are_rounded_and_still_sum_to_nothing_in_a_quer
     random = np.random.default_rng(0)
     rows, labels = random.normal(size=(60, 3)), random.normal(size=60)
     feedback = DifferenceFeedback(labels, Groups.from_qid(np.repeat([0, 1, 2], 20), 60))
-    found = solve_kernel(rows @ rows.T, feedback, 0.1).weights
+    space = KernelSpace(rows @ rows.T, np.arange(60))
+    found = solve_kernel(space, feedback, 0.1).weights
     assert rounded(found, 2.0**-8).tolist() == found.tolist()
     starts = Centring(feedback).starts[:-1]
     assert np.add.reduceat(found, starts).tolist() == [0.0, 0.0, 0.0]

@@ -1,19 +1,22 @@
-"""Parts of the solvers behind RankingSVM and RankRLS."""
+"""Parts of the solvers of linear rankers, and the gaps that they prove."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from crucial import InfinitePush, ListMLE, RankingSVM, RSRank, SVMMap
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.runtime import TallTable
-from crucial.rankers.linear.closed_form import DifferenceLoss
-from crucial.rankers.linear.columns import Design, DifferenceFeedback, FeatureSpace, dense_design
-from crucial.rankers.linear.losses import SmoothHinge, SquaredHinge, hinges_of
-from crucial.rankers.linear.newton import truncated_newton
-from crucial.rankers.linear.planes import best_mixture
+from crucial.rankers.linear.closed_form import difference_loss
+from crucial.rankers.linear.columns import Design, DifferenceFeedback, Space, dense_design
+from crucial.rankers.linear.losses import Hinges, SmoothHinge
+from crucial.rankers.linear.solvers import best_mixture, truncated_newton
 
 RANDOM = np.random.default_rng(11)
 
@@ -56,22 +59,23 @@ def hinges(n: int = 40) -> tuple[LabelFeedback, np.ndarray]:
 
 def test_smooth_forms_are_below_the_hinge_and_their_planes_too() -> None:
     feedback, X = hinges()
-    loss = hinges_of(feedback, "sign", 1)
+    loss = Hinges(feedback, "sign", 1)
     for sharp in (1.0, 8.0, 300.0):
         smooth = SmoothHinge(loss, sharp)
         for _ in range(5):
             at, other = (X[feedback.rows] @ RANDOM.normal(size=3) for _ in range(2))
-            value = loss.hinge(at)[0]
-            assert value - 0.5 / sharp - 1e-12 <= smooth(at)[0] <= value + 1e-12
-            height, slope = smooth.plane(at)
-            assert height + slope @ other <= loss.hinge(other)[0] + 1e-10
+            value = loss(at, 1)[0]
+            low, slope = smooth(at)
+            assert value - 0.5 / sharp - 1e-12 <= low <= value + 1e-12
+            height, _ = smooth.plane(at, low, slope)
+            assert height + slope @ other <= loss(other, 1)[0] + 1e-10
 
 
 @pytest.mark.parametrize("sharp", [None, 3.0])
 def test_gradients_and_curvature_are_those_of_differences(sharp: float | None) -> None:
     feedback, X = hinges()
-    loss = hinges_of(feedback, "gap", 1)
-    smooth = SquaredHinge(loss) if sharp is None else SmoothHinge(loss, sharp)
+    loss = Hinges(feedback, "gap", 1)
+    smooth = loss if sharp is None else SmoothHinge(loss, sharp)
     at, move = X[feedback.rows] @ [1.0, 0.3, -0.2], RANDOM.normal(size=len(feedback.rows))
     step = 1e-6
     low, high = smooth(at - step * move), smooth(at + step * move)
@@ -85,7 +89,7 @@ def test_newton_solves_least_squares() -> None:
     n = 30
     X, y = RANDOM.normal(size=(n, 4)), RANDOM.normal(size=n)
     feedback = DifferenceFeedback(y, Groups.single(n))
-    found = truncated_newton(DifferenceLoss(feedback), FeatureSpace(X), 0.2, 1e-12, 50)
+    found = truncated_newton(difference_loss(feedback), Space(X), 0.2, 1e-12, 50)
     centred = X - X.mean(axis=0)
     system = 2.0 / (n - 1) * centred.T @ centred + 0.1 * np.eye(4)
     expected = np.linalg.solve(system, 2.0 / (n - 1) * centred.T @ y)
@@ -117,7 +121,7 @@ def test_columns_by_blocks_are_those_of_the_design(
     instances, rows = Instances.from_input(table), RANDOM.permutation(500)[:400]
     weight = RANDOM.integers(1, 4, 400).astype(float) if weighted else None
     found = dense_design(instances, rows, weight, standard, 2)
-    expected = Design.of(instances, rows, weight, raw=not standard)
+    expected = Design.of(instances, rows, weight, scaling="standard" if standard else "raw")
     assert [one.feature for one in found.rankers] == [one.feature for one in expected.rankers]
     np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.scale, expected.scale, rtol=1e-9)
@@ -131,3 +135,38 @@ def test_values_that_overflow_in_a_sum_are_columns_all_the_same() -> None:
     found = dense_design(Instances.from_input(table), np.arange(4), None, True, 1)
     assert np.isfinite(found.matrix).all()
     assert found.matrix[0, 0] > found.matrix[3, 0] > found.matrix[1, 0]
+
+
+PROBLEM = np.random.default_rng(0).normal(size=(80, 5))
+CONVEX = {
+    "RankingSVM": RankingSVM(0.01),
+    "RankingSVM, rbf": RankingSVM(0.01, kernel="rbf"),
+    "RankingSVM, squared": RankingSVM(0.01, loss="squared_hinge"),
+    "RankingSVM, l1": RankingSVM(penalty="l1", l1=0.003),
+    "RankingSVM, l1_ball": RankingSVM(penalty="l1_ball", radius=3.0),
+    "RSRank": RSRank(0.003),
+    "InfinitePush": InfinitePush(),
+    "InfinitePush, l1": InfinitePush(penalty="l1", l1=0.003),
+    "SVMMap": SVMMap(),
+    "ListMLE": ListMLE(),
+}
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_gaps_are_proven(name: str) -> None:
+    """However early a solver stops, the objective is no further from the minimum than it says."""
+    ranker = clone(CONVEX[name])
+    y, qid = PROBLEM[:, 0] - 0.5 * PROBLEM[:, 1] + PROBLEM[:, 4] > 0.3, np.arange(80) % 4
+    best = clone(ranker).set_params(tol=1e-7).fit(PROBLEM, y, qid=qid)
+    assert 0.0 <= best.gap_ <= 1e-7
+    for steps in (1, 3, 10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranker.set_params(max_iter=steps, tol=1e-7).fit(PROBLEM, y, qid=qid)
+        assert -1e-7 <= ranker.objective_ - best.objective_ <= ranker.gap_ + 1e-12
+        warned = [one for one in caught if one.category is ConvergenceWarning]
+        assert len(warned) == (ranker.gap_ > 1e-7)
+        assert all("steps left the objective" in str(one.message) for one in warned)
+    if name != "ListMLE":  # (its tolerance is one of the gradient)
+        ranker.set_params(max_iter=1000, tol=0.05).fit(PROBLEM, y, qid=qid)
+        assert ranker.objective_ - best.objective_ <= ranker.gap_ <= 0.05

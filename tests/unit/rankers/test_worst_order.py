@@ -1,7 +1,6 @@
 """The order that breaks the margin most, against all orders there are; and the cutting planes."""
 
 import itertools
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
 from crucial.data.groups import Groups
-from crucial.errors import CrucialError
 from crucial.feedback.labels import LabelFeedback
 from crucial.rankers.linear import losses as module
-from crucial.rankers.linear import planes as solving
+from crucial.rankers.linear.columns import Space
 from crucial.rankers.linear.losses import (
     PrecisionLoss,
     average_precision,
     most_violated,
     relevant_above,
 )
-from crucial.rankers.linear.planes import cutting_planes, load_solver
+from crucial.rankers.linear.solvers import minimise_by_planes
 
 
 def every_order(scores: Any, n_other: int) -> list[tuple[float, Any]]:
@@ -93,7 +91,7 @@ def test_the_minimum_is_that_over_all_orders() -> None:
     """Against a general solver with a constraint for every order of every query."""
     loss, matrix, (layout, factor) = problem()
     l2 = 0.05
-    found = cutting_planes(loss, matrix, l2, 1e-10, 500)
+    found = minimise_by_planes(loss, Space(matrix), l2, 1e-10, 500)
     limits = []
     for q, (start, end) in enumerate(itertools.pairwise(layout.row_start)):
         n_other = int(layout.level_start[2 * q + 1] - start)
@@ -120,30 +118,3 @@ def test_the_minimum_is_that_over_all_orders() -> None:
     assert found.gap <= 1e-10
     assert found.value == pytest.approx(best.fun, abs=1e-7)
     np.testing.assert_allclose(found.weights, best.x[:2], atol=1e-3)
-
-
-def test_the_gap_is_proven() -> None:
-    loss, matrix, _ = problem(60, 4, 1)
-    best = cutting_planes(loss, matrix, 0.01, 1e-10, 1000).value
-    for tol in (0.3, 1e-2, 1e-4):
-        found = cutting_planes(loss, matrix, 0.01, tol, 1000)
-        assert found.value - best <= found.gap + 1e-12
-        assert found.gap <= tol
-    early = cutting_planes(loss, matrix, 0.01, 1e-10, 3)
-    assert early.n_iter == 3
-    assert early.gap >= early.value - best - 1e-12 > 0
-
-
-def test_a_solver_that_gives_up_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(load_solver(), name)
-
-        def DefaultSolver(self, *problem: Any) -> Any:
-            nothing = SimpleNamespace(z=np.full(2, np.nan), status="NumericalError")
-            return SimpleNamespace(solve=lambda: nothing)
-
-    loss, matrix, _ = problem()
-    monkeypatch.setattr(solving, "load_solver", Broken)
-    with pytest.raises(CrucialError, match=r"2 planes was not solved \(NumericalError\); raise l2"):
-        cutting_planes(loss, matrix, 0.05, 1e-6, 10)

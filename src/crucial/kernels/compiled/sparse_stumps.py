@@ -67,7 +67,7 @@ def _is_offered(d, k, n_bins, missing, fixed):
 
 
 @kernel
-def stored_peaks(
+def sparse_peaks(
     start, stop, place, code, rest, first, has_missing, fixed, sign, signed, times, shift,
     units, factor, total, table, features, peak,
 ):  # fmt: skip
@@ -119,7 +119,7 @@ def stored_peaks(
 
 
 @kernel
-def stored_fits(
+def sparse_fits(
     start, stop, place, code, rest, first, has_missing, fixed, units, factor, total, bent,
     bend, whole, light, features, peak,
 ):  # fmt: skip
@@ -131,7 +131,7 @@ def stored_fits(
     Parameters
     ----------
     units, factor, total : potentials as whole numbers
-        As in `stored_peaks`.
+        As in `sparse_peaks`.
     bent, bend, whole : curvatures as whole numbers
         In the same way.
     """
@@ -170,7 +170,7 @@ def stored_fits(
 
 
 @kernel
-def cut_stored(indptr, indices, data, features, counts, n_rows, max_bins, offset, cuts, found):
+def cut_sparse(indptr, indices, data, features, counts, n_rows, max_bins, offset, cuts, found):
     """Write the thresholds between all values of features that have at most ``max_bins``.
 
     Parameters
@@ -239,7 +239,7 @@ def _code_of(x, cuts, low, high):
 
 
 @kernel
-def code_stored(
+def code_sparse(
     indptr, indices, data, features, row_start, places, offset, n_cuts, cuts, start, place, code,
     rest, stop,
 ):  # fmt: skip

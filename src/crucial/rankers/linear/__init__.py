@@ -1,23 +1,21 @@
 """Rankers that are one weighted sum of the features themselves, or of kernels with some rows.
 
-`Design` turns the features into columns, and each column into a weak ranker of a model. A
-loss is a function of the scores of the rows. A solver takes a loss, the columns and a ridge, and
-returns a `Solution`:
+`columns` turns rows into a `Space` of weights, `losses` has functions of the scores of rows, and
+a solver takes a loss, a space and a penalty, and returns a `Minimum`:
 
-======================  =============================================  ===========================
-solver                  a loss has                                     rankers
-======================  =============================================  ===========================
-`solvers.lbfgs`         value and gradient (`SmoothLoss`)              ListMLE
-`solvers.newton`        a smooth form of any sharpness, its            InfinitePush
-                        curvature and a dual bound (`SharpLoss`)
-`cutting_planes`        a plane below it at any scores (`PlaneLoss`)   SVMMap
-`truncated_newton`      gradient and curvature (`CurvedLoss`)          RankingSVM, squared hinge
-`bundle`                hinges of pairs (`Hinges`)                     RankingSVM, hinge
-`least_squares`         differences of labels (`Centring`)             RankRLS
-======================  =============================================  ===========================
+======================  ================================================  ========================
+solver                  needs of a loss                                   rankers
+======================  ================================================  ========================
+`lbfgs`                 value and gradient (`Loss`)                       ListMLE
+`truncated_newton`      gradient and curvature (`CurvedLoss`)             RankingSVM, squared hinge
+`minimise_by_planes`    value and subgradient (`Loss`), and smooth        RankingSVM, hinge;
+                        forms with planes below it (`BoundedLoss`)        InfinitePush; SVMMap
+`minimise_l1`           a `BoundedLoss`                                   RankingSVM, l1; RSRank
+`minimise_concave`      a `BoundedLoss`                                   RankingSVM, log, lq, mcp
+`frank_wolfe`           a `CurvedLoss`                                    RankingSVM, l1_ball
+`l1_planes`             value and subgradient (`Loss`)                    InfinitePush, l1
+======================  ================================================  ========================
 
-`truncated_newton` and `bundle` take a `Space` instead of columns, so that kernels are solved alike;
-`representations` makes it of the rows, and a model of the weights found.
-
-RankCosine adds one column per round instead (`cosine.add_features`).
+RankRLS is solved in closed form (`closed_form`), and by `truncated_newton` from sparse rows or
+explicit pairs. RankCosine adds one column per round (`losses.add_features`).
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,9 +11,8 @@ from scipy.linalg import LinAlgError
 
 from crucial.data.arrays import check_room
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, ListedPairs
+from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.sums import SumFeedback
 from crucial.kernels.elementary import column_sums, dot, row_sums
 from crucial.kernels.runtime import gram_of, solve_positive
 from crucial.rankers.linear.columns import (
@@ -22,11 +20,11 @@ from crucial.rankers.linear.columns import (
     DenseRows,
     DifferenceFeedback,
     KernelSpace,
-    Space,
     around_mean,
     folded,
 )
-from crucial.rankers.linear.newton import CurvedLoss, Solution, rounded, truncated_newton
+from crucial.rankers.linear.losses import FeedbackLoss, ListedLoss, Product
+from crucial.rankers.linear.solvers import Minimum
 from crucial.types import Bools, Floats, Ints
 
 # --- Squared errors of differences, as functions of the scores of the rows (RankRLS)
@@ -71,13 +69,10 @@ class Centring:
         return scaled
 
     def back(self, values: Floats) -> Floats:
-        """Return ``C values``, for a vector or a table."""
-        wide = values.ndim > 1
-        pulled = (self.scale[:, None] if wide else self.scale) * values
-        sums = np.add.reduceat(pulled, self.starts[:-1], axis=0)
-        means = sums / (self.mass[:, None] if wide else self.mass)
-        weight = self.weight[:, None] if wide else self.weight
-        return np.asarray(pulled - weight * means[self.query])
+        """Return ``C values``, for a vector."""
+        pulled = self.scale * values
+        means = np.add.reduceat(pulled, self.starts[:-1]) / self.mass
+        return np.asarray(pulled - self.weight * means[self.query])
 
     def laplacian(self, values: Floats) -> Floats:
         """Return ``L values``, for a vector."""
@@ -85,19 +80,12 @@ class Centring:
         return np.asarray(self.scale**2 * centred)
 
 
-class DifferenceLoss:
-    """The mean over pairs of the squared error of the difference; a `CurvedLoss`.
+class LabelDifferences:
+    """Half of the mean over pairs of the squared error of the difference; a `CurvedLoss`.
 
     Parameters
     ----------
     feedback : DifferenceFeedback
-
-    Examples
-    --------
-    >>> from crucial.data.groups import Groups
-    >>> loss = DifferenceLoss(DifferenceFeedback(np.array([2.0, 1.0, 0.0]), Groups.single(3)))
-    >>> round(loss(np.zeros(3))[0], 6)  # (1 + 1 + 4) / 3
-    2.0
     """
 
     def __init__(self, feedback: DifferenceFeedback) -> None:
@@ -108,81 +96,32 @@ class DifferenceLoss:
         """Return the loss, and its gradient by the scores."""
         error = scores - self._labels
         pull = self._centring.laplacian(error) / self._whole
-        return dot(error, pull), 2.0 * pull
+        return 0.5 * dot(error, pull), pull
 
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+    def curvature(self, scores: Floats) -> Product:
         """Return the product with the second derivative, the same at all scores."""
-        del scores
-        return lambda move: (2.0 / self._whole) * self._centring.laplacian(move)
+        return lambda move: self._centring.laplacian(move) / self._whole
 
 
-class _ListedDifferences:
-    """The mean over explicit pairs of the squared error of a margin of 1; a `CurvedLoss`."""
+def difference_loss(feedback: Feedback) -> FeedbackLoss:
+    """Return the mean squared error of the differences of a feedback.
 
-    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
-        self._pairs, self._n_rows = pairs, n_rows
-        self._weight = pairs.weight / pairs.weight.sum()
+    Explicit pairs ask for a difference of 1.
 
-    def _pulled(self, by_pair: Floats) -> Floats:
-        out = np.zeros(self._n_rows)
-        out += np.bincount(self._pairs.high, by_pair, self._n_rows)
-        out -= np.bincount(self._pairs.low, by_pair, self._n_rows)
-        return out
+    Examples
+    --------
+    >>> from crucial.data.groups import Groups
+    >>> loss = difference_loss(DifferenceFeedback(np.array([2.0, 1.0, 0.0]), Groups.single(3)))
+    >>> round(loss(np.zeros(3))[0], 6)  # (1 + 1 + 4) / 3
+    2.0
+    """
 
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient by the scores."""
-        error = self._pairs.margins(scores) - 1.0
-        force = self._weight * error
-        return dot(force, error), 2.0 * self._pulled(force)
+    def part_loss(part: Feedback) -> LabelDifferences | ListedLoss:
+        if isinstance(part, DifferenceFeedback):
+            return LabelDifferences(part)
+        return ListedLoss(part, hinge=False)
 
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative, the same at all scores."""
-        del scores
-        return lambda move: 2.0 * self._pulled(self._weight * self._pairs.margins(move))
-
-
-class _SumLoss:
-    """Losses of several feedbacks over the same rows; a `CurvedLoss`."""
-
-    def __init__(self, feedback: SumFeedback) -> None:
-        place = np.full(feedback.n_rows, -1, np.int64)
-        place[feedback.rows] = np.arange(len(feedback.rows))
-        self._parts = [
-            (differences_of(part), share, place[part.rows])
-            for part, share in zip(feedback.parts, feedback.shares.tolist(), strict=True)
-        ]
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient by the scores."""
-        value, slope = 0.0, np.zeros(len(scores))
-        for part, share, at in self._parts:
-            own, by_score = part(scores[at])
-            value += share * own
-            slope[at] += share * by_score
-        return value, slope
-
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative, the same at all scores."""
-        products = [part.curvature(scores[at]) for part, _, at in self._parts]
-
-        def product(move: Floats) -> Floats:
-            out = np.zeros(len(move))
-            for (_, share, at), own in zip(self._parts, products, strict=True):
-                out[at] += share * own(move[at])
-            return out
-
-        return product
-
-
-def differences_of(feedback: Feedback) -> CurvedLoss:
-    """Return the squared errors of a feedback: of labels, explicit pairs, or both."""
-    if isinstance(feedback, SumFeedback):
-        return _SumLoss(feedback)
-    if isinstance(feedback, DifferenceFeedback):
-        return DifferenceLoss(feedback)
-    pairs = feedback.listed()
-    assert pairs is not None
-    return _ListedDifferences(pairs, len(feedback.rows))
+    return FeedbackLoss(feedback, part_loss, factor=2.0)
 
 
 # --- Solve RankRLS: normal equations, a kernel's equations, or conjugate gradients
@@ -194,6 +133,32 @@ def differences_of(feedback: Feedback) -> CurvedLoss:
 # (Pahikkala et al. 2009), which linear f solve by ``(X'LX / N + lambda I) w = X'Ly / N``, and
 # kernel expansions by ``(C'KC / N + lambda I) a~ = C'y / N`` with ``a = C a~``. Linear f of more
 # columns than rows are solved by the second with ``K = XX'``, and ``w = X'a``.
+
+
+# Binary digits that are kept of weights that LAPACK found, twelve decimal ones: in the solution of
+# well-conditioned equations, CPUs differ from the fifteenth on.
+_DIGITS = 40
+
+
+def rounded(values: Floats, size: float) -> Floats:
+    """Round weights to the digits that equations solved by LAPACK have on every machine.
+
+    Parameters
+    ----------
+    values : array
+    size : float
+        That of the scores, from which digits are counted: rounding then moves a score by little
+        even where large weights cancel out.
+
+    Examples
+    --------
+    >>> rounded(np.array([1.0 + 1e-13, 1e-14]), 1.0).tolist()
+    [1.0, 0.0]
+    """
+    shift = _DIGITS - math.frexp(size)[1]
+    if not size > 0.0:
+        return values
+    return np.asarray(np.ldexp(np.round(np.ldexp(values, shift)), -shift))
 
 
 @dataclass(frozen=True)
@@ -218,15 +183,14 @@ class NormalEquations:
     whole: float
 
     @classmethod
-    def of_columns(
-        cls, matrix: Floats, centring: Centring, feedback: DifferenceFeedback
-    ) -> NormalEquations:
+    def of_columns(cls, matrix: Floats, feedback: DifferenceFeedback) -> NormalEquations:
         """Return the equations of columns that are in memory."""
+        centring = Centring(feedback)
         centred, target = centring.factor(matrix), centring.factor(feedback.labels)
         gram, right = gram_of(centred), column_sums(centred, target)
         return cls(gram, right, dot(target, target), feedback.whole)
 
-    def solve(self, l2: float) -> Solution:
+    def solve(self, l2: float) -> Minimum:
         """Return the minimum with a ridge; its gap is what rounding left."""
         n = len(self.right)
         system = self.gram / self.whole
@@ -238,7 +202,7 @@ class NormalEquations:
         image = row_sums(system, w)
         value = self.square / self.whole + dot(w, image - 2.0 * right)
         slope = 2.0 * (image - right)
-        return Solution(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
+        return Minimum(w, max(0.0, value), dot(slope, slope) / (2.0 * l2), 1)
 
 
 def check_memory(n_rows: int, n_columns: int) -> None:
@@ -254,7 +218,7 @@ def check_memory(n_rows: int, n_columns: int) -> None:
     )
 
 
-def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Minimum:
     """Return the weights of columns by equations of the rows: O(n^2 p) for n rows, p columns."""
     centring = Centring(feedback)
     centred, target = centring.factor(matrix), centring.factor(feedback.labels)
@@ -266,13 +230,13 @@ def solve_rows(matrix: Floats, feedback: DifferenceFeedback, l2: float) -> Solut
     rest = target - row_sums(centred, w)
     value = dot(rest, rest) / feedback.whole + 0.5 * l2 * dot(w, w)
     slope = l2 * w - (2.0 / feedback.whole) * column_sums(centred, rest)
-    return Solution(w, value, dot(slope, slope) / (2.0 * l2), 1)
+    return Minimum(w, value, dot(slope, slope) / (2.0 * l2), 1)
 
 
-def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solution:
+def solve_kernel(space: KernelSpace, feedback: DifferenceFeedback, l2: float) -> Minimum:
     """Return the coefficients of rows that minimise the objective; they sum to 0 in a query."""
     centring = Centring(feedback)
-    centred = centring.factor(centring.factor(gram).T)
+    centred = centring.factor(centring.factor(space.gram).T)
     centred /= feedback.whole
     centred[np.diag_indices_from(centred)] += 0.5 * l2
     target = centring.factor(feedback.labels) / feedback.whole
@@ -284,30 +248,16 @@ def solve_kernel(gram: Floats, feedback: DifferenceFeedback, l2: float) -> Solut
             remedy="Use another kernel, add a constant to its diagonal, or raise l2.",
             parameter="kernel",
         ) from None
-    space = KernelSpace(gram)
     spread = centring.factor(space.scores(coefficients))
     coefficients = rounded(coefficients, math.sqrt(dot(spread, spread) / feedback.whole))
     # (what rounding adds to the sum of a query is taken off its last row)
     coefficients[centring.starts[1:] - 1] -= np.add.reduceat(coefficients, centring.starts[:-1])
     scores = space.scores(coefficients)
-    loss, by_score = DifferenceLoss(feedback)(scores)
+    loss, by_score = difference_loss(feedback)(scores)
     length = space.dot(coefficients, coefficients, scores)
     slope = by_score + l2 * coefficients
     rest = max(0.0, space.dot(slope, slope, space.scores(slope)))
-    return Solution(coefficients, loss + 0.5 * l2 * length, rest / (2.0 * l2), 1)
-
-
-def conjugate_gradients(
-    feedback: Feedback, space: Space, l2: float, tol: float, max_iter: int
-) -> tuple[Solution, float]:
-    """Return the minimum up to a share ``tol`` of the loss of equal scores, and what that is.
-
-    For sparse columns and explicit pairs: no product of columns with columns is made.
-    """
-    loss = differences_of(feedback)
-    enough = tol * loss(np.zeros(len(feedback.rows)))[0]
-    found = truncated_newton(loss, space, l2, enough, max_iter)
-    return Solution(found.weights, found.value, found.gap, found.n_iter), enough
+    return Minimum(coefficients, loss + 0.5 * l2 * length, rest / (2.0 * l2), 1)
 
 
 # --- Cross-validation of RankRLS in closed form, and its path of ridges, by one decomposition
@@ -359,8 +309,6 @@ class Decomposition:
         T.
     values : array of shape (n_directions,)
         e, the squared lengths of the directions.
-    directions : array of shape (n_columns, n_directions)
-        V: weights of columns are ``V theta``.
     labels : array of shape (n_rows,)
         y~.
     kinds : int array of shape (n_rows,)
@@ -369,7 +317,6 @@ class Decomposition:
 
     rows: Floats
     values: Floats
-    directions: Floats
     labels: Floats
     kinds: Ints
 
@@ -378,15 +325,14 @@ class Decomposition:
         """Decompose columns; rows, where they are fewer."""
         centred, target = centring.factor(matrix), centring.factor(labels)
         if len(centred) < centred.shape[1]:
-            vectors, lengths, turned = np.linalg.svd(centred, full_matrices=False)
-            return cls(vectors * lengths, lengths**2, turned.T, target, _kinds(matrix))
+            vectors, lengths, _ = np.linalg.svd(centred, full_matrices=False)
+            return cls(vectors * lengths, lengths**2, target, _kinds(matrix))
         values, directions = np.linalg.eigh(centred.T @ centred)
-        values = np.maximum(values, 0.0)
-        return cls(centred @ directions, values, directions, target, _kinds(matrix))
+        return cls(centred @ directions, np.maximum(values, 0.0), target, _kinds(matrix))
 
     @classmethod
     def of_kernel(cls, gram: Floats, centring: Centring, labels: Floats) -> Decomposition:
-        """Decompose a kernel; its directions give coefficients of rows."""
+        """Decompose a kernel."""
         centred = centring.factor(centring.factor(gram).T)
         values, vectors = np.linalg.eigh(0.5 * (centred + centred.T))
         largest = float(values.max(initial=0.0))
@@ -399,11 +345,7 @@ class Decomposition:
             )
         kept = values > 1e-15 * largest
         values, vectors = values[kept], vectors[:, kept]
-        lengths = np.sqrt(values)
-        # (the coefficients of direction k are C u_k / sqrt(e_k))
-        directions = centring.back(vectors) / lengths
-        target = centring.factor(labels)
-        return cls(vectors * lengths, values, directions, target, _kinds(gram))
+        return cls(vectors * np.sqrt(values), values, centring.factor(labels), _kinds(gram))
 
     def theta(self, ridge: float) -> Floats:
         """Return the weights of the directions for one M."""
@@ -737,38 +679,21 @@ def regularisation_path(
 _CELLS = 1 << 24
 
 
-@dataclass(frozen=True)
-class ScaledEquations:
-    """The normal equations of columns, and by what these were divided.
-
-    Attributes
-    ----------
-    gram, right, square : see `crucial.rankers.linear.closed_form.NormalEquations`
-    spread : array of shape (n_columns,)
-        Standard deviations of the columns, or 1.
-    """
-
-    gram: Floats
-    right: Floats
-    square: float
-    spread: Floats
-
-
 def normal_equations(
-    rows: DenseRows, ranges: ColumnRanges, centring: Centring, labels: Floats, standard: bool
-) -> ScaledEquations:
-    """Return ``X'LX``, ``X'Ly`` and ``y'Ly``.
+    rows: DenseRows, ranges: ColumnRanges, feedback: DifferenceFeedback, standard: bool
+) -> tuple[NormalEquations, Floats]:
+    """Return the normal equations of columns, and by what these were divided.
 
     Parameters
     ----------
     rows : DenseRows
     ranges : ColumnRanges
-    centring : Centring
-    labels : array like the rows
+    feedback : DifferenceFeedback
     standard : bool
         Whether the columns of X are divided by their standard deviations.
     """
-    target = centring.factor(labels)
+    centring = Centring(feedback)
+    target = centring.factor(feedback.labels)
     # (the only query has the mean of all rows, which abstentions count as)
     one = len(centring.mass) == 1
     spread, means = (None, None) if one else _spreads_and_means(rows, ranges, centring)
@@ -796,8 +721,8 @@ def normal_equations(
     elif spread is None:
         spread = np.sqrt(np.diag(gram) / (centring.coefficient * centring.mass * ranges.mass))
     spread = np.where(spread > 0, spread, 1.0)  # (only a row of negligible weight differs)
-    square = dot(target, target)
-    return ScaledEquations(gram / np.outer(spread, spread), right / spread, square, spread)
+    gram, right = gram / np.outer(spread, spread), right / spread
+    return NormalEquations(gram, right, dot(target, target), feedback.whole), spread
 
 
 def _spreads_and_means(

@@ -1,11 +1,15 @@
-"""Rows as the solvers of linear and kernel rankers see them: columns, kernels, landmarks."""
+"""Rows as the solvers of linear and kernel rankers see them.
+
+`Design` and `DenseRows` turn features into columns; a `Space` has the weights of columns, of
+landmarks or of the rows of a kernel, and turns the weights of a solution into a model.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +20,9 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
 from crucial.feedback.labels import LabelFeedback, QueryWeight, query_factors
-from crucial.kernels import elementary
 from crucial.kernels.elementary import column_sums, dot, expect_products
 from crucial.kernels.runtime import TallTable, one_blas_thread, over_ranges
 from crucial.model.additive import AdditiveRanker
-from crucial.model.base import FrozenModel
 from crucial.model.kernel import (
     Column,
     Kernel,
@@ -43,6 +45,9 @@ _NARROW = 1e-300
 #: Rows by columns, dense or sparse.
 Matrix: TypeAlias = Floats | sp.csr_array
 
+#: See `Design.of`.
+Scaling: TypeAlias = Literal["standard", "unit", "raw"]
+
 #: Values of a column, its weak ranker, and the factor from its weight to that of the ranker.
 _Column: TypeAlias = tuple[Floats, ScaledFeature | Presence, float]
 
@@ -51,14 +56,9 @@ _Column: TypeAlias = tuple[Floats, ScaledFeature | Presence, float]
 class Design:
     """Columns to be weighted, and the weak rankers that they are in a model.
 
-    A feature is scaled to a range of 1, by its values on the training rows; features that are
-    constant there are left out. ``abstentions`` determines what happens where a feature is NaN:
-
-    "mean"
-        The feature counts as its mean, which is 0 in a standard column: an abstention moves a row
-        neither up nor down.
-    "learned"
-        One more column marks the abstentions, so that their weight is learned.
+    Features that are constant on the training rows are left out. Where a feature abstains it
+    counts as its mean, which is 0 in a standard column: an abstention moves a row neither up nor
+    down. Or one more column marks the abstentions, so that their weight is learned.
 
     Attributes
     ----------
@@ -82,9 +82,8 @@ class Design:
         rows: Ints,
         weight: Floats | None = None,
         *,
-        abstentions: Literal["mean", "learned"] = "mean",
-        standard: bool = True,
-        raw: bool = False,
+        scaling: Scaling = "standard",
+        learned: bool = False,
     ) -> Design:
         """Return the columns of some rows.
 
@@ -94,15 +93,13 @@ class Design:
         rows : int array
         weight : array like rows, optional
             A row of weight 2 counts twice in the means. All weights are above 0.
-        abstentions : {"mean", "learned"}
-        standard : bool
-            With "mean": whether columns have mean 0 and standard deviation 1; False leaves them
-            in [0, 1]. Columns with "learned" abstentions are always in [0, 1].
-        raw : bool
-            With "mean": leave the columns as they are, whatever ``standard`` says.
+        scaling : {"standard", "unit", "raw"}
+            Columns of mean 0 and standard deviation 1, in [0, 1], or in the unit of the feature.
+        learned : bool
+            Whether abstentions have columns of their own; the others are then in [0, 1].
         """
         mass = np.ones(len(rows)) if weight is None else weight / weight.max()
-        sparse, learned = instances.is_sparse, abstentions == "learned"
+        sparse = instances.is_sparse
         columns: list[Floats | sp.csc_array] = []
         rankers: list[ScaledFeature | Presence] = []
         scale: list[float] = []
@@ -112,12 +109,10 @@ class Design:
             if absent.all():
                 continue
             if learned:
-                found = _with_presence(j, values, absent, sparse)
+                made = _with_presence(j, values, absent, sparse)
             else:
-                found = _at_mean(j, values, absent, mass, standard, sparse)
-                if raw:
-                    found = _unscaled(values, absent, found)
-            for column, ranker, factor in found:
+                made = _at_mean(j, values, absent, mass, scaling, sparse)
+            for column, ranker, factor in made:
                 columns.append(sp.csc_array(column[:, None]) if sparse else column)
                 rankers.append(ranker)
                 scale.append(factor)
@@ -155,7 +150,7 @@ def _with_presence(j: int, values: Floats, absent: Bools, sparse: bool) -> Itera
 
 
 def _at_mean(
-    j: int, values: Floats, absent: Bools, mass: Floats, standard: bool, sparse: bool
+    j: int, values: Floats, absent: Bools, mass: Floats, scaling: Scaling, sparse: bool
 ) -> Iterator[_Column]:
     """Yield the column of a feature, its mean where it abstains; nothing if it is constant."""
     low, high = _range(values[~absent])
@@ -166,32 +161,26 @@ def _at_mean(
     if not spread > NEGLIGIBLE:  # (only rows of negligible weight differ)
         return
     ranker = ScaledFeature(j, low, high, mean)
-    factor = 1.0 / spread if standard else 1.0
     column[absent] = mean
-    if standard and sparse:
-        # Of a range of 1, but not from 0 on: what was 0 in the table is 0 here.
-        unit = ranker.unit
-        column = np.where(absent, low * unit, values * unit) / (high * unit - low * unit)
-        column[absent] += mean
-        column *= factor
-    elif standard:
-        column = (column - mean) * factor
-    yield column, ranker, factor
-
-
-def _unscaled(values: Floats, absent: Bools, found: Iterator[_Column]) -> Iterator[_Column]:
-    """Yield the column of a feature in its own unit; its mean where it abstains."""
-    for _, ranker, _ in found:
-        assert isinstance(ranker, ScaledFeature)
-        width = ranker.high - ranker.low
-        if not math.isfinite(width):
+    if scaling == "unit":
+        yield column, ranker, 1.0
+    elif scaling == "raw":
+        if not math.isfinite(high - low):
             raise DataError(
-                f"feature {ranker.feature} goes from {ranker.low:g} to {ranker.high:g}, too far "
-                "for the weights of features as they are.",
+                f"feature {j} goes from {low:g} to {high:g}, too far for the weights of features "
+                "as they are.",
                 remedy="Set standardise=True.",
                 parameter="standardise",
             )
-        yield np.where(absent, ranker.low + ranker.default * width, values), ranker, width
+        yield np.where(absent, low + mean * (high - low), values), ranker, high - low
+    elif sparse:
+        # Of a range of 1, but not from 0 on: what was 0 in the table is 0 here.
+        unit = ranker.unit
+        moved = np.where(absent, low * unit, values * unit) / (high * unit - low * unit)
+        moved[absent] += mean
+        yield moved * (1.0 / spread), ranker, 1.0 / spread
+    else:
+        yield (column - mean) * (1.0 / spread), ranker, 1.0 / spread
 
 
 def _range(values: Floats) -> tuple[float, float]:
@@ -422,7 +411,7 @@ def dense_design(
     blocks = DenseRows(instances, rows, threads)
     ranges = blocks.ranges(weight)
     if ranges is None:
-        return Design.of(instances, rows, weight, raw=not standard)
+        return Design.of(instances, rows, weight, scaling="standard" if standard else "raw")
     spread = blocks.spreads(ranges, weight) if standard else None
     width = ranges.high - ranges.low
     scale = width if spread is None else width / spread
@@ -552,33 +541,23 @@ def _refuse(
 # --- Where the weights of a linear or kernel ranker lie
 #
 # The scores of rows are linear in the weights, and a ridge ``(l2 / 2) <w, w>`` keeps them small. Of
-# features, weights are one number per column. Of a kernel, they are one number per row: the ranker
-# is
+# columns, weights are one number each. Of a kernel, they are one number per row: the ranker is
 # ``f = sum_i a_i K(x_i, .)``, its scores are ``K a`` and its ridge is ``(l2 / 2) a'Ka``. A gradient
 # by the scores is itself a ranker of that form, so that solvers which use nothing but the
-# operations
-# below need neither inverse nor root of K.
+# operations of a `Space` need neither inverse nor root of K.
 
 
-class Space(Protocol):
-    """Weights, with an inner product and the scores that they give."""
-
-    @property
-    def n_weights(self) -> int:
-        """Length of a vector of weights."""
-
-    def scores(self, w: Floats) -> Floats:
-        """Return the scores of the rows."""
-
-    def back(self, by_score: Floats) -> Floats:
-        """Return the gradient by the weights of a loss, given that by the scores."""
-
-    def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
-        """Return the inner product of two vectors of weights; ``scores`` are those of the other."""
+#: Rows of which the kernel of every two fits into memory.
+MAX_KERNEL_ROWS = 20_000
+# Coefficients below this share of the largest are rounding.
+_NO_SUPPORT = 1e-10
+# A landmark is not taken where the others explain all but this share of the largest kernel.
+_EXPLAINED = 1e-12
+_PRECOMPUTED = Kernel("precomputed")
 
 
-class FeatureSpace:
-    """Weights of columns.
+class Space:
+    """Weights of columns, with an inner product and the scores that they give.
 
     Parameters
     ----------
@@ -587,58 +566,105 @@ class FeatureSpace:
     """
 
     def __init__(self, matrix: Matrix, threads: int = 1) -> None:
-        self._matrix = matrix
+        self.matrix = matrix
         self._dense = TallTable(matrix, threads) if isinstance(matrix, np.ndarray) else None
 
     @property
     def n_weights(self) -> int:
-        """Number of columns."""
-        return int(self._matrix.shape[1])
+        """Length of a vector of weights."""
+        return int(self.matrix.shape[1])
 
-    def some(self, columns: Ints) -> FeatureSpace:
+    @property
+    def n_columns(self) -> int:
+        """Columns that distinguish rows; 0 where nothing can be learned."""
+        return self.n_weights
+
+    def some(self, columns: Ints) -> Space:
         """Return the weights of some columns."""
-        if isinstance(self._matrix, np.ndarray):
-            return FeatureSpace(self._matrix.take(columns, axis=1))  # (rows stay contiguous)
-        return FeatureSpace(self._matrix[:, columns])
+        if isinstance(self.matrix, np.ndarray):
+            return Space(self.matrix.take(columns, axis=1))  # (rows stay contiguous)
+        return Space(self.matrix[:, columns])
 
     def scores(self, w: Floats) -> Floats:
         """Return the scores of the rows."""
-        return np.asarray(self._matrix @ w) if self._dense is None else self._dense.times(w)
+        return np.asarray(self.matrix @ w) if self._dense is None else self._dense.times(w)
 
     def back(self, by_score: Floats) -> Floats:
         """Return the gradient by the weights of a loss, given that by the scores."""
         if self._dense is not None:
             return self._dense.turned_times(by_score)
-        return np.asarray(self._matrix.T @ by_score)
+        return np.asarray(self.matrix.T @ by_score)
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
-        """Return the inner product of two vectors of weights."""
-        return elementary.dot(one, other)
+        """Return the inner product of two vectors of weights; ``scores`` are those of the other."""
+        return dot(one, other)
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> AdditiveRanker | KernelRanker:
+        """Return the model that these weights make."""
+        raise NotImplementedError
 
 
-class KernelSpace:
-    """Coefficients of rows in a kernel expansion.
+class FeatureSpace(Space):
+    """Weights of the columns of a design."""
+
+    def __init__(self, design: Design, threads: int = 1) -> None:
+        super().__init__(design.matrix, threads)
+        self.design = design
+
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> AdditiveRanker:
+        """Return the weighted features, without those of weight 0."""
+        used = np.flatnonzero(weights)
+        rankers = [self.design.rankers[j] for j in used.tolist()]
+        scaled = (weights * self.design.scale)[used]
+        return AdditiveRanker(instances.n_features, rankers, scaled, instances.names, training)
+
+
+class KernelSpace(Space):
+    """Coefficients of rows in the expansion of a kernel.
 
     Parameters
     ----------
     gram : array of shape (n_rows, n_rows)
-        The kernel of every two rows; symmetric and positive semidefinite.
+        The kernel of every two rows; refused if it is not symmetric.
+    rows : int array of shape (n_rows,)
+        Their numbers.
     threads : int
+    kernel : Kernel
+    columns : tuple of Column
+    table : array of shape (n_rows, n_columns), optional
+        The rows as columns, of a kernel that is not precomputed.
     """
 
-    def __init__(self, gram: Floats, threads: int = 1) -> None:
-        self._gram, self._table = gram, TallTable(gram, threads)
+    def __init__(
+        self,
+        gram: Floats,
+        rows: Ints,
+        threads: int = 1,
+        kernel: Kernel = _PRECOMPUTED,
+        columns: tuple[Column, ...] = (),
+        table: Floats | None = None,
+    ) -> None:
+        largest = float(np.abs(gram).max(initial=0.0))
+        if not np.allclose(gram, gram.T, rtol=1e-6, atol=1e-8 * largest):
+            raise DataError(
+                f"the {kernel.name} kernel must be symmetric: K(x, z) = K(z, x).",
+                parameter="kernel",
+            )
+        super().__init__(gram, threads)
         # What rounding can take off the squared length of coefficients of length 1.
-        self._rounding = 1e-10 * len(gram) * float(np.abs(gram).max(initial=0.0))
+        self._rounding = 1e-10 * len(gram) * largest
+        self.gram, self.rows = gram, rows
+        self._kernel, self._columns = kernel, columns
+        self._table = np.zeros((len(rows), 0)) if table is None else table
 
     @property
-    def n_weights(self) -> int:
-        """Number of rows."""
-        return len(self._gram)
-
-    def scores(self, w: Floats) -> Floats:
-        """Return the scores of the rows."""
-        return self._table.times(w)
+    def n_columns(self) -> int:
+        """Number of columns of the kernel; of rows, for a precomputed one."""
+        return len(self.rows) if self._kernel.form == "precomputed" else len(self._columns)
 
     def back(self, by_score: Floats) -> Floats:
         """Return the gradient as a ranker, which has the same coefficients."""
@@ -646,8 +672,8 @@ class KernelSpace:
 
     def dot(self, one: Floats, other: Floats, scores: Floats) -> float:
         """Return the inner product of two rankers, ``a'Kb``."""
-        value = elementary.dot(one, scores)
-        if one is other and value < -self._rounding * elementary.dot(one, one):
+        value = dot(one, scores)
+        if one is other and value < -self._rounding * dot(one, one):
             raise DataError(
                 "the kernel is not positive semidefinite: a function of it has the squared length "
                 f"{value:.3g}.",
@@ -656,44 +682,47 @@ class KernelSpace:
             )
         return value
 
+    def model(
+        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+    ) -> KernelRanker:
+        """Return the rows with a coefficient other than 0."""
+        kept = np.flatnonzero(np.abs(weights) > _NO_SUPPORT * np.abs(weights).max(initial=0.0))
+        return KernelRanker(
+            instances.n_features,
+            self._kernel,
+            self._columns,
+            self._table[kept],
+            weights[kept],
+            instances.names,
+            training,
+            rows=self.rows[kept] if self._kernel.form == "precomputed" else None,
+        )
 
-# --- A kernel by its values at a few landmarks, after Nystroem
 
-
-# A landmark is not taken where the others explain all but this share of the largest kernel.
-_EXPLAINED = 1e-12
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    """Rows by their kernels with a few landmarks; see `representations.Representation`.
+class LandmarkSpace(Space):
+    """Rows by their kernels with a few landmarks, after Nystroem.
 
     Landmarks are chosen one by one, each the row that those before explain worst, which is Cholesky
     factorisation with pivots (Fine & Scheinberg 2001): K is approximated by ``B B'``, and ridge and
     scores of B's columns are those of the kernel on the span of the landmarks.
 
-    Attributes
+    Parameters
     ----------
     kernel : Kernel
     columns : tuple of Column
-    rows : array of shape (n_landmarks, n_columns)
-    matrix : array of shape (n_rows, n_landmarks)
-        B.
-    corner : array of shape (n_landmarks, n_landmarks)
-        Its rows at the landmarks, lower triangular.
+    table : array of shape (n_rows, n_columns)
+        The rows as columns.
+    n_landmarks, threads : int
     """
 
-    kernel: Kernel
-    columns: tuple[Column, ...]
-    rows: Floats
-    matrix: Floats
-    corner: Floats
-
-    @classmethod
-    def of(
-        cls, kernel: Kernel, columns: tuple[Column, ...], table: Floats, n_landmarks: int
-    ) -> Landmarks:
-        """Choose landmarks among rows."""
+    def __init__(
+        self,
+        kernel: Kernel,
+        columns: tuple[Column, ...],
+        table: Floats,
+        n_landmarks: int,
+        threads: int,
+    ) -> None:
         n = len(table)
         left = kernel.diagonal(table)
         if not (np.isfinite(left) & (left >= 0.0)).all():
@@ -718,18 +747,15 @@ class Landmarks:
             left = np.maximum(left - matrix[:, k] ** 2, 0.0)
             left[pivot] = 0.0
             chosen.append(pivot)
-        matrix = np.ascontiguousarray(matrix[:, : len(chosen)])
-        corner = np.tril(matrix[chosen])
-        return cls(kernel, columns, table[chosen], matrix, corner)
-
-    def space(self, threads: int) -> FeatureSpace:
-        """Return where the weights lie."""
-        return FeatureSpace(self.matrix, threads)
+        super().__init__(np.ascontiguousarray(matrix[:, : len(chosen)]), threads)
+        self._kernel, self._columns, self._rows = kernel, columns, table[chosen]
+        # The rows of B at the landmarks, lower triangular.
+        self._corner = np.tril(self.matrix[chosen])
 
     @property
     def n_columns(self) -> int:
         """Number of columns of the kernel."""
-        return len(self.columns)
+        return len(self._columns)
 
     def model(
         self, weights: Floats, instances: Instances, training: Mapping[str, Any]
@@ -737,79 +763,33 @@ class Landmarks:
         """Return the landmarks with their coefficients."""
         coefficients = np.zeros(len(weights))
         for k in reversed(range(len(weights))):
-            known = dot(self.corner[k + 1 :, k], coefficients[k + 1 :])
-            coefficients[k] = (weights[k] - known) / self.corner[k, k]
+            known = dot(self._corner[k + 1 :, k], coefficients[k + 1 :])
+            coefficients[k] = (weights[k] - known) / self._corner[k, k]
         return KernelRanker(
             instances.n_features,
-            self.kernel,
-            self.columns,
-            self.rows,
+            self._kernel,
+            self._columns,
+            self._rows,
             coefficients,
             instances.names,
             training,
         )
 
 
-# --- Rows as solvers see them: columns to be weighted, kernels of every two rows, or landmarks
-#
-# Each turns the weights that a solver found into a model.
-
-
-#: Rows of which the kernel of every two fits into memory.
-MAX_KERNEL_ROWS = 20_000
-# Coefficients below this share of the largest are rounding.
-_NO_SUPPORT = 1e-10
-
-
-class Representation(Protocol):
-    """Rows in a form that a solver weighs."""
-
-    def space(self, threads: int) -> Space:
-        """Return where the weights lie."""
-
-    @property
-    def n_columns(self) -> int:
-        """Columns that distinguish rows; 0 where nothing can be learned."""
-
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> FrozenModel:
-        """Return the model that these weights make."""
-
-
-@dataclass(frozen=True)
-class KernelSettings:
-    """Which kernel, of which columns.
-
-    Attributes
-    ----------
-    form : str or callable
-        See `crucial.model.kernel.Kernel`; or "precomputed".
-    gamma : float or None
-        None: one over the number of columns times their mean variance.
-    degree : int
-    coef0 : float
-    n_landmarks : int or None
-        None: the kernel of every two rows.
-    standardise : bool
-    """
-
-    form: str | KernelCall
-    gamma: float | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    n_landmarks: int | None = None
-    standardise: bool = True
-
-
-def represent(
+def space_of(
     instances: Instances,
     rows: Ints,
     weight: Floats | None,
-    settings: KernelSettings,
+    *,
+    kernel: str | KernelCall = "linear",
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+    n_landmarks: int | None = None,
+    standardise: bool = True,
     threads: int = 1,
-) -> WeightedColumns | KernelRows | Landmarks:
-    """Return rows as a solver sees them.
+) -> FeatureSpace | KernelSpace | LandmarkSpace:
+    """Return where the weights of a linear or kernel ranker lie.
 
     Parameters
     ----------
@@ -818,38 +798,51 @@ def represent(
         The rows to learn from.
     weight : array like rows, or None
         Their instance weights, for means and standard deviations of features.
-    settings : KernelSettings
+    kernel, gamma, degree, coef0
+        See `crucial.model.kernel.Kernel`; or "precomputed". Without gamma, it is one over the
+        number of columns times their mean variance.
+    n_landmarks : int, optional
+        Else the kernel of every two rows is computed.
+    standardise : bool
     threads : int
     """
-    if settings.form == "precomputed":
-        return _precomputed(instances, rows, settings)
+    if kernel == "precomputed":
+        return _precomputed(instances, rows, threads)
     if instances.is_sparse:
-        design = Design.of(instances, rows, weight, raw=not settings.standardise)
+        scaling: Scaling = "standard" if standardise else "raw"
+        design = Design.of(instances, rows, weight, scaling=scaling)
     else:
-        design = dense_design(instances, rows, weight, settings.standardise, threads)
-    if settings.form == "linear":
-        return WeightedColumns(design)
-    columns = _columns(design, settings.standardise)
+        design = dense_design(instances, rows, weight, standardise, threads)
+    if kernel == "linear":
+        return FeatureSpace(design, threads)
+    columns = kernel_columns(design, "standard" if standardise else "raw")
     table = scaled_columns(columns, instances.take_rows(rows))
-    kernel = Kernel(settings.form, _gamma(settings, table, weight), settings.degree, settings.coef0)
-    if settings.n_landmarks is not None:
-        return Landmarks.of(kernel, columns, table, settings.n_landmarks)
+    if gamma is None:
+        gamma = 1.0 / max(1, len(columns))
+        if not standardise and columns:
+            mean = np.average(table, axis=0, weights=weight)
+            variance = np.average((table - mean) ** 2, axis=0, weights=weight)
+            gamma /= float(variance.mean())
+    made = Kernel(kernel, gamma, degree, coef0)
+    if n_landmarks is not None:
+        return LandmarkSpace(made, columns, table, n_landmarks, threads)
     _check_size(len(rows))
     with np.errstate(over="ignore", invalid="ignore"):
-        gram = kernel(table, table)
+        gram = made(table, table)
     if not np.isfinite(gram).all():
         raise DataError(
-            f"the {kernel.name} kernel overflows.", remedy="Set standardise=True, or lower degree."
+            f"the {made.name} kernel overflows.", remedy="Set standardise=True, or lower degree."
         )
-    return KernelRows(_symmetric(gram, kernel.name), kernel, columns, table, rows)
+    return KernelSpace(gram, rows, threads, made, columns, table)
 
 
-def _columns(design: Design, standard: bool) -> tuple[Column, ...]:
-    """Return the features of a design as columns of a kernel, with mean 0 or as they are."""
+def kernel_columns(design: Design, scaling: Scaling) -> tuple[Column, ...]:
+    """Return the features of a design as columns of a kernel, or as inputs of a net."""
     out = []
     for ranker, scale in zip(design.rankers, design.scale.tolist(), strict=True):
         assert isinstance(ranker, ScaledFeature)
-        out.append(Column(ranker, scale, -ranker.default * scale if standard else ranker.low))
+        offset = {"standard": -ranker.default * scale, "unit": 0.0, "raw": ranker.low}[scaling]
+        out.append(Column(ranker, scale, offset))
     return tuple(out)
 
 
@@ -863,7 +856,7 @@ def _check_size(n_rows: int) -> None:
         )
 
 
-def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> KernelRows:
+def _precomputed(instances: Instances, rows: Ints, threads: int) -> KernelSpace:
     """Return the rows of a kernel that was computed by the user."""
     check_kernels(instances)
     n, width = instances.n_rows, instances.n_features
@@ -875,104 +868,4 @@ def _precomputed(instances: Instances, rows: Ints, settings: KernelSettings) -> 
         )
     _check_size(len(rows))
     gram = np.asarray(instances.dense_table()[np.ix_(rows, rows)], np.float64)
-    return KernelRows(
-        _symmetric(gram, "precomputed"), Kernel("precomputed"), (), np.zeros((len(rows), 0)), rows
-    )
-
-
-def _symmetric(gram: Floats, name: str) -> Floats:
-    """Return a kernel matrix; refuse one that is not symmetric."""
-    if not np.allclose(gram, gram.T, rtol=1e-6, atol=1e-8 * float(np.abs(gram).max(initial=0.0))):
-        raise DataError(
-            f"the {name} kernel must be symmetric: K(x, z) = K(z, x).", parameter="kernel"
-        )
-    return gram
-
-
-def _gamma(settings: KernelSettings, table: Floats, weight: Floats | None) -> float:
-    """Return the factor of a kernel; by default after the number and variance of the columns."""
-    if settings.gamma is not None:
-        return settings.gamma
-    n_columns = max(1, int(table.shape[1]))
-    if settings.standardise or not table.shape[1]:
-        return 1.0 / n_columns
-    mean = np.average(table, axis=0, weights=weight)
-    variance = np.average((table - mean) ** 2, axis=0, weights=weight)
-    return 1.0 / float(n_columns * variance.mean())
-
-
-@dataclass(frozen=True)
-class WeightedColumns:
-    """Columns of features, one weight each; see `Representation`."""
-
-    design: Design
-
-    @property
-    def matrix(self) -> Matrix:
-        """Rows by columns."""
-        return self.design.matrix
-
-    def space(self, threads: int) -> FeatureSpace:
-        """Return where the weights lie."""
-        return FeatureSpace(self.design.matrix, threads)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of features that are not constant."""
-        return len(self.design.rankers)
-
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> AdditiveRanker:
-        """Return the weighted features."""
-        scaled = weights * self.design.scale
-        return AdditiveRanker(
-            instances.n_features, self.design.rankers, scaled, instances.names, training
-        )
-
-
-@dataclass(frozen=True)
-class KernelRows:
-    """The kernel of every two rows, one coefficient per row; see `Representation`.
-
-    Attributes
-    ----------
-    gram : array of shape (n_rows, n_rows)
-    kernel : Kernel
-    columns : tuple of Column
-    table : array of shape (n_rows, n_columns)
-        The rows as columns.
-    rows : int array of shape (n_rows,)
-        Their numbers.
-    """
-
-    gram: Floats
-    kernel: Kernel
-    columns: tuple[Column, ...]
-    table: Floats
-    rows: Ints
-
-    def space(self, threads: int) -> KernelSpace:
-        """Return where the coefficients lie."""
-        return KernelSpace(self.gram, threads)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of the kernel; of rows, for a precomputed one."""
-        return len(self.rows) if self.kernel.form == "precomputed" else len(self.columns)
-
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> KernelRanker:
-        """Return the rows with a coefficient other than 0."""
-        kept = np.flatnonzero(np.abs(weights) > _NO_SUPPORT * np.abs(weights).max(initial=0.0))
-        return KernelRanker(
-            instances.n_features,
-            self.kernel,
-            self.columns,
-            self.table[kept],
-            weights[kept],
-            instances.names,
-            training,
-            rows=self.rows[kept] if self.kernel.form == "precomputed" else None,
-        )
+    return KernelSpace(gram, rows, threads)

@@ -1,17 +1,21 @@
-"""Linear and kernel rankers as scikit-learn estimators."""
+"""Linear and kernel rankers as scikit-learn estimators.
+
+A ranker names its columns (`_space`) and its objective with a solver (`_minimise`); `ConvexRanker`
+fits it, reports the proven gap and makes the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.arrays import check_values
-from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, LabelledRows
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights, top_labels
@@ -21,7 +25,7 @@ from crucial.kernels.runtime import count_threads, one_blas_thread
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
 from crucial.model.kernel import KERNELS, KernelCall
-from crucial.model.weak import Presence, ScaledFeature, WeakRankerLike
+from crucial.model.weak import Presence, ScaledFeature
 from crucial.parameters import (
     above,
     at_least,
@@ -35,7 +39,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Ranker, RankingInput, warn_caller
+from crucial.rankers.base import Model, Ranker, RankingInput, warn_caller
 from crucial.rankers.linear.closed_form import (
     Centring,
     Decomposition,
@@ -43,7 +47,7 @@ from crucial.rankers.linear.closed_form import (
     NormalEquations,
     RegularisationPath,
     check_memory,
-    conjugate_gradients,
+    difference_loss,
     normal_equations,
     regularisation_path,
     solve_kernel,
@@ -53,90 +57,50 @@ from crucial.rankers.linear.columns import (
     DenseRows,
     Design,
     DifferenceFeedback,
-    KernelRows,
-    KernelSettings,
-    Landmarks,
-    Matrix,
-    Representation,
-    WeightedColumns,
-    represent,
-)
-from crucial.rankers.linear.l1 import (
-    HingePush,
-    InfinitePushLoss,
-    LogPenalty,
-    MinimaxConcave,
-    Penalty,
-    PowerPenalty,
-    SparseMinimum,
-    frank_wolfe,
-    l1_planes,
-    minimise_concave,
-    minimise_l1,
+    FeatureSpace,
+    KernelSpace,
+    Scaling,
+    Space,
+    space_of,
 )
 from crucial.rankers.linear.losses import (
     CosineLists,
-    DiscountedPairs,
-    HalfSquaredHinge,
+    Hinges,
     HuberLoss,
     ListLikelihood,
     PrecisionLoss,
-    SquaredHinge,
+    PushLoss,
+    SmoothHinge,
+    SmoothPush,
     add_features,
-    hinges_of,
-    ideal_discounts,
 )
-from crucial.rankers.linear.newton import Minimum, Solution, lbfgs, newton, truncated_newton
-from crucial.rankers.linear.planes import HingeMinimum, cutting_planes, load_solver, minimise_hinge
+from crucial.rankers.linear.solvers import Minimum, lbfgs, minimise_by_planes, truncated_newton
+from crucial.rankers.linear.sparse import (
+    frank_wolfe,
+    l1_planes,
+    log_penalty,
+    minimax_penalty,
+    minimise_concave,
+    minimise_l1,
+    power_penalty,
+)
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base classes of the rankers that are one weighted sum of the features
 
 
-@dataclass(frozen=True)
-class WeightedFeatures:
-    """What a linear ranker learned.
+class LinearRanker(Ranker[Model]):
+    """Base of linear rankers: a subclass learns from any feedback in `_fit`."""
 
-    Attributes
-    ----------
-    rankers : sequence of weak rankers, one feature each
-    weights : array like rankers
-    figures : mapping from str to float
-        For the training summary.
-    empty : str
-        The warning where there are no rankers.
-    """
+    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
+        """Return the feedback of labels."""
+        return LabelFeedback(
+            data.known_labels, data.groups, weight=data.weight, query_weight=query_weight
+        )
 
-    rankers: Sequence[WeakRankerLike]
-    weights: Floats
-    figures: Mapping[str, float]
-    empty: str = "no feature distinguishes any rows; all scores are 0."
-
-    def but_empty(self, warning: str) -> WeightedFeatures:
-        """Return the same with another warning."""
-        return replace(self, empty=warning)
-
-
-@with_parameters
-class LinearRanker(Ranker[AdditiveRanker]):
-    """Base of linear rankers: a subclass learns in `_learn`.
-
-    Attributes
-    ----------
-    model_ : AdditiveRanker
-        The weighted features, which can be saved and shown.
-    n_iter_ : int
-    """
-
-    n_jobs: int | None = parameter(text="Threads of `predict`; None for all cores.", default=None)
-
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        """Find the weights, and set the attributes that report how."""
+    def _fit(self, data: RankingInput, feedback: Any) -> Self:
+        """Find the weights, and set the model and the attributes that report how."""
         raise NotImplementedError
-
-    def _labels(self, data: RankingInput) -> Floats:
-        """Return the labels to learn from; a ranker that sees only part of them replaces this."""
-        return data.known_labels
 
     def fit(
         self,
@@ -152,7 +116,7 @@ class LinearRanker(Ranker[AdditiveRanker]):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains.
+            NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
         y : array of shape (n_rows,)
             Labels. Rows of equal labels are not compared.
         qid : array of shape (n_rows,), optional
@@ -163,63 +127,87 @@ class LinearRanker(Ranker[AdditiveRanker]):
             Factor on the loss of a query.
         """
         data = self._input(X, y, qid, sample_weight, query_weight)
-        feedback = LabelFeedback(
-            self._labels(data), data.groups, weight=data.weight, query_weight=query_weight
-        )
-        learned = self._learn(data.instances, feedback)
-        if not len(learned.rankers):
-            warn_caller(learned.empty, NoProgressWarning)
-        model = AdditiveRanker(
-            data.instances.n_features,
-            learned.rankers,
-            learned.weights,
-            data.instances.names,
-            self._summary(learned.figures, feedback, data.with_qid),
-        )
-        self._set_model(model, data.with_qid)
-        return self
+        return self._fit(data, self._label_feedback(data, query_weight))
 
 
 @with_parameters
-class RidgeRanker(LinearRanker):
-    """Base of linear rankers that minimise a convex loss and a ridge, in `_minimise`.
+class ConvexRanker(LinearRanker[FrozenModel]):
+    """Base of rankers that minimise a convex loss and a penalty, in `_minimise`.
 
     Attributes
     ----------
+    model_ : AdditiveRanker
+        The weighted features, which can be saved and shown.
     objective_ : float
-        Value of the objective, the ridge included.
+        Value of the objective, the penalty included.
     gap_ : float
         The objective is at most this far above its minimum.
+    n_iter_ : int
     """
 
-    #: What happens where a feature abstains; see `Design`.
-    _abstentions: ClassVar[Literal["mean", "learned"]] = "mean"
-
-    l2: float = parameter(above(0), "Ridge on the weights; above 0.", default=0.01, kw_only=False)
     tol: float = parameter(
         above(0), "How far above its minimum the objective may be left.", default=1e-4
     )
     max_iter: int = parameter(at_least(1), "Iterations at most.", default=1000)
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
-        """Find the weights of the columns of a design."""
+    def _regulariser(self) -> str:
+        """Return the parameter that is raised for smaller weights: "l2", or "l1"."""
+        return "l2" if getattr(self, "penalty", "l2") == "l2" else "l1"
+
+    def _enough(self, found: Minimum) -> float:
+        """Return the largest gap that needs no warning."""
+        return self.tol
+
+    def _space(self, data: RankingInput, feedback: Any) -> Space:
+        """Return where the weights lie."""
+        return FeatureSpace(Design.of(data.instances, feedback.rows, feedback.weight))
+
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
+        """Find the weights."""
         raise NotImplementedError
 
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        design = Design.of(instances, feedback.rows, feedback.weight, abstentions=self._abstentions)
-        found = self._minimise(design.matrix, feedback)
-        self.objective_, self.gap_, self.n_iter_ = found.value, found.gap, max(1, found.n_iter)
-        figures = {"objective": found.value, "gap": found.gap}
-        return WeightedFeatures(design.rankers, found.weights * design.scale, figures)
+    def _fit(self, data: RankingInput, feedback: Any) -> Self:
+        space = self._space(data, feedback)
+        with one_blas_thread():
+            found = self._minimise(space, feedback)
+        return self._keep(data, feedback, space, found, self._enough(found))
 
-    def _warn_of_gap(self, found: Solution, iterations: str) -> None:
-        """Warn if a solver ended before it was within ``tol`` of the minimum."""
-        if found.gap > self.tol and len(found.weights):
+    def _keep(
+        self, data: RankingInput, feedback: Feedback, space: Space, found: Minimum, enough: float
+    ) -> Self:
+        """Keep the model and how far a solver got; warn if it did not come close enough."""
+        self.objective_, self.gap_, self.n_iter_ = found.value, found.gap, max(1, found.n_iter)
+        if found.gap > enough and space.n_weights:
+            remedy = f"raise max_iter, {self._regulariser()} or tol."
+            if found.n_iter < self.max_iter:
+                remedy = "rounding hides the rest: raise tol or l2, or scale the features."
             warn_caller(
-                f"{found.n_iter} {iterations} left the objective up to {found.gap:.2g} above its "
-                "minimum; raise max_iter, l2 or tol.",
+                f"{found.n_iter} steps left the objective up to {found.gap:.2g} above its minimum; "
+                f"{remedy}",
                 ConvergenceWarning,
             )
+        if not space.n_columns:
+            warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
+        elif self._regulariser() == "l1" and not found.weights.any():
+            warn_caller(self._too_sparse(), NoProgressWarning)
+        # (digits beyond these are rounding, which would differ from machine to machine)
+        kept = float(f"{found.value:.12g}")
+        figures = {"objective": kept}
+        if not np.isnan(found.gap):
+            figures["gap"] = max(found.gap, 1e-12 * kept)
+        summary = self._summary(figures, feedback, data.with_qid)
+        model = space.model(found.weights, data.instances, summary)
+        if isinstance(model, AdditiveRanker):
+            used = (one for one in model.rankers if isinstance(one, ScaledFeature | Presence))
+            features = {one.feature for one in used}
+            self.selected_ = np.array(sorted(features), np.int64)
+        self._set_model(model, data.with_qid)
+        return self
+
+    def _too_sparse(self) -> str:
+        """Return the warning where all weights are 0."""
+        l1: float = self.get_params()["l1"]
+        return f"l1={l1:g} makes all weights 0, and with them all scores; lower it."
 
 
 def check_two_labels(owner: str, feedback: LabelFeedback, remedy: str) -> None:
@@ -249,7 +237,7 @@ def check_two_labels(owner: str, feedback: LabelFeedback, remedy: str) -> None:
 
 
 @with_parameters
-class KernelMachine(Ranker[FrozenModel]):
+class KernelMachine(ConvexRanker):
     """Base of rankers of weighted features, or of rows weighted by a kernel.
 
     Attributes
@@ -304,10 +292,6 @@ class KernelMachine(Ranker[FrozenModel]):
         default="pairs",
         grid=("pairs", "queries"),
     )
-    tol: float = parameter(
-        above(0), "How far above its minimum the objective may be left.", default=1e-4
-    )
-    max_iter: int = parameter(at_least(1), "Iterations at most.", default=1000)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -325,39 +309,28 @@ class KernelMachine(Ranker[FrozenModel]):
             )
 
     def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
-        """Return what labels say."""
-        raise NotImplementedError
+        return LabelFeedback(
+            data.known_labels,
+            data.groups,
+            weight=data.weight,
+            balance=self.balance,
+            query_weight=query_weight,
+        )
 
-    def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
-        """Learn from any feedback."""
-        raise NotImplementedError
-
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: VectorLike | None = None,
-        query_weight: QueryWeight | None = None,
-    ) -> Self:
-        """Learn from labels: within a query, a higher label should rank higher.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
-        y : array of shape (n_rows,)
-            Labels; higher is better.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one list.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on the pairs of a query.
-        """
-        data = self._input(X, y, qid, sample_weight, query_weight)
-        return self._fit(data, self._label_feedback(data, query_weight))
+    def _space(self, data: RankingInput, feedback: Any) -> Space:
+        named = str(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        return space_of(
+            data.instances,
+            feedback.rows,
+            feedback.weight,
+            kernel=named,
+            gamma=None if self.gamma is None else float(self.gamma),
+            degree=int(self.degree),
+            coef0=float(self.coef0),
+            n_landmarks=self.n_landmarks,
+            standardise=bool(self.standardise),
+            threads=count_threads(self.n_jobs),
+        )
 
     def fit_pairs(
         self,
@@ -392,50 +365,12 @@ class KernelMachine(Ranker[FrozenModel]):
             data = self._with_numbers(data, pairs=explicit)
         return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
 
-    def _settings(self) -> KernelSettings:
-        named = str(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        return KernelSettings(
-            named,
-            None if self.gamma is None else float(self.gamma),
-            int(self.degree),
-            float(self.coef0),
-            self.n_landmarks,
-            bool(self.standardise),
-        )
-
-    def _set_solution(
-        self,
-        data: RankingInput,
-        feedback: Feedback,
-        seen: Representation,
-        weights: Floats,
-        figures: Mapping[str, float],
-    ) -> None:
-        """Make and keep the model of the weights that were found."""
-        if not seen.n_columns:
-            warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
-        summary = self._summary(figures, feedback, data.with_qid)
-        self._set_model(seen.model(weights, data.instances, summary), data.with_qid)
-
-    def _set_figures(
-        self, value: float, gap: float, n_iter: int, enough: float
-    ) -> dict[str, float]:
-        """Keep and return how far a solver got; warn if the gap is not small enough."""
-        self.objective_, self.gap_, self.n_iter_ = value, gap, max(1, n_iter)
-        if gap > enough:
-            remedy = "raise max_iter, l2 or tol."
-            if n_iter < getattr(self, "max_iter", 0):
-                remedy = "rounding hides the rest: raise tol or l2, or scale the features."
-            warn_caller(
-                f"{n_iter} steps left the objective up to {gap:.2g} above its minimum; {remedy}",
-                ConvergenceWarning,
-            )
-        # (digits beyond these are rounding, which would differ from machine to machine)
-        kept = float(f"{value:.12g}")
-        return {"objective": kept, "gap": max(gap, 1e-12 * kept)}
-
 
 # --- The ranking SVM, as a scikit-learn estimator
+
+
+# Weights from so many times ``l1`` on are not penalised any further (Zhang 2010).
+_MINIMAX = 3.0
 
 
 @with_parameters
@@ -451,10 +386,38 @@ class RankingSVM(KernelMachine):
     first term. Pairs that labels imply are never listed: a pass over n rows takes O(n log n). It
     ends at a proven distance from the minimum.
 
+    Other penalties set most weights of the features to 0, beside the squared hinge::
+
+        mean over pairs of  [1 - (f_hi - f_lo)]_+^2 / 2  +  l1 sum_j g(|w_j|)
+
+    With ``penalty="l1"`` g is ``|w|`` itself, and the minimum is found to a proven gap, by FISTA
+    and Newton's method. "log" is ``ln(1 + |w| / epsilon)``, "lq" is
+    ``(|w| + epsilon)^q - epsilon^q`` and "mcp" is ``|w| - w^2 / (6 l1)`` up to ``3 l1`` and
+    constant from there on; they take less off large weights and select fewer features at the same
+    loss (Laporte et al. 2014). These are solved by weighted l1 problems, each of which lowers the
+    objective, from that of "l1" on. "l1_ball" has no penalty: it minimises the loss over all
+    weights with ``|w|_1 <= radius`` (Lai et al. 2013, FenchelRank), one feature per step, to a
+    proven gap.
+
     Attributes
     ----------
+    model_ : AdditiveRanker or KernelRanker
+        The weighted features of a linear kernel, or the support rows of any other.
+    objective_ : float
+        Loss and penalty.
+    gap_ : float
+        The objective is at most this far above its minimum. NaN for "log", "lq" and "mcp", whose
+        minima are local.
     n_iter_ : int
-        Newton's steps and cutting planes.
+        Newton's steps and cutting planes, or steps of a sparse solver.
+    selected_ : int array
+        Of a linear kernel: features with a weight other than 0, ascending.
+    violation_ : float
+        By how much the conditions of a (local) minimum are violated, at most; for "l1_ball" the
+        gap. NaN for "l2".
+    objectives_ : tuple of floats
+        For "log", "lq" and "mcp": the objective after every weighted l1 problem. For "l1_ball":
+        the loss after every step. It never rises.
 
     Notes
     -----
@@ -469,6 +432,14 @@ class RankingSVM(KernelMachine):
     >>> ranker = RankingSVM().fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
     [1, 2, 3]
+
+    With a penalty that selects features:
+
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(200, 20))
+    >>> y = np.round(X[:, 3] - X[:, 7] + 0.3 * random.normal(size=200))
+    >>> RankingSVM(penalty="l1", l1=0.05).fit(X, y).selected_.tolist()
+    [3, 7]
     """
 
     l2: float = parameter(
@@ -478,186 +449,13 @@ class RankingSVM(KernelMachine):
         kw_only=False,
         grid=(0.001, 0.01, 0.1, 1.0),
     )
-    loss: str = parameter(
-        one_of("hinge", "squared_hinge"),
-        "Mean hinge, or half of the mean squared hinge, which is faster to minimise.",
-        default="hinge",
-    )
-    margin: str = parameter(
-        one_of("sign", "product", "gap"),
-        'What is asked of a pair. "sign": ``f_hi - f_lo >= 1``. "gap": at least the difference '
-        'of their labels. "product": that difference times ``f_hi - f_lo`` is at least 1, as the '
-        "review writes it; a pass then takes O(n labels). Explicit pairs ask for 1.",
-        default="sign",
-    )
-    max_iter: int = parameter(text="Newton's steps and cutting planes at most.", default=1000)
-    n_jobs: int | None = parameter(
-        text="Threads; None for all cores. The result is the same for any number.", default=None
-    )
-
-    def _label_feedback(
-        self, data: RankingInput, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
-        return LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=data.weight,
-            balance=self.balance,
-            query_weight=query_weight,
-        )
-
-    def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
-        threads = count_threads(self.n_jobs)
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
-        hinges = hinges_of(feedback, self.margin, threads)
-        rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
-        found: HingeMinimum | Minimum
-        with one_blas_thread():
-            if self.loss == "hinge":
-                found = minimise_hinge(hinges, *rules)
-            else:
-                found = truncated_newton(SquaredHinge(hinges), *rules)
-        figures = self._set_figures(found.value, found.gap, found.n_iter, self.tol)
-        self._set_solution(data, feedback, seen, found.weights, figures)
-        return self
-
-
-# --- Linear rankers that use few features, as scikit-learn estimators
-
-
-PENALTIES = ("l1", "l1_ball", "log", "lq", "mcp")
-
-
-@with_parameters
-class SparseLinearRanker(LinearRanker):
-    """Base of linear rankers with weights of exactly 0: a subclass learns in `_minimise`.
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features with a weight other than 0, ascending.
-    objective_ : float
-        Loss and penalty.
-    gap_ : float
-        The objective is at most this far above its minimum; NaN where no bound is known.
-    violation_ : float
-        By how much the conditions of a minimum are violated, at most.
-    """
-
-    l1: float = parameter(
-        above(0), "Weight of the penalty; above 0.", default=0.01, grid=(0.001, 0.003, 0.01, 0.03)
-    )
-    standardise: bool = parameter(
-        flag,
-        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
-        "taken as they are.",
-        default=True,
-    )
-    tol: float = parameter(
-        above(0), "How far above its minimum the objective may be left.", default=1e-6
-    )
-    max_iter: int = parameter(at_least(1), "Steps at most.", default=1000)
-    n_jobs: int | None = parameter(text="Threads; None for all cores.", default=None)
-
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> SparseMinimum:
-        """Find the weights of the columns of a design."""
-        raise NotImplementedError
-
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        design = Design.of(instances, feedback.rows, feedback.weight, standard=self.standardise)
-        if not self.standardise:
-            design = _in_own_units(design)
-        found = self._minimise(design.matrix, feedback)
-        self.objective_, self.gap_, self.violation_ = found.value, found.gap, found.violation
-        self.n_iter_ = max(1, found.n_iter)
-        used = np.flatnonzero(found.weights)
-        rankers = tuple(design.rankers[j] for j in used.tolist())
-        self.selected_ = np.array([one.feature for one in rankers], np.int64)
-        figures = {"objective": found.value, "selected": len(used)}
-        if not np.isnan(found.gap):
-            figures["gap"] = found.gap
-        learned = WeightedFeatures(rankers, found.weights[used] * design.scale[used], figures)
-        if len(design.rankers) and not len(used):
-            return learned.but_empty(self._too_sparse())
-        return learned
-
-    def _too_sparse(self) -> str:
-        """Return the warning where all weights are 0."""
-        return f"l1={self.l1:g} makes all weights 0, and with them all scores; lower it."
-
-    def _warn_of_steps(self, found: SparseMinimum, remedy: str) -> None:
-        """Warn if a solver ended before it was within ``tol`` of the minimum."""
-        if found.gap > self.tol and len(found.weights):
-            warn_caller(
-                f"{found.n_iter} steps left the objective up to {found.gap:.2g} above its "
-                f"minimum; {remedy}.",
-                ConvergenceWarning,
-            )
-
-
-def _in_own_units(design: Design) -> Design:
-    """Return columns in the units of their features, which a design scales to a range of 1."""
-    span = np.array(
-        [getattr(one, "high", 1.0) - getattr(one, "low", 0.0) for one in design.rankers]
-    )
-    scaled = design.matrix * span
-    # (up to scipy 1.15, sparse rows times an array have no columns to choose from)
-    matrix = scaled if isinstance(scaled, np.ndarray) else scaled.tocsr()
-    return Design(matrix, design.rankers, design.scale * span)
-
-
-@with_parameters
-class SparseRankingSVM(SparseLinearRanker):
-    """Rank by a weighted sum of few features, with a margin between rows of different labels.
-
-    RankingSVM's squared hinge, with a penalty that sets most weights to 0::
-
-        mean over pairs of  [1 - (s_hi - s_lo)]_+^2 / 2  +  l1 sum_j g(|w_j|)
-
-    ``penalty`` chooses g. With "l1" it is ``|w|`` itself, and the minimum is found to a proven gap,
-    by FISTA and Newton's method. "log" is ``ln(1 + |w| / epsilon)``, "lq" is
-    ``(|w| + epsilon)^q - epsilon^q`` and "mcp" is ``|w| - w^2 / (2 gamma l1)`` up to
-    ``gamma l1`` and constant from there on; they take less off large weights and select fewer
-    features at the same loss (Laporte et al. 2014). These are solved by weighted l1 problems, each
-    of which lowers the objective, from that of "l1" on. "l1_ball" has no penalty: it minimises the
-    loss over all weights with ``|w|_1 <= radius`` (Lai et al. 2013, FenchelRank), one feature per
-    step, to a proven gap.
-
-    Attributes
-    ----------
-    selected_ : int array
-        Features with a weight other than 0, ascending.
-    objective_ : float
-        Loss and penalty.
-    gap_ : float
-        The objective is at most this far above its minimum. NaN for "log", "lq" and "mcp", whose
-        minima are local.
-    violation_ : float
-        By how much the conditions of a (local) minimum are violated, at most; for "l1_ball" the
-        gap.
-    objectives_ : tuple of floats
-        For "log", "lq" and "mcp": the objective after every weighted l1 problem. For "l1_ball":
-        the loss after every step. It never rises, except with ``steps="decay"``.
-
-    Notes
-    -----
-    Pairs are never listed: a pass takes O(n p + n log n). Where a feature abstains it counts as
-    its mean. Features are cut off at the range that they had in training.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from crucial import SparseRankingSVM
-    >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(200, 20))
-    >>> y = np.round(X[:, 3] - X[:, 7] + 0.3 * random.normal(size=200))
-    >>> ranker = SparseRankingSVM(l1=0.05).fit(X, y)
-    >>> ranker.selected_.tolist()
-    [3, 7]
-    """
-
     penalty: str = parameter(
-        one_of(*PENALTIES), "What keeps the weights few and small.", default="l1", kw_only=False
+        one_of("l2", "l1", "l1_ball", "log", "lq", "mcp"),
+        "A ridge, or what keeps the weights of features few and small.",
+        default="l2",
+    )
+    l1: float = parameter(
+        above(0), 'Weight of a penalty other than "l2" and "l1_ball"; above 0.', default=0.01
     )
     radius: float = parameter(
         above(0), 'With "l1_ball": how large the sum of the absolute weights may be.', default=1.0
@@ -670,55 +468,64 @@ class SparseRankingSVM(SparseLinearRanker):
     q: float = parameter(
         between(0, 1, low_open=True, high_open=True), 'With "lq": the power.', default=0.5
     )
-    gamma: float = parameter(
-        above(0),
-        'With "mcp": weights from ``gamma`` times ``l1`` on are not penalised any further.',
-        default=3.0,
+    loss: str | None = parameter(
+        none_or(one_of("hinge", "squared_hinge")),
+        "Mean hinge, or half of the mean squared hinge, which is faster to minimise; None: the "
+        'hinge with ``penalty="l2"``, else the squared one, which other penalties need.',
+        default=None,
     )
-    steps: str = parameter(
-        one_of("corrective", "exact", "decay"),
-        'With "l1_ball": go the exact distance towards a feature, and after every tenth step '
-        "reweight the features chosen so far; only the former; or 2 / (t + 2) of the way in step "
-        "t.",
-        default="corrective",
+    margin: str = parameter(
+        one_of("sign", "product", "gap"),
+        'What is asked of a pair. "sign": ``f_hi - f_lo >= 1``. "gap": at least the difference '
+        'of their labels. "product": that difference times ``f_hi - f_lo`` is at least 1, as the '
+        "review writes it; a pass then takes O(n labels). Explicit pairs ask for 1.",
+        default="sign",
     )
+    max_iter: int = parameter(text="Newton's steps and cutting planes at most.", default=1000)
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> SparseMinimum:
-        loss = HalfSquaredHinge(hinges_of(feedback, "sign", count_threads(self.n_jobs)))
-        if self.penalty == "l1_ball":
-            steps: Any = self.steps
-            found = frank_wolfe(loss, matrix, self.radius, self.tol, self.max_iter, steps)
-            self._warn_of_steps(found, "raise max_iter or tol")
-        elif self.penalty == "l1":
-            shrink = np.full(matrix.shape[1], float(self.l1))
-            found = minimise_l1(loss, matrix, shrink, self.tol, self.max_iter)
-            self._warn_of_steps(found, "raise max_iter, l1 or tol")
-        else:
-            found = minimise_concave(
-                loss, matrix, float(self.l1), self._concave(), self.tol, self.max_iter
+    def _check_combinations(self) -> None:
+        super()._check_combinations()
+        if self.penalty != "l2" and (self.kernel != "linear" or self.loss == "hinge"):
+            raise ParameterError(
+                f"penalty={self.penalty!r} selects features by a squared hinge: set "
+                "kernel='linear' and loss='squared_hinge', or penalty='l2'."
             )
+
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
+        hinges = Hinges(feedback, self.margin, count_threads(self.n_jobs))
+        limits, l1, l2 = (self.tol, self.max_iter), float(self.l1), float(self.l2)
+        if self.penalty == "l2" and self.loss == "squared_hinge":
+            found = truncated_newton(hinges, space, l2, *limits)
+        elif self.penalty == "l2":
+            smooth = partial(SmoothHinge, hinges)
+            found = minimise_by_planes(lambda s: hinges(s, 1), space, l2, *limits, smooth)
+        elif self.penalty == "l1_ball":
+            found = frank_wolfe(hinges, space, self.radius, *limits)
+        elif self.penalty == "l1":
+            shrink = np.full(space.n_weights, l1)
+            found = minimise_l1(hinges, space, shrink, *limits)
+        else:
+            concave = {
+                "log": log_penalty(self.epsilon),
+                "lq": power_penalty(self.q, self.epsilon),
+                "mcp": minimax_penalty(_MINIMAX * l1),
+            }
+            found = minimise_concave(hinges, space, l1, concave[self.penalty], *limits)
             if found.n_iter >= self.max_iter:
                 warn_caller(
                     f"{found.n_iter} steps left the conditions of a minimum violated by "
                     f"{found.violation:.2g}; raise max_iter, l1 or tol.",
                     ConvergenceWarning,
                 )
-        self.objectives_ = found.path
+        self.violation_, self.objectives_ = found.violation, found.path
         return found
-
-    def _concave(self) -> Penalty:
-        if self.penalty == "log":
-            return LogPenalty(self.epsilon)
-        if self.penalty == "lq":
-            return PowerPenalty(self.q, self.epsilon)
-        return MinimaxConcave(self.gamma * self.l1)
 
 
 # --- RSRank, as a scikit-learn estimator
 
 
 @with_parameters
-class RSRank(SparseLinearRanker):
+class RSRank(ConvexRanker):
     """Rank by a weighted sum of few features, pairs weighted by their part in NDCG (RSRank).
 
     After Sun, Qin, Tao & Wang (2009). A pair of rows of one query weighs what exchanging the two
@@ -761,7 +568,8 @@ class RSRank(SparseLinearRanker):
     _counts_weights = True
 
     l1: float = parameter(
-        text="Weight of ``|w|_1``; above 0.",
+        above(0),
+        "Weight of ``|w|_1``; above 0.",
         default=0.03,
         kw_only=False,
         grid=(0.003, 0.01, 0.03, 0.1),
@@ -773,12 +581,29 @@ class RSRank(SparseLinearRanker):
         default="mean",
     )
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> SparseMinimum:
-        pairs = DiscountedPairs(feedback, count_threads(self.n_jobs))
-        loss = HuberLoss(pairs, ideal_discounts(pairs, self.ties))
-        shrink = np.full(matrix.shape[1], float(self.l1))
-        found = minimise_l1(loss, matrix, shrink, self.tol, self.max_iter)
-        self._warn_of_steps(found, "raise max_iter, l1 or tol")
+    standardise: bool = parameter(
+        flag,
+        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
+        "taken as they are.",
+        default=True,
+    )
+    tol: float = parameter(default=1e-6)
+    max_iter: int = parameter(text="Steps at most.", default=1000)
+
+    def _regulariser(self) -> str:
+        return "l1"
+
+    def _space(self, data: RankingInput, feedback: Any) -> Space:
+        scaling: Scaling = "standard" if self.standardise else "raw"
+        return FeatureSpace(
+            Design.of(data.instances, feedback.rows, feedback.weight, scaling=scaling)
+        )
+
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
+        loss = HuberLoss(feedback, self.ties, count_threads(self.n_jobs))
+        shrink = np.full(space.n_weights, float(self.l1))
+        found = minimise_l1(loss, space, shrink, self.tol, self.max_iter)
+        self.violation_ = found.violation
         return found
 
 
@@ -786,7 +611,7 @@ class RSRank(SparseLinearRanker):
 
 
 @with_parameters
-class InfinitePush(RidgeRanker):
+class InfinitePush(ConvexRanker):
     """Push down the highest irrelevant row of every query.
 
     The limit of the p-norm push for large p (Agarwal 2011; Rudin 2009): of the irrelevant rows
@@ -832,10 +657,9 @@ class InfinitePush(RidgeRanker):
     [2, 1, 3]
     """
 
-    _abstentions = "learned"
-
     l2: float = parameter(
-        text="Ridge on the weights; above 0. The smaller, the closer the top is fitted.",
+        above(0),
+        "Ridge on the weights; above 0. The smaller, the closer the top is fitted.",
         default=0.01,
         kw_only=False,
     )
@@ -856,37 +680,25 @@ class InfinitePush(RidgeRanker):
     def _needs_two_labels(self) -> bool:
         return True
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
+    def _space(self, data: RankingInput, feedback: Any) -> Space:
+        return FeatureSpace(Design.of(data.instances, feedback.rows, feedback.weight, learned=True))
+
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
         remedy = "Make them two (y >= threshold), or use PNormPush, which takes grades."
         check_two_labels("InfinitePush", feedback, remedy)
-        rows = feedback.labelled()
-        if self.penalty == "l1":
-            push = HingePush(rows.layout, self._row_weights(rows))
-            sparse = l1_planes(push, matrix, self.l1, self.tol, self.max_iter)
-            found = Solution(sparse.weights, sparse.value, sparse.gap, sparse.n_iter)
-            self._warn_of_gap(found, "linear programs")
-            return found
-        loss = InfinitePushLoss(rows.layout, self._row_weights(rows))
-        found = newton(loss, matrix, self.l2, self.tol, self.max_iter)
-        self._warn_of_gap(found, "steps")
-        return found
+        rows, sparse = feedback.labelled(), self.penalty == "l1"
+        push = PushLoss(rows.layout, self._row_weights(rows), hinge=sparse)
+        if sparse:
+            return l1_planes(push, space, self.l1, self.tol, self.max_iter)
+        limits = (self.l2, self.tol, self.max_iter)
+        return minimise_by_planes(push, space, *limits, partial(SmoothPush, push), 1e9)
 
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        learned = super()._learn(instances, feedback)
-        used = np.flatnonzero(learned.weights)
-        chosen = [learned.rankers[j] for j in used.tolist()]
-        features = {one.feature for one in chosen if isinstance(one, ScaledFeature | Presence)}
-        self.selected_ = np.array(sorted(features), np.int64)
-        if self.penalty == "l2":
-            return learned
-        sparse = WeightedFeatures(chosen, learned.weights[used], learned.figures)
-        if len(learned.rankers) and not len(used):
-            return sparse.but_empty(
-                "no weights are better than 0, which all scores are now: an irrelevant row stays "
-                f"at the top of most queries, or l1={self.l1:g} is too large. Lower it, or use "
-                "PNormPush, which also counts the rows below the highest one."
-            )
-        return sparse
+    def _too_sparse(self) -> str:
+        return (
+            "no weights are better than 0, which all scores are now: an irrelevant row stays at "
+            f"the top of most queries, or l1={self.l1:g} is too large. Lower it, or use PNormPush, "
+            "which also counts the rows below the highest one."
+        )
 
     def _row_weights(self, rows: LabelledRows) -> Floats:
         """Weights of all winners, which sum to 1, and shares of the losers of each query."""
@@ -914,7 +726,7 @@ class InfinitePush(RidgeRanker):
 
 
 @with_parameters
-class ListMLE(RidgeRanker):
+class ListMLE(ConvexRanker):
     """Make the given orders likely: Plackett and Luce's model of lists (Xia et al. 2008).
 
     A list is made by choosing its first row among all, the next among the others, and so on,
@@ -949,35 +761,28 @@ class ListMLE(RidgeRanker):
     """
 
     l2: float = parameter(
-        text="Ridge ``(l2 / 2) |w|^2`` on the weights of standardised features, beside the mean "
+        above(0),
+        "Ridge ``(l2 / 2) |w|^2`` on the weights of standardised features, beside the mean "
         "loss of a choice; above 0.",
         default=1e-3,
         kw_only=False,
     )
     tol: float = parameter(text="Ends where no entry of the gradient is larger.", default=1e-8)
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
         rows = feedback.labelled()
         likelihood = ListLikelihood(rows.layout, feedback.weight, rows.coefficient)
-        found = lbfgs(likelihood, matrix, self.l2, self.tol, self.max_iter)
-        if found.n_iter >= self.max_iter and found.slope and found.slope > self.tol:
-            warn_caller(
-                f"{found.n_iter} steps left a slope of {found.slope:.2g}; raise max_iter, l2 or "
-                "tol.",
-                ConvergenceWarning,
-            )
-        return found
+        return lbfgs(likelihood, space, self.l2, self.tol, self.max_iter)
 
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
-        learned = super()._learn(instances, feedback)
-        return replace(learned, figures={"objective": self.objective_})
+    def _enough(self, found: Minimum) -> float:
+        return np.inf if found.violation <= self.tol else 0.0
 
 
 # --- RankCosine, as a scikit-learn estimator
 
 
 @with_parameters
-class RankCosine(LinearRanker):
+class RankCosine(LinearRanker[AdditiveRanker]):
     """Bring the scores of a query into line with its labels (Qin et al. 2008).
 
     The loss of a query is ``(1 - cos(labels, scores)) / 2``, between 0 and 1 for every query,
@@ -1024,21 +829,27 @@ class RankCosine(LinearRanker):
         between(0, np.inf), "Ends where no feature brings the loss down by more.", default=1e-7
     )
 
-    def _learn(self, instances: Instances, feedback: LabelFeedback) -> WeightedFeatures:
+    def _fit(self, data: RankingInput, feedback: Any) -> Self:
         rows, weight, centred = feedback.labelled(), feedback.weight, bool(self.centred)
-        design = Design.of(instances, feedback.rows, weight, standard=centred)
+        scaling: Scaling = "standard" if centred else "unit"
+        design = Design.of(data.instances, feedback.rows, weight, scaling=scaling)
         cosines = CosineLists(rows.layout, weight, rows.coefficient, centred=centred)
         rounds = list(add_features(cosines, design.matrix, self.n_estimators, self.tol))
-        losses = np.array([one.loss for one in rounds])
-        weights = np.array([one.weight * design.scale[one.column] for one in rounds])
-        rankers = [design.rankers[one.column] for one in rounds]
-        self.loss_curve_, self.n_iter_ = losses, max(1, len(rounds))
-        loss = float(losses[-1]) if len(losses) else 0.5
-        return WeightedFeatures(rankers, weights, {"loss": loss})
-
-    def _set_model(self, model: AdditiveRanker, with_qid: bool) -> None:
-        super()._set_model(model, with_qid)
+        self.loss_curve_ = np.array([one.loss for one in rounds])
+        self.n_iter_ = max(1, len(rounds))
+        if not rounds:
+            warn_caller("no feature distinguishes any rows; all scores are 0.", NoProgressWarning)
+        loss = float(self.loss_curve_[-1]) if rounds else 0.5
+        model = AdditiveRanker(
+            data.instances.n_features,
+            [design.rankers[one.column] for one in rounds],
+            [one.weight * float(design.scale[one.column]) for one in rounds],
+            data.instances.names,
+            self._summary({"loss": loss}, feedback, data.with_qid),
+        )
+        self._set_model(model, data.with_qid)
         self.ensemble_ = self.model_
+        return self
 
     def staged_predict(self, X: TableLike) -> Iterator[Floats]:
         """Yield the scores after every round."""
@@ -1222,7 +1033,7 @@ class RankRLS(KernelMachine):
 
     def _by_blocks(
         self, data: RankingInput, feedback: DifferenceFeedback
-    ) -> tuple[WeightedColumns, Solution] | None:
+    ) -> tuple[FeatureSpace, Minimum] | None:
         """Solve the normal equations of dense features without a copy of them.
 
         None where values are so large that sums of them overflow.
@@ -1231,60 +1042,44 @@ class RankRLS(KernelMachine):
         ranges = rows.ranges(feedback.weight)
         if ranges is None:
             return None
-        centring, standard = Centring(feedback), bool(self.standardise)
-        parts = normal_equations(rows, ranges, centring, feedback.labels, standard)
-        equations = NormalEquations(parts.gram, parts.right, parts.square, feedback.whole)
-        scale = (ranges.high - ranges.low) / parts.spread
+        equations, spread = normal_equations(rows, ranges, feedback, bool(self.standardise))
+        scale = (ranges.high - ranges.low) / spread
         design = Design(np.zeros((0, len(scale))), ranges.rankers(), scale)
-        return WeightedColumns(design), equations.solve(self.l2)
+        return FeatureSpace(design), equations.solve(self.l2)
 
-    def _fit(self, data: RankingInput, feedback: Feedback) -> Self:
+    def _fit(self, data: RankingInput, feedback: Any) -> Self:
         n_features, dense = data.instances.n_features, not data.instances.is_sparse
+        closed = isinstance(feedback, DifferenceFeedback)
         wide = dense and len(feedback.rows) < n_features
-        if dense and isinstance(feedback, DifferenceFeedback) and self.kernel == "linear":
+        if dense and closed and self.kernel == "linear":
             check_memory(len(feedback.rows), n_features)
             solved = None if wide else self._by_blocks(data, feedback)
             if solved is not None:
                 return self._keep(data, feedback, *solved, np.inf)
-        threads, enough = count_threads(self.n_jobs), np.inf
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
-        if wide and isinstance(feedback, DifferenceFeedback) and isinstance(seen, WeightedColumns):
-            found = solve_rows(seen.matrix, feedback, self.l2)
-        elif not isinstance(feedback, DifferenceFeedback) or isinstance(seen, WeightedColumns):
-            rules = (seen.space(threads), self.l2, self.tol, self.max_iter)
+        space, enough = self._space(data, feedback), np.inf
+        if not closed or (isinstance(space, FeatureSpace) and not wide):
+            loss = difference_loss(feedback)
+            enough = self.tol * loss(np.zeros(len(feedback.rows)))[0]
             with one_blas_thread():
-                found, enough = conjugate_gradients(feedback, *rules)
-        elif isinstance(seen, KernelRows):
-            found = solve_kernel(seen.gram, feedback, self.l2)
+                found = truncated_newton(loss, space, self.l2, enough, self.max_iter)
+        elif isinstance(space, KernelSpace):
+            found = solve_kernel(space, feedback, self.l2)
+        elif isinstance(space, FeatureSpace):
+            found = solve_rows(space.matrix, feedback, self.l2)
         else:
-            equations = NormalEquations.of_columns(seen.matrix, Centring(feedback), feedback)
-            found = equations.solve(self.l2)
-        return self._keep(data, feedback, seen, found, enough)
-
-    def _keep(
-        self,
-        data: RankingInput,
-        feedback: Feedback,
-        seen: WeightedColumns | KernelRows | Landmarks,
-        found: Solution,
-        enough: float,
-    ) -> Self:
-        figures = self._set_figures(found.value, found.gap, found.n_iter, enough)
-        self._set_solution(data, feedback, seen, found.weights, figures)
-        return self
+            found = NormalEquations.of_columns(space.matrix, feedback).solve(self.l2)
+        return self._keep(data, feedback, space, found, enough)
 
     def _decomposed(self, data: RankingInput, feedback: DifferenceFeedback) -> Decomposition:
         """Return the decomposition that serves every ridge and everything that is left out."""
-        centring, labels = Centring(feedback), feedback.labels
-        threads = count_threads(self.n_jobs)
         if self.kernel == "linear":
             check_memory(len(feedback.rows), data.instances.n_features)
-        seen = represent(data.instances, feedback.rows, feedback.weight, self._settings(), threads)
-        if isinstance(seen, KernelRows):
-            return Decomposition.of_kernel(seen.gram, centring, labels)
-        matrix = seen.matrix
+        centring, space = Centring(feedback), self._space(data, feedback)
+        if isinstance(space, KernelSpace):
+            return Decomposition.of_kernel(space.gram, centring, feedback.labels)
+        matrix = space.matrix
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-        return Decomposition.of_columns(dense, centring, labels)
+        return Decomposition.of_columns(dense, centring, feedback.labels)
 
 
 # --- SVM-map, as a scikit-learn estimator
@@ -1300,7 +1095,7 @@ _GRADES = (
 
 
 @with_parameters
-class SVMMap(RidgeRanker):
+class SVMMap(ConvexRanker):
     """Rank by a margin that grows with the loss in average precision (Yue et al. 2007).
 
     In every query the right order should score above any other by at least the average precision
@@ -1309,7 +1104,7 @@ class SVMMap(RidgeRanker):
         (l2 / 2) |w|^2 + sum_q c_q max over orders of (1 - AP(order) - w.(Psi_right - Psi_order))
 
     is minimised by cutting planes to a proven distance from its minimum; the worst order of every
-    query is found exactly. It needs a solver of quadratic problems: ``pip install crucial[qp]``.
+    query is found exactly.
 
     Attributes
     ----------
@@ -1318,7 +1113,7 @@ class SVMMap(RidgeRanker):
     gap_ : float
         The objective is at most this far above its minimum.
     n_iter_ : int
-        Planes that were made.
+        Cutting planes.
 
     Notes
     -----
@@ -1341,7 +1136,8 @@ class SVMMap(RidgeRanker):
     _counts_weights = True
 
     l2: float = parameter(
-        text="Ridge on the weights of standardised features; above 0. It is 1/C of the paper, with "
+        above(0),
+        "Ridge on the weights of standardised features; above 0. It is 1/C of the paper, with "
         "the mean of the queries' losses for their sum.",
         default=0.01,
         kw_only=False,
@@ -1360,11 +1156,12 @@ class SVMMap(RidgeRanker):
     def _needs_two_labels(self) -> bool:
         return self.top is None
 
-    def _check_combinations(self) -> None:
-        load_solver()
+    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
+        return super()._label_feedback(replace(data, labels=self._two_labels(data)), query_weight)
 
-    def _labels(self, data: RankingInput) -> Floats:
-        y, groups, weight = super()._labels(data), data.groups, data.weight
+    def _two_labels(self, data: RankingInput) -> Floats:
+        """Return the labels, or which rows are relevant by ``top``; check the weights."""
+        y, groups, weight = data.known_labels, data.groups, data.weight
         if weight is not None and np.any(weight != np.floor(weight)):
             row = int(np.flatnonzero(weight != np.floor(weight))[0])
             raise DataError(
@@ -1384,14 +1181,13 @@ class SVMMap(RidgeRanker):
         np.minimum.at(lowest, groups.codes, y)
         return (kept > lowest[groups.codes]).astype(np.float64)
 
-    def _minimise(self, matrix: Matrix, feedback: LabelFeedback) -> Solution:
+    def _minimise(self, space: Space, feedback: Any) -> Minimum:
         check_two_labels("SVMMap", feedback, _GRADES)
         rows, weight = feedback.labelled(), feedback.weight
         layout = rows.layout
         if weight is not None:
-            matrix = matrix[np.repeat(np.arange(len(weight)), weight.astype(np.int64))]
-            layout = layout.repeated(weight.astype(np.int64))
+            counts = weight.astype(np.int64)
+            matrix = space.matrix[np.repeat(np.arange(len(counts)), counts)]
+            space, layout = Space(matrix), layout.repeated(counts)
         loss = PrecisionLoss(layout, rows.coefficient)
-        found = cutting_planes(loss, matrix, float(self.l2), self.tol, self.max_iter)
-        self._warn_of_gap(found, "planes")
-        return found
+        return minimise_by_planes(loss, space, float(self.l2), self.tol, self.max_iter)

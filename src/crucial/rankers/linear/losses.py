@@ -1,15 +1,14 @@
 """Losses of linear rankers as functions of the scores of the rows.
 
-Hinges over pairs, RSRank's discounted pairs, the likelihood of lists, cosines with the labels, and
-the margin of average precision.
+Hinges and squared errors over pairs, RSRank's discounted pairs, the infinite push, the likelihood
+of lists, cosines with the labels, and the margin of average precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,22 +16,48 @@ from numpy.typing import NDArray
 
 from crucial.boosting.stump_search import TIE, first_largest
 from crucial.errors import DataError
-from crucial.feedback.base import Feedback, LabelledRows, Layout, ListedPairs
+from crucial.feedback.base import Feedback, LabelledRows, Layout
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.sums import SumFeedback
-from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp
+from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp, sigmoid
 from crucial.kernels.pairs import HingeSums, ShortPairs
 from crucial.rankers.linear.columns import Matrix
-from crucial.rankers.linear.newton import sigmoid
 from crucial.types import Floats, Ints
 
-# --- Hinge losses over pairs, as functions of the scores of the rows
+#: Returns a convex loss of scores, never below 0, and a (sub)gradient by the scores.
+Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]
+#: Multiplies a move of the scores by a second derivative.
+Product: TypeAlias = Callable[[Floats], Floats]
+
+
+class CurvedLoss(Protocol):
+    """A loss with a gradient, and a second derivative almost everywhere."""
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+
+    def curvature(self, scores: Floats) -> Product:
+        """Return the product with the second derivative."""
+
+
+class BoundedLoss(CurvedLoss, Protocol):
+    """A curved loss with planes below it, or below the loss that it is a smooth form of."""
+
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a and b, given value and gradient at these scores.
+
+        At any scores s the loss is at least ``share (a + by_score . s) - share^2 b``, for any
+        share in [0, 1].
+        """
+
+
+# --- Losses over the pairs of a feedback: of labels, explicit pairs, or both
 #
 # A pair (lo, hi) of weight c asks for a margin and falls short of it by
 # ``t = asked - (s_hi - s_lo)``. The hinge loss is the sum of ``c [t]_+``, the squared one that of
 # ``c [t]_+^2 / 2``; the weights of all pairs sum to 1. Pairs that labels imply are not listed:
-# value,
-# gradient and a product with the second derivative take O(n log n) (Joachims 2006; Lee & Lin 2014).
+# value, gradient and a product with the second derivative take O(n log n) (Joachims 2006; Lee &
+# Lin 2014).
 #
 # The hinge has smooth forms below it, `SmoothHinge`. With ``[t]_+ = max of a t over 0 <= a <= 1``,
 # a form of sharpness k is ::
@@ -46,24 +71,56 @@ from crucial.types import Floats, Ints
 _FAR = 1e50
 
 
-class Hinges(Protocol):
-    """The hinges of weighted pairs, at scores of the rows.
+class FeedbackLoss:
+    """The sum of the losses of the parts of a feedback.
 
-    ``cut`` lowers the margin that is asked of every pair.
+    Parameters
+    ----------
+    feedback : Feedback
+    part_loss : callable
+        Makes the loss of a feedback that is no sum; a loss takes the scores of its rows, and
+        whatever else it is called with.
+    factor : float
     """
 
-    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return the sum of the hinges, and a subgradient by the scores."""
+    def __init__(
+        self, feedback: Feedback, part_loss: Callable[[Feedback], Any], factor: float = 1.0
+    ) -> None:
+        self._parts: list[tuple[Any, float, Ints | slice]]
+        if isinstance(feedback, SumFeedback):
+            place = np.full(feedback.n_rows, -1, np.int64)
+            place[feedback.rows] = np.arange(len(feedback.rows))
+            self._parts = [
+                (part_loss(part), factor * share, place[part.rows])
+                for part, share in zip(feedback.parts, feedback.shares.tolist(), strict=True)
+            ]
+        else:
+            self._parts = [(part_loss(feedback), factor, slice(None))]
 
-    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return half of the sum of the squared hinges, and its gradient by the scores."""
+    def __call__(self, scores: Floats, *form: float) -> tuple[float, Floats]:
+        """Return the loss, and its gradient by the scores."""
+        value, slope = 0.0, np.zeros(len(scores))
+        for part, share, at in self._parts:
+            part_value, by_score = part(scores[at], *form)
+            value += share * part_value
+            slope[at] += share * by_score
+        return value, slope
 
-    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative of `squared`."""
+    def curvature(self, scores: Floats, *form: float) -> Product:
+        """Return the product with the second derivative."""
+        products = [part.curvature(scores[at], *form) for part, _, at in self._parts]
+
+        def product(move: Floats) -> Floats:
+            out = np.zeros(len(move))
+            for (_, share, at), part_product in zip(self._parts, products, strict=True):
+                out[at] += share * part_product(move[at])
+            return out
+
+        return product
 
 
 class LabelHinges:
-    """Hinges of the pairs that labels imply; see `Hinges`.
+    """Hinges of the pairs that labels imply.
 
     Parameters
     ----------
@@ -77,7 +134,7 @@ class LabelHinges:
     >>> from crucial.feedback.labels import LabelFeedback
     >>> feedback = LabelFeedback([0, 1, 2])
     >>> hinges = LabelHinges(feedback.labelled(), "sign", 1)
-    >>> round(hinges.hinge(np.array([0.0, 0.5, 2.0]))[0], 6)  # (one of three falls short, by 1/2)
+    >>> round(hinges(np.array([0.0, 0.5, 2.0]), 1)[0], 6)  # (one of three falls short, by 1/2)
     0.166667
     """
 
@@ -89,20 +146,14 @@ class LabelHinges:
         share = (rows.coefficient / exp(rows.log_total))[layout.query_of_row()]
         self._factor = share if rows.weight is None else share * rows.weight
 
-    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return the sum of the hinges, and a subgradient by the scores."""
-        short = self._sums.at(scores, cut, power=1)
-        value = dot(self._factor, short.wins[:, 1])
-        return value, self._factor * (short.losses[:, 0] - short.wins[:, 0])
+    def __call__(self, scores: Floats, power: int = 2, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the hinges, or half of that of their squares, and its gradient."""
+        short = self._sums.at(scores, cut, power=power)
+        value = dot(self._factor, short.wins[:, power]) / power
+        return value, self._factor * (short.losses[:, power - 1] - short.wins[:, power - 1])
 
-    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return half of the sum of the squared hinges, and its gradient by the scores."""
-        short = self._sums.at(scores, cut, power=2)
-        value = 0.5 * dot(self._factor, short.wins[:, 2])
-        return value, self._factor * (short.losses[:, 1] - short.wins[:, 1])
-
-    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative of `squared`."""
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Product:
+        """Return the product with the second derivative of the squares."""
         short = self._sums.at(scores, cut, power=2)
         partners = short.wins[:, 0] + short.losses[:, 0]
 
@@ -127,115 +178,76 @@ def _check_distances(layout: Layout, margin: str) -> None:
         )
 
 
-class ListedHinges:
-    """Hinges of explicit pairs, each of which asks for 1; see `Hinges`.
+class ListedLoss:
+    """Hinges of explicit pairs, each of which asks for 1; or errors of either sign.
 
     Parameters
     ----------
-    pairs : ListedPairs
-        Weights up to a common factor.
-    n_rows : int
+    feedback : Feedback
+        Of listed pairs; weights up to a common factor.
+    hinge : bool
+        Whether a margin may be larger than 1.
     """
 
-    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
-        self._pairs, self._n_rows = pairs, n_rows
+    def __init__(self, feedback: Feedback, hinge: bool) -> None:
+        pairs = feedback.listed()
+        assert pairs is not None
+        self._pairs, self._n_rows, self._hinge = pairs, len(feedback.rows), hinge
         self._weight = pairs.weight / pairs.weight.sum()
+
+    def _short(self, scores: Floats, cut: float) -> tuple[Floats, Floats]:
+        """Return by how much pairs fall short, and the weights of those that count."""
+        short = 1.0 - cut - self._pairs.margins(scores)
+        return short, np.where(short > 0.0, self._weight, 0.0) if self._hinge else self._weight
 
     def _pulled(self, by_pair: Floats) -> Floats:
         """Return the gradient by the scores of a sum over pairs, given that by their margins."""
-        out = np.zeros(self._n_rows)
-        out += np.bincount(self._pairs.high, by_pair, self._n_rows)
-        out -= np.bincount(self._pairs.low, by_pair, self._n_rows)
-        return out
+        out = np.bincount(self._pairs.high, by_pair, self._n_rows)
+        return np.asarray(out - np.bincount(self._pairs.low, by_pair, self._n_rows))
 
-    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return the sum of the hinges, and a subgradient by the scores."""
-        short = 1.0 - cut - self._pairs.margins(scores)
-        active = np.where(short > 0.0, self._weight, 0.0)
-        return dot(active, short), self._pulled(-active)
+    def __call__(self, scores: Floats, power: int = 2, cut: float = 0.0) -> tuple[float, Floats]:
+        """Return the sum of the shortfalls, or half of that of their squares, and its gradient."""
+        short, weight = self._short(scores, cut)
+        force = weight if power == 1 else weight * short
+        return dot(force, short) / power, self._pulled(-force)
 
-    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return half of the sum of the squared hinges, and its gradient by the scores."""
-        short = np.maximum(1.0 - cut - self._pairs.margins(scores), 0.0)
-        force = self._weight * short
-        return 0.5 * dot(force, short), self._pulled(-force)
-
-    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative of `squared`."""
-        short = 1.0 - cut - self._pairs.margins(scores)
-        active = np.where(short > 0.0, self._weight, 0.0)
-        return lambda move: self._pulled(active * self._pairs.margins(move))
+    def curvature(self, scores: Floats, cut: float = 0.0) -> Product:
+        """Return the product with the second derivative of the squares."""
+        weight = self._short(scores, cut)[1]
+        return lambda move: self._pulled(weight * self._pairs.margins(move))
 
 
-class _SumHinges:
-    """Hinges of several feedbacks over the same rows; see `Hinges`."""
+class Hinges(FeedbackLoss):
+    """The hinges of a feedback; a `BoundedLoss`.
 
-    def __init__(self, parts: Sequence[Hinges], shares: Floats, places: Sequence[Ints]) -> None:
-        self._parts = list(zip(parts, shares.tolist(), places, strict=True))
+    Called with scores it is half of the mean squared hinge; with a power of 1 the mean hinge; with
+    a power and a cut, the cut lowers the margin that is asked of every pair.
 
-    def _sum(
-        self, scores: Floats, call: Callable[[Hinges, Floats], tuple[float, Floats]]
-    ) -> tuple[float, Floats]:
-        value, slope = 0.0, np.zeros(len(scores))
-        for part, share, places in self._parts:
-            own, by_score = call(part, scores[places])
-            value += share * own
-            slope[places] += share * by_score
-        return value, slope
+    Parameters
+    ----------
+    feedback : Feedback
+    margin : {"sign", "gap", "product"}
+    threads : int
+    """
 
-    def hinge(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return the sum of the hinges, and a subgradient by the scores."""
-        return self._sum(scores, lambda part, own: part.hinge(own, cut))
+    def __init__(self, feedback: Feedback, margin: str, threads: int) -> None:
+        def part_loss(part: Feedback) -> LabelHinges | ListedLoss:
+            rows = part.labelled()
+            return ListedLoss(part, True) if rows is None else LabelHinges(rows, margin, threads)
 
-    def squared(self, scores: Floats, cut: float = 0.0) -> tuple[float, Floats]:
-        """Return half of the sum of the squared hinges, and its gradient by the scores."""
-        return self._sum(scores, lambda part, own: part.squared(own, cut))
+        super().__init__(feedback, part_loss)
 
-    def curvature(self, scores: Floats, cut: float = 0.0) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative of `squared`."""
-        products = [part.curvature(scores[at], cut) for part, _, at in self._parts]
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a plane below half of the squares; see `BoundedLoss`.
 
-        def product(move: Floats) -> Floats:
-            out = np.zeros(len(move))
-            for (_, share, places), own in zip(self._parts, products, strict=True):
-                out[places] += share * own(move[places])
-            return out
-
-        return product
-
-
-def hinges_of(feedback: Feedback, margin: str, threads: int) -> Hinges:
-    """Return the hinges of a feedback: of labels, explicit pairs, or both."""
-    if isinstance(feedback, SumFeedback):
-        place = np.full(feedback.n_rows, -1, np.int64)
-        place[feedback.rows] = np.arange(len(feedback.rows))
-        parts = [hinges_of(part, margin, threads) for part in feedback.parts]
-        return _SumHinges(parts, feedback.shares, [place[part.rows] for part in feedback.parts])
-    rows = feedback.labelled()
-    if rows is not None:
-        return LabelHinges(rows, margin, threads)
-    pairs = feedback.listed()
-    assert pairs is not None
-    return ListedHinges(pairs, len(feedback.rows))
-
-
-class SquaredHinge:
-    """Half of the mean squared hinge, for `crucial.rankers.linear.newton`."""
-
-    def __init__(self, hinges: Hinges) -> None:
-        self._hinges = hinges
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient by the scores."""
-        return self._hinges.squared(scores)
-
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative."""
-        return self._hinges.curvature(scores)
+        ``[t]_+^2 / 2`` is at least ``p t - p^2 / 2`` for any p, here a share of ``[t]_+`` at these
+        scores, with t = 1 - margin. The sum of ``c p t`` is twice the loss.
+        """
+        return 2.0 * value - dot(by_score, scores), value
 
 
 class SmoothHinge:
-    """A smooth form of the hinge, the closer below it the sharper it is.
+    """A smooth form of the hinge, the closer below it the sharper it is; a `BoundedLoss`.
 
     Parameters
     ----------
@@ -249,54 +261,27 @@ class SmoothHinge:
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the smooth form, and its gradient by the scores."""
-        value, slope = self._hinges.squared(scores)
-        over, beyond = self._hinges.squared(scores, 1.0 / self._sharp)
+        value, slope = self._hinges(scores)
+        over, beyond = self._hinges(scores, 2, 1.0 / self._sharp)
         return self._sharp * (value - over), self._sharp * (slope - beyond)
 
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+    def curvature(self, scores: Floats) -> Product:
         """Return the product with the second derivative."""
         inner = self._hinges.curvature(scores)
         outer = self._hinges.curvature(scores, 1.0 / self._sharp)
         return lambda move: self._sharp * (inner(move) - outer(move))
 
-    def plane(self, scores: Floats) -> tuple[float, Floats]:
-        """Return height and slope: the hinge is nowhere below ``height + slope . s``.
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a plane below the hinge; see `BoundedLoss`.
 
         With ``sum c a t = 2 smooth - sum c [t - 1/k]_+``, and ``t = asked - margin``. The height is
         lower by what rounding may have added: `smooth` is a difference of squares, times k.
         """
-        smooth, slope = self(scores)
-        over, _ = self._hinges.hinge(scores, 1.0 / self._sharp)
-        value, by_score = self._hinges.squared(scores)
-        size = value + dot(np.abs(by_score), np.abs(scores))
+        over, _ = self._hinges(scores, 1, 1.0 / self._sharp)
+        squares, slope = self._hinges(scores)
+        size = squares + dot(np.abs(slope), np.abs(scores))
         rounding = 8.0 * np.finfo(np.float64).eps * self._sharp * size
-        return 2.0 * smooth - over - dot(slope, scores) - rounding, slope
-
-
-# --- Losses over pairs for sparse linear rankers
-
-
-class HalfSquaredHinge:
-    """Half of the mean squared hinge over pairs; a `BoundedLoss`."""
-
-    def __init__(self, hinges: Hinges) -> None:
-        self._hinges = hinges
-
-    def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient by the scores."""
-        return self._hinges.squared(scores)
-
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
-        """Return the product with the second derivative."""
-        return self._hinges.curvature(scores)
-
-    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
-        """Return a plane below the loss; see `BoundedLoss`.
-
-        ``[t]_+^2 / 2`` is at least ``p t - p^2 / 2`` for any p, here a share of ``[t]_+`` at these
-        scores, with t = 1 - margin. The sum of ``c p t`` is twice the loss.
-        """
-        return 2.0 * value - dot(by_score, scores), value
+        return 2.0 * value - over - dot(by_score, scores) - rounding, 0.0
 
 
 # --- The loss of RSRank (Sun et al. 2009): pairs weigh what their exchange would cost in NDCG
@@ -318,186 +303,78 @@ _LEAST_ROWS = 1e-290  # (a share of less has no digits)
 _HIGHEST_LABEL = 64.0
 
 
-class DiscountedPairs:
-    """Pairs of labels, and all of their weight but the discounts.
-
-    Parameters
-    ----------
-    feedback : LabelFeedback
-    threads : int
-
-    Attributes
-    ----------
-    gain : array over the rows
-        ``2^y``, less that of the lowest label of the query.
-    weight : array over the rows
-        Weight of the row, as it was passed in.
-    """
-
-    def __init__(self, feedback: LabelFeedback, threads: int) -> None:
-        rows = feedback.labelled()
-        self.layout, self._threads = rows.layout, threads
-        labels, query = rows.labels, rows.layout.query_of_row()
-        _check_labels(labels)
-        self.query = query
-        lowest = rows.layout.values[rows.layout.query_first[:-1]]
-        self.gain = exp2(labels) - exp2(lowest)[query]
-        n_rows = len(labels)
-        self.weight = np.ones(n_rows) if feedback.weight is None else feedback.weight
-        self.scaled = np.ones(n_rows) if rows.weight is None else rows.weight
-        heaviest = np.bincount(query, self.weight).max()
-        if heaviest > _MOST_ROWS:
-            raise DataError(
-                f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, and positions are "
-                f"counted one by one, up to {_MOST_ROWS:g}. Use smaller weights, or "
-                "SparseRankingSVM.",
-                parameter="sample_weight",
-            )
-        if heaviest < _LEAST_ROWS:
-            raise DataError(
-                f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, too few to take "
-                "a share of. Multiply all weights by the same number.",
-                parameter="sample_weight",
-            )
-        worth = self.weight * (exp2(labels) - 1.0) * self.discounts(-labels)
-        best = np.bincount(query, worth, rows.layout.n_queries)
-        if not (best > 0.0).all():
-            raise DataError(
-                "RSRank: labels are so small that 2^y - 1 of all labels of a query rounds to 0. "
-                f"The largest is {labels.max():g}: multiply them, or use SparseRankingSVM.",
-                parameter="y",
-            )
-        self._share = rows.coefficient / best
-
-    def discounts(self, falling: Floats, ties: str = "mean") -> Floats:
-        """Return the discount of every row at its position by a rising key.
-
-        Parameters
-        ----------
-        falling : array over the rows
-            The lowest is at the first position of its query. A row of weight 2 is at two
-            positions, whose mean discount it gets.
-        ties : {"mean", "first"}
-            Rows of equal keys get the mean discount of their positions, or stand in the order of
-            the layout.
-        """
-        order = np.lexsort((np.arange(len(falling)), falling, self.query))
-        query, key, mass = self.query[order], falling[order], self.weight[order]
-        new = np.ones(len(order), bool)
-        if ties == "mean":
-            new[1:] = (query[1:] != query[:-1]) | (key[1:] != key[:-1])
-        first = np.flatnonzero(new)
-        block = np.add.reduceat(mass, first)
-        begin = _running(block, query[first])
-        table = np.concatenate(
-            ([0.0], np.cumsum(1.0 / log2(2.0 + np.arange(int(np.ceil((begin + block).max()))))))
-        )
-        inside = _between(table, begin + block) - _between(table, begin)
-        out = np.empty(len(order))
-        out[order] = np.repeat(inside / block, np.diff(np.append(first, len(order))))
-        return out
-
-    def sums(self, weight: Floats) -> HingeSums:
-        """Return sums over the pairs of a row, the others weighted."""
-        return HingeSums(self.layout, weight, self.layout.values, "sign", self._threads)
-
-    def scale(self) -> Floats:
-        """Return the factor of every row on its side of a pair."""
-        scale: Floats = self._share[self.query] * self.scaled
-        return scale
-
-
-def _check_labels(labels: Floats) -> None:
-    if labels.min() < 0.0 or labels.max() > _HIGHEST_LABEL:
-        raise DataError(
-            "RSRank: labels must be grades from 0 on, since a label y is worth 2^y - 1 in NDCG, "
-            f"and at most {_HIGHEST_LABEL:g}. Got labels from {labels.min():g} to "
-            f"{labels.max():g}. Move or rescale them, or use SparseRankingSVM, for which only "
-            "their order counts.",
-            parameter="y",
-        )
-
-
-def _between(table: Floats, at: Floats) -> Floats:
-    """Return a table at places that need not be whole, on lines between its entries."""
-    low = at.astype(np.int64)
-    rise = table[np.minimum(low + 1, len(table) - 1)] - table[low]
-    return np.asarray(table[low] + (at - low) * rise)
-
-
-def _running(values: Floats, groups: NDArray[np.integer]) -> Floats:
-    """Return the sum of the earlier values of the same group, which are next to each other."""
-    before = np.cumsum(values) - values
-    starts = np.concatenate(([0], np.flatnonzero(groups[1:] != groups[:-1]) + 1))
-    sizes = np.diff(np.append(starts, len(groups)))
-    return np.asarray(before - np.repeat(before[starts], sizes))
-
-
-def ideal_discounts(pairs: DiscountedPairs, ties: str) -> Floats:
-    """Return the discounts of the order of the labels."""
-    labels = np.repeat(pairs.layout.values, np.diff(pairs.layout.level_start))
-    return pairs.discounts(-labels, ties)
-
-
-class _Factored:
-    """Sums over pairs that weigh ``(gain_i - gain_j) (discount_i - discount_j)``."""
-
-    def __init__(self, pairs: DiscountedPairs, discount: Floats) -> None:
-        gain, mass = pairs.gain, pairs.scaled
-        self._terms = [
-            (gain * discount, pairs.sums(mass)),
-            (-gain, pairs.sums(mass * discount)),
-            (-discount, pairs.sums(mass * gain)),
-            (np.ones(len(gain)), pairs.sums(mass * gain * discount)),
-        ]
-
-    def at(self, scores: Floats, cut: float) -> ShortPairs:
-        """Return the sums over the pairs that fall short of ``1 - cut``."""
-        wins, losses = np.zeros((len(scores), 3)), np.zeros((len(scores), 2))
-        for own, others in self._terms:
-            found = others.at(scores, cut)
-            wins += own[:, None] * found.wins
-            losses += own[:, None] * found.losses
-        return ShortPairs(wins, losses)
-
-    def moved(self, scores: Floats, move: Floats, cut: float) -> Floats:
-        """Return the sum of a move over the partners of every row."""
-        out = np.zeros(len(scores))
-        for own, others in self._terms:
-            out += own * others.moved(scores, move, cut)
-        return out
-
-
 class HuberLoss:
     """The loss with the positions of the ideal order; a `BoundedLoss`.
 
     Parameters
     ----------
-    pairs : DiscountedPairs
-    discount : array over the rows
-        Rises with the label.
+    feedback : LabelFeedback
+    ties : {"mean", "first"}
+        Rows of equal labels get the mean discount of their positions, or stand in the order of
+        the rows.
+    threads : int
     """
 
-    def __init__(self, pairs: DiscountedPairs, discount: Floats) -> None:
-        self._sums = _Factored(pairs, discount)
-        scale = pairs.scale()
-        everything = self._sums.at(np.zeros(len(discount)), 0.0).wins[:, 0]
-        self._scale = scale / dot(scale, everything)
+    def __init__(self, feedback: LabelFeedback, ties: str, threads: int) -> None:
+        rows, layout = feedback.labelled(), feedback.labelled().layout
+        labels, query = rows.labels, layout.query_of_row()
+        ones = np.ones(len(labels))
+        weight = ones if feedback.weight is None else feedback.weight
+        mass = ones if rows.weight is None else rows.weight
+        _check_grades(labels, np.bincount(query, weight).max())
+        discount = _discounts(labels, query, weight, ties)
+        by_mean = discount if ties == "mean" else _discounts(labels, query, weight, "mean")
+        best = np.bincount(query, weight * (exp2(labels) - 1.0) * by_mean, layout.n_queries)
+        if not (best > 0.0).all():
+            raise DataError(
+                "RSRank: labels are so small that 2^y - 1 of all labels of a query rounds to 0. "
+                f"The largest is {labels.max():g}: multiply them, or use "
+                "RankingSVM(penalty='l1').",
+                parameter="y",
+            )
+        gain = exp2(labels) - exp2(layout.values[layout.query_first[:-1]])[query]
+        # (gain_i - gain_j) (discount_i - discount_j): of row i, and of its partners
+        self._terms = [
+            (factor, HingeSums(layout, others, layout.values, "sign", threads))
+            for factor, others in (
+                (gain * discount, mass),
+                (-gain, mass * discount),
+                (-discount, mass * gain),
+                (ones, mass * gain * discount),
+            )
+        ]
+        scale = (rows.coefficient / best)[query] * mass
+        self._scale = scale / dot(scale, self._at(np.zeros(len(labels)), 0.0).wins[:, 0])
+
+    def _at(self, scores: Floats, cut: float) -> ShortPairs:
+        """Return the sums over the pairs that fall short of ``1 - cut``."""
+        wins, losses = np.zeros((len(scores), 3)), np.zeros((len(scores), 2))
+        for factor, sums in self._terms:
+            short = sums.at(scores, cut)
+            wins += factor[:, None] * short.wins
+            losses += factor[:, None] * short.losses
+        return ShortPairs(wins, losses)
+
+    def _near_less_far(self, scores: Floats) -> ShortPairs:
+        """Return the sums of ``[1 - z]_+`` less those of ``[-1 - z]_+``."""
+        near, far = (self._at(scores, cut) for cut in (0.0, 2.0))
+        return ShortPairs(near.wins - far.wins, near.losses - far.losses)
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the loss, and its gradient by the scores."""
-        near, far = (self._sums.at(scores, cut) for cut in (0.0, 2.0))
-        value = dot(self._scale, near.wins[:, 2] - far.wins[:, 2])
-        pull = (near.losses - far.losses)[:, 1] - (near.wins - far.wins)[:, 1]
-        return value, 2.0 * self._scale * pull
+        short = self._near_less_far(scores)
+        value = dot(self._scale, short.wins[:, 2])
+        return value, 2.0 * self._scale * (short.losses[:, 1] - short.wins[:, 1])
 
-    def curvature(self, scores: Floats) -> Callable[[Floats], Floats]:
+    def curvature(self, scores: Floats) -> Product:
         """Return the product with the second derivative."""
-        near, far = (self._sums.at(scores, cut) for cut in (0.0, 2.0))
-        partners = near.wins[:, 0] - far.wins[:, 0] + near.losses[:, 0] - far.losses[:, 0]
+        short = self._near_less_far(scores)
+        partners = short.wins[:, 0] + short.losses[:, 0]
 
         def product(move: Floats) -> Floats:
-            others = self._sums.moved(scores, move, 0.0) - self._sums.moved(scores, move, 2.0)
+            others = np.zeros(len(move))
+            for factor, sums in self._terms:
+                others += factor * (sums.moved(scores, move) - sums.moved(scores, move, 2.0))
             return np.asarray(2.0 * self._scale * (partners * move - others))
 
         return product
@@ -508,9 +385,198 @@ class HuberLoss:
         The loss of a margin is at least ``p (1 - z) - p^2 / 4`` for any p in [0, 4], and equal at
         ``p = 2 ([1 - z]_+ - [-1 - z]_+)``.
         """
-        near, far = (self._sums.at(scores, cut).wins[:, 1] for cut in (0.0, 2.0))
-        pull = 2.0 * dot(self._scale, near - far)
+        pull = 2.0 * dot(self._scale, self._near_less_far(scores).wins[:, 1])
         return pull, pull + dot(by_score, scores) - value
+
+
+def _check_grades(labels: Floats, heaviest: float) -> None:
+    """Refuse labels that are no grades, and weights whose rows have no positions."""
+    if labels.min() < 0.0 or labels.max() > _HIGHEST_LABEL:
+        raise DataError(
+            "RSRank: labels must be grades from 0 on, since a label y is worth 2^y - 1 in NDCG, "
+            f"and at most {_HIGHEST_LABEL:g}. Got labels from {labels.min():g} to "
+            f"{labels.max():g}. Move or rescale them, or use RankingSVM(penalty='l1'), for which "
+            "only their order counts.",
+            parameter="y",
+        )
+    if heaviest > _MOST_ROWS:
+        raise DataError(
+            f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, and positions are "
+            f"counted one by one, up to {_MOST_ROWS:g}. Use smaller weights, or "
+            "RankingSVM(penalty='l1').",
+            parameter="sample_weight",
+        )
+    if heaviest < _LEAST_ROWS:
+        raise DataError(
+            f"RSRank: sample_weight adds up to {heaviest:g} rows in a query, too few to take "
+            "a share of. Multiply all weights by the same number.",
+            parameter="sample_weight",
+        )
+
+
+def _discounts(labels: Floats, query: NDArray[np.integer], weight: Floats, ties: str) -> Floats:
+    """Return the discount of every row at its position by falling label.
+
+    A row of weight 2 is at two positions, whose mean discount it gets.
+    """
+    order = np.lexsort((np.arange(len(labels)), -labels, query))
+    query, key, mass = query[order], labels[order], weight[order]
+    new = np.ones(len(order), bool)
+    if ties == "mean":
+        new[1:] = (query[1:] != query[:-1]) | (key[1:] != key[:-1])
+    first = np.flatnonzero(new)
+    block = np.add.reduceat(mass, first)
+    before = np.cumsum(block) - block
+    starts = np.flatnonzero(np.diff(query[first], prepend=-1))
+    begin = before - np.repeat(before[starts], np.diff(np.append(starts, len(first))))
+    n_positions = int(np.ceil((begin + block).max()))
+    table = np.concatenate(([0.0], np.cumsum(1.0 / log2(2.0 + np.arange(n_positions)))))
+    inside = _between(table, begin + block) - _between(table, begin)
+    out = np.empty(len(order))
+    out[order] = np.repeat(inside / block, np.diff(np.append(first, len(order))))
+    return out
+
+
+def _between(table: Floats, at: Floats) -> Floats:
+    """Return a table at places that need not be whole, on lines between its entries."""
+    low = at.astype(np.int64)
+    rise = table[np.minimum(low + 1, len(table) - 1)] - table[low]
+    return np.asarray(table[low] + (at - low) * rise)
+
+
+# --- The infinite push: winners against the highest loser of their query
+#
+# The limit of the p-norm push is the maximum over the rows lo that should lose of a sum over the
+# rows hi that should win (Agarwal 2011; Rudin 2009, section 6). With a loss l that falls with the
+# margin, the largest of these sums belongs to the highest lo of all: O(n), not O(pairs)::
+#
+#     L(s) = sum_q c_q sum_hi u_hi l(s_hi - max_lo s_lo)
+#
+# which is convex in the scores s; l is logistic, or a hinge (Rakotomamonjy 2012). In smooth forms
+# the maximum is replaced by ``(1/b) ln sum_lo m_lo e^(b s_lo)`` with the rows' shares m of the
+# weight, which is at most ``ln(1/m) / b`` less than the maximum.
+
+
+class PushLoss:
+    """The loss of the infinite push.
+
+    Parameters
+    ----------
+    layout : Layout
+        Every query has two levels.
+    weight : array of shape (n_rows,)
+        Of the rows that should win: their weight, query factors included; all sum to 1. Of the
+        others: their share of the weight in their query, which smooths the maximum.
+    hinge : bool
+        Whether a margin costs a hinge, ``[1 - z]_+``, or ``ln(1 + e^-z)``.
+    """
+
+    def __init__(self, layout: Layout, weight: Floats, *, hinge: bool) -> None:
+        sizes = np.diff(layout.level_start)
+        low = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
+        self.low, self.high = np.flatnonzero(low), np.flatnonzero(~low)
+        self.low_start, self.high_start = (
+            np.concatenate(([0], np.cumsum(sizes[side::2])[:-1])) for side in (0, 1)
+        )
+        self.of_low, self.of_high = (
+            np.repeat(np.arange(layout.n_queries), sizes[side::2]) for side in (0, 1)
+        )
+        self._v, self._hinge = weight[self.high], hinge
+        # (a share can be too small for a float, where weights are far apart)
+        self.log_m = log(np.maximum(weight[self.low], np.finfo(np.float64).tiny))
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss, and a subgradient by the scores: of equal losers the first counts."""
+        losers = scores[self.low]
+        top = np.maximum.reduceat(losers, self.low_start)
+        at_top = np.flatnonzero(losers == top[self.of_low])
+        share = np.zeros(len(losers))
+        share[at_top[np.unique(self.of_low[at_top], return_index=True)[1]]] = 1.0
+        margin = scores[self.high] - top[self.of_high]
+        return self.value(margin), self.gradient(self.pull(margin), share)
+
+    def value(self, margin: Floats) -> float:
+        """Return the loss of the winners' margins."""
+        if self._hinge:
+            return dot(self._v, np.maximum(1.0 - margin, 0.0))
+        return dot(self._v, logaddexp(0.0, -margin))
+
+    def pull(self, margin: Floats) -> Floats:
+        """Return minus the derivative of the loss by every winner's margin."""
+        return np.where(margin < 1.0, self._v, 0.0) if self._hinge else self._v * sigmoid(-margin)
+
+    def by_loser(self, values: Floats) -> Floats:
+        """Return the sum over the winners of its query for every loser."""
+        return np.add.reduceat(values, self.high_start)[self.of_low]
+
+    def gradient(self, pull: Floats, share: Floats) -> Floats:
+        """Return the gradient by the scores, given the losers' shares in the maximum."""
+        gradient = np.zeros(len(self.low) + len(self.high))
+        gradient[self.high] = -pull
+        gradient[self.low] = share * self.by_loser(pull)
+        return gradient
+
+    def entropy(self, margin: Floats) -> float:
+        """Return ``sum v H(a / v)`` of the winners' pulls a, for the logistic loss."""
+        # v H(s) = v (s ln(1/s) + (1-s) ln(1/(1-s))), s = 1 / (1 + e^margin)
+        pull = self.pull(margin)
+        entropy = pull * logaddexp(0.0, margin) + (self._v - pull) * logaddexp(0.0, -margin)
+        return float(entropy.sum())
+
+
+class SmoothPush:
+    """A smooth form of the logistic infinite push; a `BoundedLoss`.
+
+    Parameters
+    ----------
+    push : PushLoss
+    sharp : float
+        b, above.
+    """
+
+    def __init__(self, push: PushLoss, sharp: float) -> None:
+        self._push, self._sharp = push, sharp
+
+    def _margins(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the winners' margins over the smooth maximum, and the losers' shares in it."""
+        push = self._push
+        logs = push.log_m + self._sharp * scores[push.low]
+        highest = np.maximum.reduceat(logs, push.low_start)
+        grown = exp(logs - highest[push.of_low])
+        total = np.add.reduceat(grown, push.low_start)
+        top = (highest + log(total)) / self._sharp
+        return scores[push.high] - top[push.of_high], grown / total[push.of_low]
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the smooth form, and its gradient by the scores."""
+        margin, share = self._margins(scores)
+        return self._push.value(margin), self._push.gradient(self._push.pull(margin), share)
+
+    def curvature(self, scores: Floats) -> Product:
+        """Return the product with the second derivative."""
+        push = self._push
+        margin, share = self._margins(scores)
+        pull = push.pull(margin)
+        bend_of, spread_of = pull * sigmoid(margin), self._sharp * push.by_loser(pull)
+
+        def product(move: Floats) -> Floats:
+            mean = np.add.reduceat(share * move[push.low], push.low_start)
+            bend = bend_of * (move[push.high] - mean[push.of_high])
+            out = np.zeros(len(move))
+            out[push.high] = bend
+            spread = spread_of * (move[push.low] - mean[push.of_low])
+            out[push.low] = share * (spread - push.by_loser(bend))
+            return out
+
+        return product
+
+    def plane(self, scores: Floats, value: float, by_score: Floats) -> tuple[float, float]:
+        """Return a plane below the infinite push itself; see `BoundedLoss`.
+
+        For winners' pulls a in [0, v] and shares p of the losers, the loss is never below
+        ``sum v H(a/v) + g . s``, with the entropy H and g the derivative by the scores.
+        """
+        return self._push.entropy(self._margins(scores)[0]), 0.0
 
 
 # --- The likelihood of lists under Plackett and Luce's model (Xia et al. 2008, ListMLE)
@@ -565,7 +631,7 @@ def running_log_sums(logs: Floats, first: Ints) -> Floats:
 
 
 class ListLikelihood:
-    """The mean loss per choice, as a function of scores; a `SmoothLoss`.
+    """The mean loss per choice, as a function of scores; a `Loss`.
 
     Parameters
     ----------
@@ -639,8 +705,7 @@ class ListLikelihood:
 _FLAT = 1e-10
 
 
-@dataclass(frozen=True)
-class AddedFeature:
+class AddedFeature(NamedTuple):
     """A column that was added, and its weight.
 
     Attributes
@@ -714,19 +779,14 @@ class CosineLists:
         less = length - self.products(ones, matrix) ** 2 / self._mass[:, None]
         return np.where(less > _FLAT * length, less, 0.0)
 
-    def loss(self, scores: Floats) -> tuple[float, Floats]:
-        """Return the mean loss, and its gradient by the scores."""
+    def loss(self, scores: Floats) -> float:
+        """Return the mean loss."""
         values = self.centre(scores)
         square = self.sums(values * values)
-        along = self.sums(self.labels * values)
         live = square > _FLAT**2 * self.sums(scores * scores)
         length = np.sqrt(np.where(live, square, 1.0))
-        cosine = np.where(live, along / length, 0.0)
-        value = 0.5 * dot(self.factor, 1.0 - cosine)
-        back = np.where(live, self.factor / length, 0.0)[self._query]
-        unit = values / length[self._query]
-        gradient = -0.5 * self._weight * back * (self.labels - cosine[self._query] * unit)
-        return value, gradient
+        cosine = np.where(live, self.sums(self.labels * values) / length, 0.0)
+        return 0.5 * dot(self.factor, 1.0 - cosine)
 
 
 def _dense(product: Matrix) -> Floats:
@@ -773,7 +833,7 @@ def add_features(
         weight = float(weights[best])
         column = matrix[:, [best]]
         scores = lists.centre(scores + weight * _dense(column)[:, 0])
-        loss = lists.loss(scores)[0]
+        loss = lists.loss(scores)
         yield AddedFeature(best, weight, loss)
 
 
@@ -906,7 +966,7 @@ def most_violated(scores: Floats, n_other: int) -> tuple[float, Floats]:
 
 
 class PrecisionLoss:
-    """The mean margin loss in average precision; a `PlaneLoss` for cutting planes.
+    """The mean margin loss in average precision; a `Loss`.
 
     Parameters
     ----------
@@ -925,11 +985,10 @@ class PrecisionLoss:
         ]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Return height and slope of the plane of the worst orders of all queries."""
-        slope = np.empty(len(scores))
-        height = 0.0
+        """Return the loss of the worst orders of all queries, and a subgradient by the scores."""
+        slope, lost = np.empty(len(scores)), 0.0
         for (rows, n_other), factor in zip(self._lists, self._factor.tolist()):
-            loss, slope[rows] = most_violated(scores[rows], n_other)
-            height += factor * loss
-            slope[rows] *= factor
-        return height, slope
+            loss, pull = most_violated(scores[rows], n_other)
+            slope[rows] = -factor * pull
+            lost += factor * loss
+        return lost + dot(slope, scores), slope

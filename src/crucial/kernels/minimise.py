@@ -1,8 +1,9 @@
-"""Minimise smooth functions by L-BFGS, with the same bytes on every machine.
+"""Extrema of smooth functions: L-BFGS, and Newton's method with shortened steps.
 
-SciPy's L-BFGS-B calls BLAS, and ends where the value no longer falls, half of the digits of the
-gradient before its last. Here a step is also accepted where the value stands still but for rounding
-and the derivative along it has fallen (the approximate Wolfe conditions; Hager & Zhang 2005).
+L-BFGS has the same bytes on every machine. SciPy's calls BLAS, and ends where the value no longer
+falls, half of the digits of the gradient before its last. Here a step is also accepted where the
+value stands still but for rounding and the derivative along it has fallen (the approximate Wolfe
+conditions; Hager & Zhang 2005).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from crucial.kernels.elementary import dot
 from crucial.types import Floats
 
-__all__ = ["Objective", "quasi_newton"]
+__all__ = ["Objective", "damped_newton", "quasi_newton"]
 
 #: Returns the value and the gradient.
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
@@ -30,6 +31,8 @@ _TRIALS = 30
 _ENOUGH, _LEFT = 1e-4, 0.9
 # A change of the value below this share of it is rounding.
 _ROUNDING = 1e-14
+# Times that a step of Newton's method is halved, at most.
+_HALVED = 60
 
 
 def quasi_newton(
@@ -130,3 +133,53 @@ def _along(
         share = secant if np.isfinite(high_slope) else 0.1
         rate = low + min(0.9, max(0.1, share)) * (high - low)
     return None
+
+
+def damped_newton(
+    value: Callable[[Floats], float],
+    step_at: Callable[[Floats], Floats],
+    start: Floats,
+    tol: float,
+    *,
+    longest: float = np.inf,
+    max_iter: int = 100,
+) -> tuple[Floats, float]:
+    """Return where a concave function is largest, and its value there.
+
+    Every step is halved until the value does not fall.
+
+    Parameters
+    ----------
+    value : callable
+    step_at : callable
+        Returns Newton's step from a point.
+    start : array
+    tol : float
+        Ends after a step of which no entry is above this share of 1 plus the largest of the point.
+    longest : float
+        Larger entries of a step are shortened to this first: a far start overshoots.
+    max_iter : int
+
+    Examples
+    --------
+    >>> top = damped_newton(lambda x: -float(x @ x), lambda x: -x, np.array([3.0]), 1e-9)
+    >>> top[0].tolist(), top[1]
+    ([0.0], -0.0)
+    """
+    p, now = start, value(start)
+    for _ in range(max_iter):
+        step = step_at(p)
+        size = float(np.abs(step).max(initial=0.0))
+        if not np.isfinite(size):
+            break
+        scale = min(1.0, longest / size) if size else 1.0
+        for _ in range(_HALVED):
+            reached = value(p + scale * step)
+            # (near the maximum, rounding hides the last improvements)
+            if reached >= now - 1e-12 * (1.0 + abs(now)):
+                break
+            scale /= 2.0
+        p, now = p + scale * step, reached
+        if size <= tol * (1.0 + float(np.abs(p).max(initial=0.0))):
+            break
+    return p, now

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, Instances, LabelFeedback, LogitBoost, RankBoost
-from crucial.boosting.sparse_stumps import StoredSearch
+from crucial.boosting.sparse_stumps import SparseSearch
 from crucial.boosting.stump_search import StumpGrid
 from crucial.data import bins as bins_module
 from crucial.data.bins import Bins
@@ -70,7 +70,7 @@ def test_a_model_of_stored_entries_is_that_of_all_cells(table, way, n_jobs):
 def test_criteria_of_entries_are_those_of_rows(table, gain, data):
     """Slopes of every feature, by entries and by all rows.
 
-    Through feature_slopes and stored_peaks on codes of cut_stored and code_stored; change_of bounds
+    Through feature_slopes and sparse_peaks on codes of cut_sparse and code_sparse; change_of bounds
     what changes.
     """
     feedback = LabelFeedback(table.y, Groups.from_qid(table.qid, table.n_rows), gain=gain)
@@ -81,7 +81,7 @@ def test_criteria_of_entries_are_those_of_rows(table, gain, data):
     bins = Bins.build(instances, feedback.rows, sparse=True)
     grid = StumpGrid(bins, data.draw(st.sampled_from(["learned", 0, 1])))
     features = np.arange(len(bins.features))
-    search = StoredSearch(grid, False, None, 1)
+    search = SparseSearch(grid, False, None, 1)
     for _ in range(2):
         potentials.advance(np.array(data.draw(scores), float), 0.3)
         before, known = search.best_slope.copy(), search.slope_change == 0.0
@@ -97,7 +97,7 @@ def test_criteria_of_entries_are_those_of_rows(table, gain, data):
 
 @holds_for(tables(labels=(0, 1), max_queries=1), st.sampled_from([0, 1, "learned"]), **REACH)
 def test_classifiers_of_stored_entries(table, default_rank):
-    """Votes, and the least squares of stored_fits."""
+    """Votes, and the least squares of sparse_fits."""
     for kind in (AdaBoostRanker, LogitBoost):
         ranker = kind(6, default_rank=default_rank, n_jobs=1)
         stored = table.changed(X=sp.csc_array(table.X), qid=None)
@@ -120,7 +120,7 @@ def test_bins_of_stored_entries(table, max_bins, data):
     dense, stored = (
         Bins.build(one, rows, weight, max_bins, 1, drawn_by, sparse=True) for one in inputs
     )
-    assert (dense.stored is None, stored.stored is None) == (True, False)
+    assert (dense.sparse is None, stored.sparse is None) == (True, False)
     part = np.array(data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9)), np.int64)
     for one, other in ((dense, stored), (dense.taken(part), stored.taken(part))):
         assert one.features.tolist() == other.features.tolist()
