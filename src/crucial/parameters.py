@@ -6,18 +6,16 @@ A class declares its parameters in its body, and `with_parameters` writes the co
 
 Subclasses inherit declarations. They may declare a parameter again to change its default, rule or
 text (what they leave out stays as it is), or `fixed` it to a value, which takes it out of the
-constructor. Groups of parameters that several estimators share are classes to inherit from.
+constructor. A parameter that unrelated classes have is a constant that each of them names.
 
 Positional parameters come first, those of base classes before a class's own, which is where type
 checkers expect them. Keyword parameters follow: a class's own, then inherited ones.
 
 Examples
 --------
+>>> N_JOBS = parameter(none_or(nonzero), "Threads, None for all.", default=None)
 >>> @with_parameters
-... class Threaded:
-...     n_jobs: int | None = parameter(none_or(nonzero), "Threads, None for all.", default=None)
->>> @with_parameters
-... class Ridge(Threaded):
+... class Ridge:
 ...     '''Least squares with a penalty on large weights.
 ...
 ...     Attributes
@@ -27,6 +25,7 @@ Examples
 ...
 ...     l2: float = parameter(above(0), "Weight of the penalty.", default=0.1, kw_only=False)
 ...     solver: str = parameter(one_of("newton", "cg"), "How to solve it.", default="newton")
+...     n_jobs: int | None = N_JOBS
 
 Python, and scikit-learn with it, sees an ordinary constructor:
 
@@ -74,6 +73,7 @@ from crucial.errors import ParameterError
 
 
 T = TypeVar("T")
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -348,14 +348,20 @@ def compose(cls: type, parameters: Iterable[str]) -> str:
     """
     sections = _sections(inspect.cleandoc(cls.__doc__ or ""))
     prose = sections.pop("")
-    entries = re.split(r"\n(?=\S)", sections.get("Attributes", ""))
-    cls._documented = {one.split(" :")[0]: one for one in entries if one}  # type: ignore[attr-defined]
+    entries = _entries(sections.get("Attributes", ""))
+    cls._documented = {one.split(" :")[0]: one for one in entries}  # type: ignore[attr-defined]
     written = {"Parameters": "\n".join(parameters), "Attributes": "\n".join(_attributes(cls))}
-    parts = [
-        f"{title}\n{'-' * len(title)}\n{text}"
-        for title, text in (written | sections | written).items()
-        if text
-    ]
+    return _joined(prose, written | sections | written)
+
+
+def _entries(section: str) -> list[str]:
+    """Split a section of a docstring into its entries."""
+    return [one for one in re.split(r"\n(?=\S)", section) if one]
+
+
+def _joined(prose: str, sections: Mapping[str, str]) -> str:
+    """Return a docstring of a prose and sections by title; empty ones are left out."""
+    parts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items() if text]
     return "\n\n".join([prose, *parts]) + "\n"
 
 
@@ -375,6 +381,50 @@ def _attributes(cls: type) -> list[str]:
             if not any(name in base for base in by_class[at + 1 :]):
                 found.append(next(one[name] for one in by_class if name in one))
     return found
+
+
+def with_arguments(**texts: tuple[str, str]) -> Callable[[FunctionT], FunctionT]:
+    """Return a decorator that documents the arguments of a method, each described once.
+
+    Parameters
+    ----------
+    **texts : (str, str)
+        Type and description of each argument. An entry in the method's own "Parameters" section
+        replaces them.
+
+    Examples
+    --------
+    >>> @with_arguments(x=("array", "Numbers."))
+    ... def double(x, times):
+    ...     '''Multiply.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     times : int
+    ...     '''
+    >>> print(double.__doc__)
+    Multiply.
+    <BLANKLINE>
+    Parameters
+    ----------
+    x : array
+        Numbers.
+    times : int
+    """
+
+    def document(function: FunctionT) -> FunctionT:
+        if not function.__doc__:  # (python -OO leaves none)
+            return function
+        sections = _sections(inspect.cleandoc(function.__doc__))
+        own = {one.split(" :")[0]: one for one in _entries(sections.pop("Parameters", ""))}
+        names = [name for name in inspect.signature(function).parameters if name != "self"]
+        arguments = "\n".join(
+            own.get(name) or "{} : {}\n    {}".format(name, *texts[name]) for name in names
+        )
+        function.__doc__ = _joined(sections.pop(""), {"Parameters": arguments, **sections})
+        return function
+
+    return document
 
 
 # --- Declare parameters in the body of a class, and write its constructor from them
@@ -472,7 +522,7 @@ def with_parameters(cls: ClassT) -> ClassT:
     """Write the constructor and the docstring of a class from what it and its bases declare.
 
     A class attribute ``_shared_order`` names keyword parameters that stand in that order at the
-    end of the signature of every class that inherits them.
+    end of the signature of every class that has them.
     """
     cls._declared = _declarations(cls)  # type: ignore[attr-defined]
     cls._parameters = _ordered(cls)  # type: ignore[attr-defined]
@@ -531,7 +581,7 @@ def _ordered(cls: type) -> dict[str, Parameter]:
     shared = list(getattr(cls, "_shared_order", ()))
 
     def place(one: Parameter) -> tuple[int, int]:
-        if one.name in shared and home[one.name] is not cls:
+        if one.name in shared:
             return len(cls.__mro__), shared.index(one.name)
         return cls.__mro__.index(home[one.name]), 0
 

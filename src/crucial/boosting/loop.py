@@ -291,7 +291,10 @@ def show_rounds(
     more : function, optional
         Returns what else is shown after each round.
     """
-    with progress_bar("boosting", rounds, wanted=bool(verbose), verbose=verbose) as show:
+    if not verbose:
+        yield None
+        return
+    with progress_bar("boosting", rounds, verbose=verbose) as show:
         if show is None:
             yield None
             return

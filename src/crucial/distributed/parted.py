@@ -66,7 +66,7 @@ from crucial.measures.base import Measure
 from crucial.measures.names import default_measure, get_measures
 from crucial.measures.positions import ExpectedReciprocalRank
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.rankers.staged import HELD_OUT, n_held_out
+from crucial.rankers.base import HELD_OUT, n_held_out
 from crucial.types import Bools, Floats, Ints
 from crucial.wording import counted
 

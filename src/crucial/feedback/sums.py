@@ -358,12 +358,6 @@ def _check_room(n_pairs: int) -> None:
 # --- Labels by several judges over the same rows: one column each
 
 
-def n_judges(y: VectorLike) -> int:
-    """Return the number of columns of labels, 1 for a flat array."""
-    shape = as_array(y, "y").shape
-    return int(shape[1]) if len(shape) == 2 else 1
-
-
 def check_judges(y: VectorLike, n_rows: int) -> Floats:
     """Return labels of several judges as floats, one column each; NaN is a row without a label."""
     table = as_array(y, "y")
@@ -425,15 +419,13 @@ def judge_parts(
 
     Parameters
     ----------
-    labels : array of shape (n_rows,) or (n_rows, n_judges)
+    labels : array of shape (n_rows, n_judges)
         As `check_judges` returns them.
     weight : array of shape (n_rows,), or None
         Instance weights.
     make : function of labels and weights
         Returns the feedback of one judge.
     """
-    if labels.ndim == 1:
-        return [make(labels, weight)]
     parts = []
     for j, column in enumerate(labels.T):
         there = ~np.isnan(column)

@@ -31,7 +31,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Ranker, Seeded, Verbose
+from crucial.rankers.base import RANDOM_STATE, VERBOSE, RandomState, Ranker
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike, TableLike, VectorLike
 
@@ -49,7 +49,7 @@ _PATH = Rule(
 
 
 @with_parameters
-class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
+class AutoRanker(Ranker[FrozenModel]):
     """Choose a ranker, its settings and its number of rounds by validation.
 
     Candidates are linear rankers, boosted stumps, tables of pairs of features and trees, under
@@ -129,6 +129,8 @@ class AutoRanker(Seeded, Verbose, Ranker[FrozenModel]):
         default=None,
         shapes_model=False,
     )
+    random_state: RandomState = RANDOM_STATE
+    verbose: int = VERBOSE
 
     def _check_combinations(self) -> None:
         if self.store is not None and os.path.isfile(self.store):

@@ -16,13 +16,13 @@ from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
 from crucial.parameters import fixed, one_of, parameter, with_parameters
 from crucial.rankers.base import warn_caller
-from crucial.rankers.boosted import Algorithm, MonotoneRanker, StumpsOrTrees
+from crucial.rankers.boosted import Algorithm, StumpRanker
 from crucial.rankers.classifiers import check_one_list_of_two
 from crucial.rankers.rankboost import first_separable
 
 
 @with_parameters
-class AdaBoostRanker(StumpsOrTrees, MonotoneRanker):
+class AdaBoostRanker(StumpRanker):
     """AdaBoost with the constant hypothesis, which ranks as RankBoost does.
 
     For labels of two values. Every row is an example ``y_i`` in {-1, 1} and the loss is the
@@ -110,6 +110,7 @@ class AdaBoostRanker(StumpsOrTrees, MonotoneRanker):
     gain: None = fixed(default=None)
     contradictions: str = fixed(default="keep")
     n_bags: int = fixed(default=1)
+    positive_weights: str | None = fixed(default=None)
 
     def _needs_two_labels(self) -> bool:
         return True

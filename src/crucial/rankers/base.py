@@ -1,25 +1,25 @@
-"""Base of the rankers: shared parameters, checked input, predict, rank, score, save."""
+"""Base of the rankers: checked input, predict, rank, score, save; eval sets, rounds and trace."""
 
 from __future__ import annotations
 
 import math
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Callback
-from crucial.boosting.stumps import StumpLearner
+from crucial.boosting.loop import Callback, Trace
+from crucial.boosting.watch import Watch
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances, suspicious_features
-from crucial.errors import Argument, DataError, DataWarning, Message
+from crucial.errors import Argument, DataError, DataWarning, Message, ParameterError, about
 from crucial.feedback.base import Feedback
 from crucial.feedback.categories import (
     COMMON,
@@ -28,13 +28,27 @@ from crucial.feedback.categories import (
     pair_standing,
     row_masses,
 )
-from crucial.feedback.labels import QueryWeight, check_labels, check_weights, query_factors
+from crucial.feedback.labels import (
+    QueryWeight,
+    check_labels,
+    check_weights,
+    query_factors,
+    weighing_rows,
+)
 from crucial.feedback.pairs import PairFeedback
 from crucial.measures.evaluation import agreement_score
-from crucial.measures.names import MeasureLike
-from crucial.model.base import FrozenModel, check_columns, check_queries, membership, positions
+from crucial.measures.names import MeasureLike, Measures, default_measure, get_measures
+from crucial.model.base import (
+    FrozenModel,
+    RoundsModel,
+    check_columns,
+    check_queries,
+    membership,
+    positions,
+)
 from crucial.parameters import (
     Rule,
+    anything,
     at_least,
     between,
     check,
@@ -48,6 +62,7 @@ from crucial.parameters import (
     parameter,
     parameters_of,
     plain,
+    with_arguments,
     with_parameters,
 )
 from crucial.rankers.classifiers import OrdinalClassifier, make_ordinal
@@ -120,6 +135,39 @@ def warn_suspicious(instances: Instances) -> None:
     )
 
 
+# --- Parameters that several families have, each declared once, and what they are for
+
+
+#: A seed, as scikit-learn takes it.
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+_RANDOM_STATE = Rule(
+    ("a RandomState",),
+    ("RandomState",),
+    lambda value: value is np.random or isinstance(value, np.random.RandomState),
+)
+# Model files keep the seed, and whole numbers of 64 bits at most.
+_LARGEST_SEED = 2**63 - 1
+
+RANDOM_STATE: Any = parameter(
+    none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
+    "Seeds all random draws: of rows, queries, features, thresholds, folds, bags and noise.",
+    default=0,
+)
+VERBOSE: Any = parameter(
+    either(at_least(0), flag),
+    "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
+    "elsewhere. A larger number writes one line per so many rounds there.",
+    default=0,
+    shapes_model=False,
+)
+MAX_BINS: Any = parameter(
+    none_or(int_between(2, 65535)),
+    "Bins per feature; None for one per distinct value.",
+    default=255,
+)
+
+
 # --- Base of the estimators that learn from a table: parameters, columns, rows to predict
 
 
@@ -176,6 +224,13 @@ class TableEstimator(BaseEstimator):
             if name not in running
         }
 
+    def _seed(self) -> int:
+        """Return one integer for everything random in a fit, by ``random_state``."""
+        state: RandomState = vars(self)["random_state"]
+        if isinstance(state, int | np.integer):
+            return int(state)
+        return int(check_random_state(state).randint(2**31 - 1))
+
     def _learn_columns(self, instances: Instances) -> None:
         """Remember number and names of the features that a fit sees."""
         self.n_features_in_ = instances.n_features
@@ -225,6 +280,42 @@ def _as_json(value: object) -> object:
 
 
 Model = TypeVar("Model", bound=FrozenModel)
+
+
+#: Documents the arguments of ``fit``, each once for all rankers.
+documented = with_arguments(
+    X=(
+        "array, sparse matrix or frame of shape (n_rows, n_features)",
+        "NaN: the feature abstains. Absent entries of sparse input are 0.",
+    ),
+    y=("array of shape (n_rows,)", "Labels: two values, grades, real numbers, or a strict order."),
+    qid=(
+        "array of shape (n_rows,), optional",
+        "Query of every row, of any type, in any order. Without, all rows are compared.",
+    ),
+    sample_weight=(
+        "array of shape (n_rows,), optional",
+        "A row of weight 2 counts as two rows, of weight 0 as none.",
+    ),
+    query_weight=(
+        "array of shape (n_rows,) or mapping from query id, optional",
+        "Factor on all pairs of a query.",
+    ),
+    judge_weight=(
+        "array of shape (n_judges,), optional",
+        "Factor on all pairs of a judge, where y has several columns; 1 by default.",
+    ),
+    eval_set=("(X, y), optional", "Rows to measure ``eval_metric`` on after every round."),
+    eval_qid=("array, optional", "Queries of the eval set."),
+    pairs=(
+        "int array of shape (n_pairs, 2)",
+        "Row numbers (winner, loser); contradictions and cycles are fine.",
+    ),
+    pair_weight=(
+        "array of shape (n_pairs,), optional",
+        "Importance of each pair; a pair that labels imply weighs 1.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -397,15 +488,24 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check_is_fitted(self, "model_")
         instances = self._table(X)
-        groups = self._queries(self.model_, qid, instances.n_rows)
+        groups = self._queries(qid, instances.n_rows)
         return self.model_.predict(instances, groups, n_jobs=self.n_jobs)
 
-    def _queries(self, model: Model, qid: VectorLike | None, n_rows: int) -> Groups | None:
+    def _queries(self, qid: VectorLike | None, n_rows: int) -> Groups | None:
         """Return the queries, for a model that ranks whole queries."""
-        if qid is None and (not model.needs_query or self.fitted_with_qid_):
+        if qid is None and (not self.model_.needs_query or self.fitted_with_qid_):
             return None
         groups = Groups.from_qid(qid, n_rows)
-        return groups if model.needs_query else None
+        return groups if self.model_.needs_query else None
+
+    def _compared(self, X: TableLike, qid: VectorLike | None, call: str) -> tuple[Floats, Groups]:
+        """Return scores and queries, for a method that compares rows; ``call`` names it."""
+        check_is_fitted(self, "model_")
+        check_queries(call, qid, self.fitted_with_qid_)
+        instances = self._table(X)
+        groups = Groups.from_qid(qid, instances.n_rows)
+        needed = groups if self.model_.needs_query else None
+        return self.model_.predict(instances, needed, n_jobs=self.n_jobs), groups
 
     def rank(self, X: TableLike, qid: VectorLike | None = None, *, ties: str = "min") -> Ints:
         """Return the position of every row in its query, 1 for the best.
@@ -419,10 +519,7 @@ class Ranker(TableEstimator, Generic[Model]):
         ties : {"min", "first"}
             Equal scores share the best position, or stand in the order of their rows.
         """
-        check_is_fitted(self, "model_")
-        check_queries("rank(X, qid=...)", qid, self.fitted_with_qid_)
-        scores = self.predict(X, qid)
-        return positions(scores, Groups.from_qid(qid, len(scores)), ties)
+        return positions(*self._compared(X, qid, "rank(X, qid=...)"), ties)
 
     def select(
         self, X: TableLike, k: int, qid: VectorLike | None = None, *, ties: str = "expected"
@@ -449,10 +546,7 @@ class Ranker(TableEstimator, Generic[Model]):
         """
         check("select", "k", k, at_least(1))
         check("select", "ties", ties, one_of("expected", "first"))
-        check_is_fitted(self, "model_")
-        check_queries("select(X, k, qid=...)", qid, self.fitted_with_qid_)
-        scores = self.predict(X, qid)
-        groups = Groups.from_qid(qid, len(scores))
+        scores, groups = self._compared(X, qid, "select(X, k, qid=...)")
         if ties == "first":
             return np.asarray(positions(scores, groups, "first") <= k)
         return membership(scores, groups, k)
@@ -562,14 +656,254 @@ class Ranker(TableEstimator, Generic[Model]):
         return self.model_.export(path, target, **settings)
 
 
-# --- Groups of parameters that several estimators share, with what they are for
+# --- Rows to measure while learning: an eval set, or rows of the training set held out
 
 
-_RANDOM_STATE = Rule(
-    ("a RandomState",),
-    ("RandomState",),
-    lambda value: value is np.random or isinstance(value, np.random.RandomState),
-)
+#: Seeds the queries held out, beside the seed of the fit.
+HELD_OUT = 20031
+
+
+#: What ``eval_set`` takes: rows and labels, or a list with one such pair.
+EvalSet: TypeAlias = tuple[TableLike, VectorLike] | list[tuple[TableLike, VectorLike]]
+
+
+@dataclass(frozen=True)
+class EvalRows:
+    """Checked rows to measure a ranker on.
+
+    Attributes
+    ----------
+    instances : Instances
+    labels : array of shape (n_rows,)
+    groups : Groups
+    measure : str
+        Measured where ``eval_metric`` is None.
+    """
+
+    instances: Instances
+    labels: Floats
+    groups: Groups
+    measure: str
+
+
+@with_parameters
+class EvaluatedRanker(Ranker[Model]):
+    """Base of rankers that measure an eval set while they learn, and may stop by it."""
+
+    #: What ``fit`` calls the eval set and its queries, for messages.
+    _eval_names: ClassVar[tuple[str, str]] = ("eval_set", "eval_qid")
+    #: What ``eval_metric`` may name beside the measures.
+    _own_metrics: ClassVar[tuple[str, ...]] = ()
+
+    eval_metric: Measures | None = parameter(
+        anything("str, Measure or list of them"),
+        "Measured on the eval set after every round; the first decides which round is best. "
+        'Default: "ndcg@10" with queries, "auc" without or with labels below 0.',
+        default=None,
+    )
+    early_stopping_rounds: int | None = parameter(
+        none_or(at_least(1)),
+        "Stop after so many rounds without a better value on the eval set; predict uses the "
+        "first best round, or a later one within ``stopping_tolerance``.",
+        default=None,
+    )
+    stopping_tolerance: float = parameter(
+        between(0, math.inf),
+        "A later round takes the place of the best one as long as it is worse by less than so many "
+        "standard errors of the difference, query by query: with few queries in the eval set, "
+        "the first best round is a matter of luck.",
+        default=0.0,
+    )
+    validation_fraction: float = parameter(
+        between(0, 0.9, low_open=True),
+        "Share of whole queries held out for early stopping where no eval set is given. Rows and "
+        "queries of weight 0 are neither held out nor measured; other weights do not count in the "
+        "measures.",
+        default=0.2,
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        named = self.eval_metric
+        if named is None:
+            return
+        wanted: list[Any] = list(named) if isinstance(named, list | tuple) else [named]
+        # (arrays and pandas' NA cannot be compared with a name)
+        own = self._own_metrics
+        others = [one for one in wanted if not (isinstance(one, str) and one in own)]
+        if others or not wanted:
+            try:
+                get_measures(others, required=True)
+            except ParameterError as error:
+                raise ParameterError(
+                    f"eval_metric of {type(self).__name__}: {error}",
+                    parameter="eval_metric",
+                    value=self.eval_metric,
+                ) from error
+
+    def _eval_rows(
+        self, data: RankingInput, eval_set: EvalSet | None, eval_qid: VectorLike | None
+    ) -> EvalRows | None:
+        """Check the eval set, if there is one."""
+        name, queries = self._eval_names
+        if eval_set is None:
+            if eval_qid is not None:
+                raise DataError(f"{queries} was given without {name}.")
+            return None
+        X, y = _pair(eval_set, name, queries)
+        with about(name):
+            instances = self._encoded(self._checked_table(X))
+            labels = check_labels(y, instances.n_rows)
+        if (eval_qid is not None) != data.with_qid and data.labels is not None:
+            has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
+            raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
+        groups = _eval_groups(eval_qid, instances.n_rows, queries)
+        return EvalRows(instances, labels, groups, default_measure(labels, eval_qid is not None))
+
+    def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
+        """Prepare ``eval_metric`` on an eval set.
+
+        Parameters
+        ----------
+        rows : EvalRows
+        patience : int or None
+            Rounds without a new best value before stopping.
+        """
+        measures = self._prepared(rows, self.eval_metric)
+        return Watch(rows.instances, rows.groups, measures, patience, self.stopping_tolerance)
+
+    def _prepared(
+        self, rows: EvalRows, metric: Measures | None
+    ) -> list[tuple[str, Callable[[Floats], float], bool]]:
+        """Return measures of an eval set: name, function of scores, whether more is better."""
+        if metric is None:
+            metric = rows.measure
+        measures: list[tuple[str, Callable[[Floats], float], bool]] = [
+            (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
+            for m in get_measures(metric, required=True)
+        ]
+        for name, prepared, _ in measures:
+            if not np.isfinite(prepared(np.zeros(len(rows.labels)))):
+                raise DataError(
+                    f"{self._eval_names[0]}: {name} has no value on it, since no query has a "
+                    "relevant row (or a pair of different labels).",
+                    parameter=self._eval_names[0],
+                )
+        return measures
+
+    def _stopping(
+        self,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
+        seed: int,
+    ) -> tuple[Watch | None, Floats | None]:
+        """Return what to watch, and the weights of rows, 0 for those held out to be watched."""
+        rows, patience = self._eval_rows(data, eval_set, eval_qid), self.early_stopping_rounds
+        if rows is not None:
+            return self._watch(rows, patience), data.weight
+        if patience is None:
+            return None, data.weight
+        self._check_judge(data)
+        weighing = weighing_rows(data.weight, query_weight, data.groups)
+        held = _held_out(data, weighing, self.validation_fraction, seed, self._eval_names[0])
+        weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
+        weight[held] = 0.0
+        return self._watch(take_rows(data, held, measure_of(data, weighing)), patience), weight
+
+    def _check_judge(self, data: RankingInput) -> None:
+        """Refuse to set rows of several judges aside."""
+        if data.judge_weight is not None:
+            raise DataError(
+                "early_stopping_rounds with several judges needs eval_set=(X, y): rows that are "
+                "set aside would have several labels each."
+            )
+
+
+def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, VectorLike]:
+    """Return (X, y), also where it comes in a list of one, as other libraries take it."""
+    pair: Any = eval_set
+    if isinstance(pair, list) and len(pair) == 1:
+        pair = pair[0]
+    if isinstance(pair, list) and any(isinstance(one, tuple) for one in pair):
+        raise DataError(f"there can be one eval set, a pair (X, y). Got {len(pair)}.")
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise DataError(
+            f"{name} must be a pair (X, y); its queries go to {queries}.", parameter=name
+        )
+    return pair[0], pair[1]
+
+
+def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
+    """Return the queries of an eval set; they too may come in a list of one."""
+    if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
+        eval_qid = eval_qid[0]
+    return Groups.from_qid(eval_qid, n_rows, name)
+
+
+def measure_of(data: RankingInput, weighing: Bools | None) -> str:
+    """Return the default measure of all parts of the training set, by the rows that weigh."""
+    y = data.known_labels
+    return default_measure(y if weighing is None else y[weighing], data.with_qid)
+
+
+def take_rows(data: RankingInput, rows: Ints, measure: str) -> EvalRows:
+    """Return some rows of the training set as an eval set."""
+    part = Instances(data.instances.take_rows(rows).table)
+    groups = Groups.from_qid(data.groups.codes[rows], len(rows))
+    return EvalRows(part, data.known_labels[rows], groups, measure)
+
+
+def n_held_out(fraction: float, n_queries: int) -> int:
+    """Return how many of at least two queries to hold out."""
+    return min(n_queries - 1, max(1, round(fraction * n_queries)))
+
+
+def _held_out(
+    data: RankingInput, weighing: Bools | None, fraction: float, seed: int, name: str
+) -> Ints:
+    """Choose the training rows to hold out: whole queries, or without qid rows of every label.
+
+    Parameters
+    ----------
+    weighing : bool array over the rows, or None
+        Which rows weigh more than 0; None for all. The others are as good as absent.
+    name : str
+        What ``fit`` calls the eval set.
+    """
+    groups, y, rows = data.groups, data.known_labels, np.arange(data.groups.n_rows)
+    what = "rows" if weighing is None else "rows of positive weight"
+    if weighing is not None:
+        rows = np.flatnonzero(weighing)
+        groups, y = Groups.from_qid(groups.codes[rows], len(rows)), y[rows]
+    random = np.random.default_rng([seed, HELD_OUT])
+    held = np.zeros(groups.n_rows, bool)
+    if data.with_qid:
+        if groups.n_groups < 2:
+            raise DataError(
+                f"early_stopping_rounds needs rows to judge by, and all {what} are of one query: "
+                f"pass {name}=(X, y), or set early_stopping_rounds=None."
+            )
+        count = n_held_out(fraction, groups.n_groups)
+        for g in random.permutation(groups.n_groups)[:count]:
+            held[groups.order[groups.starts[g] : groups.starts[g + 1]]] = True
+    else:
+        # Sorted by label with random order inside: every k-th row takes from each label.
+        order = np.lexsort((random.random(len(y)), y))
+        count = max(2, round(fraction * len(y)))
+        if count >= len(y) - 1:
+            raise DataError(
+                f"early_stopping_rounds needs rows to judge by, and {len(y)} {what} are too few to "
+                f"set some aside: pass {name}=(X, y), or set early_stopping_rounds=None."
+            )
+        held[order[np.linspace(0, len(y) - 1, count).astype(np.int64)]] = True
+    return rows[held]
+
+
+# --- Base of rankers that are made round by round
+
+
 _CALLBACKS = Rule(
     ("a function", "a list of functions"),
     ("callable", "list of them"),
@@ -577,51 +911,22 @@ _CALLBACKS = Rule(
         callable(value) or (isinstance(value, list | tuple) and all(callable(one) for one in value))
     ),
 )
-#: Allows any finite number.
-ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
-# Model files keep the seed, and whole numbers of 64 bits at most.
-_LARGEST_SEED = 2**63 - 1
-#: A seed, as scikit-learn takes it.
-RandomState: TypeAlias = int | np.random.RandomState | None
+StagedModel = TypeVar("StagedModel", bound=RoundsModel)
 
 
 @with_parameters
-class Seeded:
-    """Estimators that draw random numbers."""
+class RoundRanker(EvaluatedRanker[StagedModel]):
+    """Base of rankers that are made round by round; ``_fit`` ends with `_set_ensemble`.
 
-    random_state: RandomState = parameter(
-        none_or(either(int_between(0, _LARGEST_SEED), _RANDOM_STATE)),
-        "Seeds all random draws.",
-        default=0,
-    )
+    Attributes
+    ----------
+    trace_ : Trace
+        What happened in every round.
+    best_round_ : int
+        Rounds in ``model_``.
+    """
 
-    #: Seed of thresholds that several runs share; None where each draws its own.
-    _threshold_seed: int | None = None
-
-    def _seed(self) -> int:
-        """Return one integer for everything random in a fit."""
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-
-@with_parameters
-class Verbose:
-    """Estimators that show their progress."""
-
-    verbose: int = parameter(
-        either(at_least(0), flag),
-        "1 or True shows the progress on standard error: a bar on a terminal, about 20 lines "
-        "elsewhere. A larger number writes one line per so many rounds there.",
-        default=0,
-        shapes_model=False,
-    )
-
-
-@with_parameters
-class Followed(Verbose):
-    """Estimators that show their rounds, and call functions after each of them."""
-
+    verbose: int = VERBOSE
     callbacks: Callback | Sequence[Callback] | None = parameter(
         none_or(_CALLBACKS),
         "Called after every round with a `crucial.boosting.loop.FinishedRound`: number, loss, "
@@ -631,47 +936,77 @@ class Followed(Verbose):
         shapes_model=False,
     )
 
+    def _set_ensemble(self, ensemble: StagedModel, n_rounds: int, with_qid: bool) -> None:
+        """Keep all rounds as the ensemble, and the first ``n_rounds`` as the model."""
+        self.ensemble_: StagedModel = self._with_columns(ensemble)
+        complete = n_rounds == ensemble.n_rounds
+        self._set_model(ensemble if complete else ensemble.truncate(n_rounds), with_qid)
 
-@with_parameters
-class Binned:
-    """Estimators that cut features into bins."""
+    def staged_predict(self, X: TableLike, qid: VectorLike | None = None) -> Iterator[Floats]:
+        """Yield the scores after every round, all rounds included; arguments as in `predict`."""
+        check_is_fitted(self, "model_")
+        instances = self._table(X)
+        return self.ensemble_.staged_predict(instances, self._queries(qid, instances.n_rows))
 
-    max_bins: int | None = parameter(
-        none_or(int_between(2, 65535)),
-        "Bins per feature; None for one per distinct value.",
-        default=255,
-    )
+    def truncate(self, n_rounds: int) -> StagedModel:
+        """Return the ranker as it was after ``n_rounds`` rounds."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.truncate(n_rounds)
 
+    @documented
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+        query_weight: QueryWeight | None = None,
+        eval_set: EvalSet | None = None,
+        eval_qid: VectorLike | None = None,
+    ) -> Self:
+        """Learn from labels: within a query, a higher label should rank higher."""
+        data = self._input(X, y, qid, sample_weight, query_weight)
+        return self._fit(data, query_weight, eval_set, eval_qid)
 
-@with_parameters
-class Stumps(Binned, Seeded):
-    """Estimators whose weak rankers are stumps."""
+    def _fit(
+        self,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
+    ) -> Self:
+        """Learn from checked input."""
+        raise NotImplementedError
 
-    thresholds: str = parameter(
-        one_of("quantiles", "random"),
-        "Which thresholds a feature keeps that has more than fit in ``max_bins``: weighted "
-        "quantiles, or ``max_bins - 1`` of them drawn at random (Connamacher et al. 2019, who "
-        "draw 255), seeded by random_state.",
-        default="quantiles",
-    )
+    def _set_trace(
+        self,
+        trace: Trace,
+        best_round: int,
+        figures: Mapping[str, object],
+        feedback: Feedback,
+        with_qid: bool,
+        bound: Mapping[str, object] | None = None,
+    ) -> dict[str, object]:
+        """Keep the trace and the best round, and return the training summary.
 
-    default_rank: str | float = parameter(
-        one_of("learned", 0, 1),
-        "Score of a stump where its feature abstains (``q_def``).",
-        default="learned",
-    )
-
-    def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
-        """Make the learner of stumps, with a rule of choice."""
-        return StumpLearner(choice, _plain_rank(self.default_rank), self.max_bins, self._drawn_by())
-
-    def _drawn_by(self) -> int | None:
-        """Return the seed of thresholds that are drawn; None for quantiles."""
-        if self.thresholds == "quantiles":
-            return None
-        return self._seed() if self._threshold_seed is None else self._threshold_seed
-
-
-def _plain_rank(value: str | float) -> str | int:
-    """Return "learned", or 0 or 1 as a whole number."""
-    return value if isinstance(value, str) else int(value)
+        Parameters
+        ----------
+        trace, best_round
+            As the attributes.
+        figures, bound
+            Further entries of the summary.
+        """
+        self.trace_, self.best_round_ = trace, best_round
+        rounds = {
+            "rounds": len(trace),
+            "best_round": best_round,
+            "stopped": trace.stopped or "all rounds done",
+            "log_loss": trace[-1].log_loss if len(trace) else 0.0,
+        }
+        summary = self._summary(rounds | dict(figures), feedback, with_qid)
+        if bound is not None:
+            summary["bound"] = bound
+        if best_round and trace[best_round - 1].measures:
+            summary["eval"] = dict(trace[best_round - 1].measures)
+        return summary

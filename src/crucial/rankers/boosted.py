@@ -1,12 +1,14 @@
-"""Base of the boosting rankers: their weak rankers and constraints, from input to ensemble."""
+"""Base of the boosting rankers: their feedback, parts, bags, folds and warm starts."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -33,14 +35,17 @@ from crucial.boosting.parts import (
     check_methods,
 )
 from crucial.boosting.steps import STEPS
+from crucial.boosting.stumps import StumpLearner
 from crucial.boosting.tree_growth import TreeLimits
 from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
-from crucial.data.instances import Encodings, Instances
+from crucial.data.arrays import as_array
+from crucial.data.instances import CodedTable, Encodings, Instances
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, smoothing_of
-from crucial.feedback.labels import QueryWeight, check_labels_of_weights
+from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
+from crucial.feedback.sums import add_feedback, check_judge_weights, check_judges, judge_parts
 from crucial.kernels.runtime import count_threads
 from crucial.model.additive import AdditiveRanker, scores_of_rows
 from crucial.parameters import (
@@ -56,22 +61,23 @@ from crucial.parameters import (
     one_of,
     parameter,
     parameters_of,
+    plain,
     refuse,
     with_parameters,
 )
 from crucial.rankers.base import (
-    ANY_NUMBER,
-    Binned,
+    MAX_BINS,
+    RANDOM_STATE,
+    EvalSet,
     RandomState,
     RankingInput,
-    Seeded,
-    Stumps,
+    RoundRanker,
+    documented,
     warn_caller,
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
-from crucial.rankers.resampling import Refits, Resampled
-from crucial.rankers.staged import EvalSet
+from crucial.rankers.resampling import MOST_BAGS, FoldCurves, Refits, Run, fit_bags, fit_folds
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base class of the boosting estimators: from input to ensemble
@@ -107,7 +113,7 @@ class PreparedRows(Protocol):
 
 
 @with_parameters
-class BoostedRanker(Resampled):
+class BoostedRanker(RoundRanker[AdditiveRanker]):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
 
     Attributes
@@ -125,6 +131,8 @@ class BoostedRanker(Resampled):
     #: The risk that the product of all Z bounds, "R1" or "R2"; None for a loss that bounds
     #: no share of pairs.
     bounded_risk: ClassVar[str | None] = None
+    #: Whether y may have one column per judge.
+    takes_judges: ClassVar[bool] = False
 
     n_estimators: int = parameter(at_least(1), "Rounds.", default=300, kw_only=False)
     learning_rate: float = parameter(
@@ -170,11 +178,41 @@ class BoostedRanker(Resampled):
     record_risks: bool = parameter(
         flag, "Record R1 and R2 on the training pairs in the trace, every round.", default=False
     )
-    random_state: RandomState = parameter(
-        text="Seeds subsample, n_bags, random thresholds, validation_fraction and "
-        "validation_folds.",
-        default=0,
+    n_bags: int = parameter(
+        int_between(1, MOST_BAGS),
+        "Average so many runs of n_estimators rounds, each on 63% of the queries (of the rows, "
+        "where there are no queries), into one model. The runs take turns: its first "
+        "``m * n_bags`` rounds are the mean of m rounds of each. early_stopping_rounds, counted "
+        "per run, then looks at each query through the runs that have not seen it, without "
+        "stopping_tolerance, unless there is an eval set.",
+        default=1,
+        grid=(1, 10),
     )
+    validation_folds: int | None = parameter(
+        none_or(at_least(2)),
+        "Choose the number of rounds by so many folds of whole queries (of the rows, where there "
+        "are none): one run per fold, then one on all data with as many rounds as are best on "
+        "the mean of the held-out parts. early_stopping_rounds ends the runs when that mean has "
+        "not improved for so many rounds; without, each has n_estimators. The first best round "
+        "counts, without stopping_tolerance.",
+        default=None,
+    )
+
+    random_state: RandomState = RANDOM_STATE
+    warm_start: bool = parameter(
+        flag,
+        "Continue the ensemble of the last fit, on the same data, up to n_estimators; after a fit "
+        "without warm_start begin anew. random_state must be an int.",
+        default=False,
+        shapes_model=False,
+    )
+
+    #: Fingerprint of the data and parameters of a fit, and the rounds that it made.
+    _fitted_on: tuple[str, Trace] | None = None
+    #: Seed of thresholds that several runs share; None where each draws its own.
+    _threshold_seed: int | None = None
+    #: Pairs of features that several runs share; None where each chooses its own.
+    _shared_pairs: list[tuple[int, int]] | None = None
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         """Return the objective, the weak learner and the step rule that make the algorithm."""
@@ -188,8 +226,25 @@ class BoostedRanker(Resampled):
         """Return how step rules treat a perfect weak ranker: smoothing, and whether to stop."""
         return smoothing_of(feedback.total), self.on_perfect == "stop"
 
+    def _drawn_by(self, thresholds: str) -> int | None:
+        """Return the seed of thresholds that are drawn; None for quantiles."""
+        if thresholds == "quantiles":
+            return None
+        return self._seed() if self._threshold_seed is None else self._threshold_seed
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.warm_start and not isinstance(self.random_state, Integral):
+            raise ParameterError(
+                "warm_start continues with the random numbers of the last fit, and needs an "
+                f"integer as random_state. Got {self.random_state!r}.",
+                parameter="random_state",
+                value=self.random_state,
+            )
+
     # -- fitting ------------------------------------------------------------------
 
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -206,29 +261,16 @@ class BoostedRanker(Resampled):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. Absent entries of sparse input are 0.
         y : array of shape (n_rows,), or (n_rows, n_judges)
             Labels: two values, grades, real numbers, or a strict order. `RankBoost`,
             `RankBoostPlus` and `SmoothMarginRanker` also take one column per judge, and learn
             from the sum of all judges' pairs; NaN where a judge did not label a row. Labels of
             different judges are never compared.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are compared.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on all pairs of a query.
-        judge_weight : array of shape (n_judges,), optional
-            Factor on all pairs of a judge, where y has several columns; 1 by default.
-        eval_set : (X, y), optional
-            Rows to measure ``eval_metric`` on after every round.
-        eval_qid : array, optional
-            Queries of the eval set.
         """
         data = self._judged_input(X, y, qid, sample_weight, query_weight, judge_weight)
         return self._fit(data, query_weight, eval_set, eval_qid)
 
+    @documented
     def fit_pairs(
         self,
         X: TableLike,
@@ -243,18 +285,7 @@ class BoostedRanker(Resampled):
         eval_set: EvalSet | None = None,
         eval_qid: VectorLike | None = None,
     ) -> Self:
-        """Learn from explicit pairs, and from labels too where y is given.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (winner, loser); contradictions and cycles are fine.
-        pair_weight : array of shape (n_pairs,), optional
-            Importance of each pair; a pair that labels imply weighs 1.
-        y, sample_weight, qid, query_weight, judge_weight, eval_set, eval_qid
-            As in `fit`.
-        """
+        """Learn from explicit pairs, and from labels too where y is given."""
         check_labels_of_weights(y, sample_weight, query_weight)
         data = self._judged_input(
             X, y, qid, sample_weight, query_weight, judge_weight, needs_y=False
@@ -287,24 +318,21 @@ class BoostedRanker(Resampled):
             vars(self).pop(name, None)
         seed = self._seed()
         if self.n_bags > 1 or self.validation_folds is not None:
-            eval_rows = self._eval_rows(data, eval_set, eval_qid)
-            if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
-                self._check_judge(data)
-            runs = Refits(self, data, query_weight, eval_rows)
-            return self._fit_runs(runs, seed, show_rounds(self._planned_rounds(), self.verbose))
+            return self._fit_resampled(data, query_weight, eval_set, eval_qid, seed)
         watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
         feedback = self._feedback(data, weight, query_weight, explicit)
         instances, groups, with_qid = data.instances, data.groups, data.with_qid
         del data, weight, explicit  # the feedback has what it needs; memory counts from here
         fingerprint = self._fingerprint(instances, feedback)
-        earlier = self._earlier_rounds(fingerprint, self.n_estimators)
+        rounds = self.n_estimators
+        earlier = self._earlier_rounds(fingerprint, rounds)
         training = TrainingRows(
             instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
         )
-        rounds, replayed = self.n_estimators, len(earlier)
         with show_rounds(rounds, self.verbose) as shown:
-            progress = with_callbacks(shown, rounds, self.callbacks, replayed=replayed)
-            ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
+            progress = with_callbacks(shown, rounds, self.callbacks, replayed=len(earlier))
+            run = Run(training, feedback, seed, rounds, progress, earlier, watch)
+            ensemble = self._boost(run)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         self._note_data(fingerprint)
         return self
@@ -329,61 +357,160 @@ class BoostedRanker(Resampled):
             self._learn_columns(instances)
             self._encodings = Encodings(times=dict(instances.times or {}))
             progress = with_callbacks(rows.progress, rounds, self.callbacks, replayed=len(earlier))
-            ensemble = self._boost(training, feedback, watch, seed, rounds, progress, earlier)
+            run = Run(training, feedback, seed, rounds, progress, earlier, watch)
+            ensemble = self._boost(run)
             self._set_fitted(ensemble, instances, feedback, watch, rows.with_qid)
         return self
 
-    def _boost(
+    def _fit_resampled(
         self,
-        training: TrainingRows,
-        feedback: Feedback,
-        watch: Watch | None,
+        data: RankingInput,
+        query_weight: QueryWeight | None,
+        eval_set: EvalSet | None,
+        eval_qid: VectorLike | None,
         seed: int,
-        rounds: int,
-        progress: Progress | None,
-        earlier: Sequence[Round],
-    ) -> Ensemble:
+    ) -> Self:
+        """Run the loop on bags or folds, and keep what it made."""
+        eval_rows, watch = self._eval_rows(data, eval_set, eval_qid), None
+        if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
+            self._check_judge(data)
+        refits = Refits(self, data, query_weight, eval_rows)
+        fingerprint = self._fingerprint(refits.instances, refits.feedback)
+        bags: list[list[Round]] = [[] for _ in range(self.n_bags)]
+        if self._earlier_rounds(fingerprint, self.n_bags * self.n_estimators):
+            bags = list(self._bag_runs)
+        runs = self.n_bags if self.validation_folds is None else self.validation_folds + 1
+        with show_rounds(runs * self.n_estimators, self.verbose) as progress:
+            if self.n_bags > 1:
+                ensemble, watch = fit_bags(refits, self, bags, seed, progress)
+            else:
+                ensemble, self.fold_curves_ = fit_folds(refits, self, seed, progress)
+        self._set_fitted(ensemble, refits.instances, refits.feedback, watch, refits.with_qid)
+        if self.warm_start:
+            self._bag_runs: list[list[Round]] = bags
+        self._note_data(fingerprint)
+        return self
+
+    def _boost(self, run: Run) -> Ensemble:
         """Run the loop; an algorithm with a loop of its own replaces this."""
-        objective, learner, step = self._parts(feedback)
-        if isinstance(learner, TreeLearner) and rounds > len(earlier):
-            pairs = self._chosen_pairs(training, feedback, seed)
+        objective, learner, step = self._parts(run.feedback)
+        constraints = self._constraints(run.training.instances)
+        if isinstance(learner, TreeLearner) and run.rounds > len(run.earlier):
+            pairs = self._chosen_pairs(run, objective, learner, step)
             if pairs is not None:
                 learner.pairs, self.feature_pairs_ = set(pairs), pairs
         return boost(
-            training,
-            feedback,
+            run.training,
+            run.feedback,
             objective,
             learner,
             step,
-            rounds=rounds,
-            constraints=self._constraints(training.instances),
+            rounds=run.rounds,
+            constraints=constraints,
             subsample=self.subsample,
-            seed=seed,
-            watch=watch,
+            seed=run.seed,
+            watch=run.watch,
             record_risks=self.record_risks,
-            progress=progress,
-            earlier=earlier,
+            progress=run.progress,
+            earlier=run.earlier,
         )
 
     def _chosen_pairs(
-        self, training: TrainingRows, feedback: Feedback, seed: int
+        self, run: Run, objective: Objective, learner: WeakLearner, step: StepRule
     ) -> list[tuple[int, int]] | None:
-        objective, learner, step = self._parts(feedback)
+        """Return the pairs of features that trees may combine; None without a limit."""
         if not isinstance(learner, TreeLearner) or learner.limits.max_pairs is None:
             return None
         if self._shared_pairs is not None:
             return self._shared_pairs
+        # (copies: a trial must leave no trace in the parts)
         return best_pairs(
-            training,
-            feedback,
+            run.training,
+            run.feedback,
             objective,
-            learner,
-            step,
+            copy(learner),
+            copy(step),
             learner.limits.max_pairs,
-            constraints=self._constraints(training.instances),
+            constraints=self._constraints(run.training.instances),
             subsample=self.subsample,
-            seed=seed,
+            seed=run.seed,
         )
+
+    # -- feedback: labels of one judge or several, and explicit pairs ---------------
+
+    def _judged_input(
+        self,
+        X: TableLike,
+        y: VectorLike | None,
+        qid: VectorLike | None,
+        sample_weight: VectorLike | None,
+        query_weight: QueryWeight | None,
+        judge_weight: VectorLike | None,
+        *,
+        needs_y: bool = True,
+    ) -> RankingInput:
+        """Check the arguments of a fit; labels of several judges have a second axis."""
+        shape = () if y is None else as_array(y, "y").shape
+        several = len(shape) == 2 and shape[1] > 1
+        if judge_weight is not None and not several:
+            raise DataError(
+                "judge_weight weighs the columns of y, one per judge, and y has no second one.",
+                parameter="judge_weight",
+            )
+        if not several:
+            return self._input(X, y, qid, sample_weight, query_weight, needs_y=needs_y)
+        assert y is not None
+        if not self.takes_judges:
+            raise DataError(
+                f"y should be a 1d array: {type(self).__name__} learns from the labels of one "
+                f"judge, and y has {shape[1]} columns.",
+                remedy="RankBoost, RankBoostPlus and SmoothMarginRanker add up several judges.",
+                parameter="y",
+            )
+        data = self._input(X, None, qid, sample_weight, needs_y=False)
+        labels = check_judges(y, data.instances.n_rows)
+        weight = check_judge_weights(judge_weight, labels.shape[1])
+        data = replace(data, labels=labels, judge_weight=weight)
+        return self._with_numbers(data, query_weight)
+
+    def _feedback(
+        self,
+        data: RankingInput,
+        weight: Floats | None,
+        query_weight: QueryWeight | None,
+        explicit: PairFeedback | None,
+    ) -> Feedback:
+        """Return the pairs of labels, of one judge or several, and explicit ones."""
+        labels: list[LabelFeedback] = []
+        if data.judge_weight is not None:
+            labels = judge_parts(
+                data.known_labels,
+                weight,
+                lambda column, mass: self._label_feedback(
+                    replace(data, labels=column), mass, query_weight
+                ),
+            )
+        elif data.labels is not None:
+            labels = [self._label_feedback(data, weight, query_weight)]
+            if explicit is None and self.contradictions == "keep":
+                return labels[0]
+        factors = np.ones(len(labels)) if data.judge_weight is None else data.judge_weight
+        return add_feedback(labels, factors, explicit, self.contradictions)
+
+    def _label_feedback(
+        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
+    ) -> LabelFeedback:
+        """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
+        return LabelFeedback(
+            data.known_labels,
+            data.groups,
+            weight=weight,
+            balance=self.balance,
+            query_weight=query_weight,
+            gain=self.gain,
+        )
+
+    # -- what a fit leaves behind ---------------------------------------------------
 
     def _set_fitted(
         self,
@@ -484,16 +611,189 @@ class BoostedRanker(Resampled):
         check_is_fitted(self, "model_")
         return make_classifier(self, self._classes, calibrated, X, y, sample_weight)
 
+    def _figures(self) -> dict[str, object]:
+        """Return what the training summary says of folds and pairs of features."""
+        curves: FoldCurves | None = getattr(self, "fold_curves_", None)
+        figures: dict[str, object] = {} if curves is None else {"folds": curves.summary()}
+        if hasattr(self, "feature_pairs_"):
+            figures["feature_pairs"] = [list(pair) for pair in self.feature_pairs_]
+        return figures
 
-# --- Parameters of estimators whose weak rankers are trees, and the learner they describe
+    def _check_resampling(
+        self, has_eval_set: bool = False, has_pairs: bool = False, has_judges: bool = False
+    ) -> None:
+        """Refuse what does not go with bags or folds."""
+        for name, wanted in (
+            ("n_bags", self.n_bags > 1),
+            ("validation_folds", self.validation_folds is not None),
+        ):
+            if wanted and has_pairs:
+                raise DataError(
+                    f"{name} resamples the queries of labels, and explicit pairs belong to none. "
+                    f"Leave {name} at its default."
+                )
+        if self.n_bags > 1 and self.callbacks is not None:
+            raise ParameterError(
+                "callbacks follow one run, and n_bags makes several: set callbacks=None or "
+                "n_bags=1."
+            )
+        if self.validation_folds is None:
+            return
+        if self.n_bags > 1:
+            raise ParameterError(
+                "n_bags and validation_folds do not go together: bags choose the rounds by the "
+                "queries that they leave out. Set early_stopping_rounds in place of "
+                "validation_folds."
+            )
+        if has_eval_set:
+            raise DataError(
+                "validation_folds chooses the rounds by the training queries, and eval_set by "
+                "its own: pass one of them."
+            )
+        if getattr(self, "warm_start", False):
+            raise ParameterError(
+                "warm_start continues up to n_estimators, and validation_folds chooses another "
+                "number of rounds: set one of them."
+            )
+        if has_judges:
+            raise DataError(
+                "validation_folds with several judges would hold out rows of several labels each; "
+                "use eval_set=(X, y)."
+            )
+
+    # -- warm starts: continue an earlier fit on the same data -----------------------
+
+    def _fingerprint(self, instances: Instances, feedback: Feedback) -> str | None:
+        """Return a hash of everything that a fit depends on; None without ``warm_start``."""
+        if not self.warm_start:
+            return None
+        free = {p.name for p in parameters_of(self).values() if not p.shapes_model} | {
+            "n_estimators"
+        }
+        same = {k: v for k, v in self.get_params().items() if k not in free}
+        return _hashed(instances, feedback, same)
+
+    def _earlier_rounds(self, fingerprint: str | None, rounds: int) -> Sequence[Round]:
+        """Return the rounds of the last fit, to be continued.
+
+        None where that fit is not known to be of the same data: it was without ``warm_start``, or
+        this one is. Other data than those of a fit with ``warm_start`` are refused.
+        """
+        last = self._fitted_on
+        # (a fit without warm_start, or on a cluster, has replaced the rounds and noted nothing)
+        if fingerprint is None or last is None or last[1] is not vars(self)["trace_"]:
+            return ()
+        before, earlier = last
+        if before != fingerprint:
+            raise DataError(
+                "warm_start continues on the data and parameters of the last fit, and these are "
+                "others. Set warm_start=False to begin anew."
+            )
+        if rounds < len(earlier):
+            raise ParameterError(
+                f"warm_start: n_estimators={rounds} is less than the {len(earlier)} "
+                "rounds there are; use truncate(n) for fewer."
+            )
+        return list(earlier)
+
+    def _note_data(self, fingerprint: str | None) -> None:
+        """Remember what the model was fitted on, once there is one."""
+        self._fitted_on = None if fingerprint is None else (fingerprint, vars(self)["trace_"])
+
+
+def _hashed(instances: Instances, feedback: Feedback, parameters: Mapping[str, object]) -> str:
+    """Return a hash of rows, pairs and parameters."""
+    digest = hashlib.blake2b(digest_size=16)
+    table = instances.table
+    # At scores of no pattern, since at equal ones other pairs may have the same potentials.
+    scores = np.random.default_rng(0).random(feedback.n_rows)
+    arrays: list[Any] = [feedback.potentials(scores), feedback.rows, np.array(feedback.total)]
+    if feedback.weight is not None:
+        arrays.append(feedback.weight)
+    if isinstance(table, CodedTable):
+        arrays += table.arrays()
+    else:
+        arrays += [table.data, table.indices, table.indptr] if instances.is_sparse else [table]
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    for name, value in sorted(parameters.items()):
+        # (the repr of a long array leaves its middle out)
+        written = value.tolist() if isinstance(value, np.ndarray) else plain(value)
+        digest.update(f"{name}={written!r};".encode())
+    return digest.hexdigest()
+
+
+# --- Base of the estimators whose weak rankers are stumps or trees, or others that users choose
+
+
+_METHODS = ("prepare", "propose", "accept")
+_WEAK_LEARNER = Rule(
+    ("an object with prepare, propose and accept",),
+    ("object",),
+    lambda value: any(hasattr(value, name) for name in _METHODS),
+)
+#: Words on trees, to end the description of ``weak``.
+TREES = (
+    "or trees of at most ``max_leaves`` leaves, to which ``max_depth``, ``min_rows``, ``l2``, "
+    "``interactions``, ``max_pairs``, ``subsample_rows`` and ``max_features`` apply too"
+)
+_TREE_BINS = int_between(2, 255)
+
+
+#: The score of abstentions, and where a feature's thresholds are.
+DEFAULT_RANK: Any = parameter(
+    one_of("learned", 0, 1),
+    "Score of a stump where its feature abstains (``q_def``).",
+    default="learned",
+)
+THRESHOLDS: Any = parameter(
+    one_of("quantiles", "random"),
+    "Which thresholds a feature keeps that has more than fit in ``max_bins``: weighted "
+    "quantiles, or ``max_bins - 1`` of them drawn at random (Connamacher et al. 2019, who "
+    "draw 255), seeded by random_state.",
+    default="quantiles",
+)
+#: Allows any finite number.
+_ANY_NUMBER = Rule(("a finite number",), ("float",), between(-math.inf, math.inf).accepts)
+#: ``weak`` and ``default_rank`` of estimators that let users choose the weak rankers.
+ANY_WEAK: Any = parameter(
+    either(one_of("stump", "tree", "feature", "column"), _WEAK_LEARNER),
+    "Weak rankers: stumps; features scaled to [0, 1]; columns that are weak rankers already; "
+    f"a weak learner of your own; {TREES}.",
+    default="stump",
+)
+ANY_DEFAULT_RANK: Any = parameter(
+    either(one_of("learned", 0, 1), _ANY_NUMBER),
+    "Score of a weak ranker where its feature abstains (``q_def``): 0, 1, or the better of "
+    'both. With ``weak="feature"`` or ``"column"`` any number in [0, 1]; with '
+    '``step="numeric"`` any number at all.',
+    default="learned",
+)
+#: Parameters that apply to trees alone.
+_OF_TREES = (
+    "max_leaves", "max_depth", "symmetric", "min_rows", "l2", "interactions", "max_pairs",
+    "subsample_rows", "max_features",
+)  # fmt: skip
 
 
 @with_parameters
-class Trees(Seeded):
-    """Estimators whose weak rankers may be trees grown on gradient and curvature."""
+class StumpRanker(BoostedRanker):
+    """Base of estimators that boost stumps or trees, which may be constrained."""
 
+    learning_rate: float = parameter(
+        text="Factor on every weight, in (0, 1]. The papers use 1; for trees begin with 0.1.",
+        default=0.3,
+        kw_only=False,
+    )
+    positive_weights: str | None = parameter(
+        one_of(None, "cumulative"),
+        '"cumulative": the summed weight of every stump stays positive, for features known to '
+        "point up.",
+        default=None,
+    )
     max_leaves: int = parameter(
-        at_least(2), "Leaves of a tree, grown where they gain most.", default=8, grid=(2, 4, 8, 31)
+        at_least(2), "Leaves of a tree, grown where they gain most.", default=8
     )
     max_depth: int | None = parameter(
         none_or(at_least(1)), "Depth of a tree; None for any.", default=None
@@ -512,7 +812,6 @@ class Trees(Seeded):
         "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
         "beside that of its rows, in average rows.",
         default=1.0,
-        grid=(0.0, 1.0, 10.0),
     )
     interactions: int | None = parameter(
         one_of(None, 1, 2),
@@ -532,6 +831,62 @@ class Trees(Seeded):
     max_features: float = parameter(
         between(0, 1, low_open=True), "Share of the features that each tree may use.", default=1.0
     )
+    thresholds: str = THRESHOLDS
+    default_rank: str | float = DEFAULT_RANK
+    max_bins: int | None = MAX_BINS
+    monotone_constraints: Any = parameter(
+        anything("sequence or mapping"),
+        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
+        "the feature grows. The score of an abstention is not constrained.",
+        default=None,
+    )
+    weak: str | WeakLearner = parameter(
+        one_of("stump", "tree"), f"Weak rankers: stumps, {TREES}.", default="stump"
+    )
+
+    def _takes_bins(self) -> bool:
+        return isinstance(self.weak, str) and self.weak in ("stump", "tree")
+
+    def _constraints(self, instances: Instances) -> Constraints:
+        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
+        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)
+
+    def _check_combinations(self) -> None:
+        self._check_weak()
+        if self.weak == "tree" and self.positive_weights is not None:
+            raise ParameterError(
+                f"{type(self).__name__}: positive_weights is about stumps, and trees have values "
+                "of either sign; with weak='tree' use monotone_constraints."
+            )
+
+    def _check_weak(self, also: tuple[str, ...] = ()) -> None:
+        """Refuse parameters that do not apply to the weak rankers.
+
+        Parameters
+        ----------
+        also : names of further parameters that apply to trees alone
+        """
+        owner, known = type(self).__name__, parameters_of(self)
+        if self.weak != "tree":
+            for name in (*_OF_TREES, *also):
+                value, default = getattr(self, name), known[name].default
+                changed = value is not None if default is None else value != default
+                if changed and not self._takes(name):
+                    raise ParameterError(
+                        f"{owner}: {name} is for weak='tree', and weak is {self.weak!r}. Set "
+                        f"weak='tree', or leave {name} at {default!r}."
+                    )
+            return
+        if not _TREE_BINS.accepts(self.max_bins):
+            rule = f"{_TREE_BINS.wording} with weak='tree'"
+            raise refuse(owner, "max_bins", rule, self.max_bins)
+        if self.default_rank != "learned":
+            rule = "'learned' with weak='tree', where an abstention takes a branch of its own"
+            raise refuse(owner, "default_rank", rule, self.default_rank)
+
+    def _takes(self, name: str) -> bool:
+        """Return whether a parameter of trees applies to other weak rankers too."""
+        return False
 
     def _limits(self, max_leaves: int | None = None) -> TreeLimits:
         """Return how far a tree grows; ``max_leaves`` replaces the parameter."""
@@ -553,6 +908,8 @@ class Trees(Seeded):
 
     def _remedy(self, instances: Instances, weight: Floats | None) -> str:
         """Return what would help where no tree could be grown."""
+        if self.weak != "tree" and not self._takes("min_rows"):
+            return ""
         if weight is not None and weight.sum() < 2 * self.min_rows <= instances.n_rows:
             return (
                 f" The weights of the rows add up to {weight.sum():.3g}, and two leaves need "
@@ -570,130 +927,24 @@ class Trees(Seeded):
         assert self.l2 is not None
         return self.l2
 
-    def _sampling(self, seed: int) -> Sampling:
-        """Return what a tree sees of the data."""
-        return Sampling(self.subsample_rows, self.max_features, seed)
-
-
-@with_parameters
-class GradientTrees(Trees, Binned):
-    """Estimators whose weak rankers are trees grown on gradient and curvature."""
-
-    max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
-
-    def _tree_learner(self, seed: int, max_leaves: int | None = None) -> TreeLearner:
-        """Make the learner of trees; ``max_leaves`` replaces the parameter."""
-        return TreeLearner(self._limits(max_leaves), self.max_bins, self._sampling(seed))
-
-
-# --- The choice of the weak rankers: stumps, trees, features, or the user's own
-
-
-_METHODS = ("prepare", "propose", "accept")
-_WEAK_LEARNER = Rule(
-    ("an object with prepare, propose and accept",),
-    ("object",),
-    lambda value: any(hasattr(value, name) for name in _METHODS),
-)
-#: Words on trees, to end the description of ``weak``.
-TREES = (
-    "or trees of at most ``max_leaves`` leaves, to which ``max_depth``, ``min_rows``, ``l2``, "
-    "``interactions``, ``max_pairs``, ``subsample_rows`` and ``max_features`` apply too"
-)
-_TREE_BINS = int_between(2, 255)
-
-
-@with_parameters
-class StumpsOrTrees(Trees, Stumps):
-    """Estimators whose weak rankers are stumps or trees."""
-
-    weak: str | WeakLearner = parameter(
-        one_of("stump", "tree"), f"Weak rankers: stumps, {TREES}.", default="stump"
-    )
-    # (stumps are the default, so that no grid tries parameters of trees)
-    max_leaves: int = parameter(default=8, grid=())
-    l2: float = parameter(default=1.0, grid=())
-    random_state: RandomState = parameter(
-        text="Seeds subsample, n_bags, random thresholds, subsample_rows, max_features, "
-        "validation_fraction and validation_folds.",
-        default=0,
-    )
-
-    def _takes_bins(self) -> bool:
-        return isinstance(self.weak, str) and self.weak in ("stump", "tree")
-
-    def _check_weak(self, also: tuple[str, ...] = ()) -> None:
-        """Refuse parameters that do not apply to the weak rankers.
-
-        Parameters
-        ----------
-        also : names of further parameters that apply to trees alone
-        """
-        owner, known = type(self).__name__, parameters_of(self)
-        if self.weak != "tree":
-            names = [name for name in parameters_of(Trees) if name != "random_state"]
-            for name in (*names, *also):
-                value, default = getattr(self, name), known[name].default
-                changed = value is not None if default is None else value != default
-                if changed and not self._takes(name):
-                    raise ParameterError(
-                        f"{owner}: {name} is for weak='tree', and weak is {self.weak!r}. Set "
-                        f"weak='tree', or leave {name} at {default!r}."
-                    )
-            return
-        if not _TREE_BINS.accepts(self.max_bins):
-            rule = f"{_TREE_BINS.wording} with weak='tree'"
-            raise refuse(owner, "max_bins", rule, self.max_bins)
-        if self.default_rank != "learned":
-            rule = "'learned' with weak='tree', where an abstention takes a branch of its own"
-            raise refuse(owner, "default_rank", rule, self.default_rank)
-
-    def _remedy(self, instances: Instances, weight: Floats | None) -> str:
-        return super()._remedy(instances, weight) if self.weak == "tree" else ""
-
-    def _takes(self, name: str) -> bool:
-        """Return whether a parameter of trees applies to other weak rankers too."""
-        return False
+    def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
+        """Make the learner of stumps, with a rule of choice."""
+        rank = self.default_rank if isinstance(self.default_rank, str) else int(self.default_rank)
+        return StumpLearner(choice, rank, self.max_bins, self._drawn_by(self.thresholds))
 
     def _trees(self) -> TreeLearner:
         """Make the learner of trees whose values are Newton steps."""
-        sampling, drawn_by = self._sampling(self._seed()), self._drawn_by()
-        return TreeLearner(self._limits(), self._bins, sampling, drawn_by=drawn_by)
-
-    @property
-    def _bins(self) -> int:
-        """Bins per feature, checked for trees."""
-        assert self.max_bins is not None
-        return self.max_bins
+        return TreeLearner(*self._growth(), drawn_by=self._drawn_by(self.thresholds))
 
     def _unit_trees(self, votes: bool = False) -> UnitTreeLearner:
         """Make the learner of trees that a step rule weighs."""
-        sampling = self._sampling(self._seed())
-        return UnitTreeLearner(self._limits(), self._bins, sampling, votes, self._drawn_by())
+        return UnitTreeLearner(*self._growth(), votes, self._drawn_by(self.thresholds))
 
-    def _learner(self) -> WeakLearner:
-        """Make the learner of stumps or trees."""
-        return self._unit_trees() if self.weak == "tree" else self._stump_learner()
-
-
-@with_parameters
-class WeakRankers(StumpsOrTrees):
-    """Estimators that let the user choose the weak rankers."""
-
-    weak: str | WeakLearner = parameter(
-        either(one_of("stump", "tree", "feature", "column"), _WEAK_LEARNER),
-        "Weak rankers: stumps; features scaled to [0, 1]; columns that are weak rankers already; "
-        f"a weak learner of your own; {TREES}.",
-        default="stump",
-    )
-
-    default_rank: str | float = parameter(
-        either(one_of("learned", 0, 1), ANY_NUMBER),
-        "Score of a weak ranker where its feature abstains (``q_def``): 0, 1, or the better of "
-        'both. With ``weak="feature"`` or ``"column"`` any number in [0, 1]; with '
-        '``step="numeric"`` any number at all.',
-        default="learned",
-    )
+    def _growth(self, max_leaves: int | None = None) -> tuple[TreeLimits, int, Sampling]:
+        """Return how trees grow, their bins per feature, and what they see of the data."""
+        assert self.max_bins is not None
+        sampling = Sampling(self.subsample_rows, self.max_features, self._seed())
+        return self._limits(max_leaves), self.max_bins, sampling
 
     def _check_default(self, step: str, scores: str) -> None:
         """Refuse a score of abstentions that the weak rankers or the step rule cannot have."""
@@ -719,7 +970,7 @@ class WeakRankers(StumpsOrTrees):
                 f"{default!r}."
             )
 
-    def _weak_learner(self, choice: str) -> WeakLearner:
+    def _weak_learner(self, choice: str = "steepest") -> WeakLearner:
         """Make the weak learner that ``weak`` names, with a rule of choice."""
         if isinstance(self.weak, str):
             if self.weak == "stump":
@@ -731,54 +982,6 @@ class WeakRankers(StumpsOrTrees):
         check_methods("weak learner", self.weak, WeakLearner, _METHODS)
         # A copy: what a learner keeps of the data must not end up in a parameter.
         return CheckedLearner(deepcopy(self.weak))
-
-
-# --- Base classes of estimators whose weak rankers, or their weights, may be constrained
-
-
-@with_parameters
-class MonotoneRanker(BoostedRanker):
-    """Base of estimators whose scores may be made to rise or fall with a feature."""
-
-    monotone_constraints: Any = parameter(
-        anything("sequence or mapping"),
-        "1, -1 or 0 per feature (or feature name: 1): the score never falls (never rises) where "
-        "the feature grows. The score of an abstention is not constrained.",
-        default=None,
-    )
-
-    def _constraints(self, instances: Instances) -> Constraints:
-        signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        return Constraints(False, signs, self.learning_rate)
-
-
-@with_parameters
-class StumpRanker(StumpsOrTrees, MonotoneRanker):
-    """Base of estimators that boost stumps or trees, whose weights may be constrained."""
-
-    learning_rate: float = parameter(
-        text="Factor on every weight, in (0, 1]. The papers use 1; for trees begin with 0.1.",
-        default=0.3,
-        kw_only=False,
-    )
-    positive_weights: str | None = parameter(
-        one_of(None, "cumulative"),
-        '"cumulative": the summed weight of every stump stays positive, for features known to '
-        "point up.",
-        default=None,
-    )
-
-    def _constraints(self, instances: Instances) -> Constraints:
-        both = super()._constraints(instances)
-        return replace(both, cumulative=self.positive_weights == "cumulative")
-
-    def _check_combinations(self) -> None:
-        self._check_weak()
-        if self.weak == "tree" and self.positive_weights is not None:
-            raise ParameterError(
-                f"{type(self).__name__}: positive_weights is about stumps, and trees have values "
-                "of either sign; with weak='tree' use monotone_constraints."
-            )
 
 
 def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArray[np.int8] | None:

@@ -47,9 +47,15 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Followed, RandomState, RankingInput, warn_caller, warn_ignored
+from crucial.rankers.base import (
+    EvalRows,
+    EvalSet,
+    RankingInput,
+    RoundRanker,
+    warn_caller,
+    warn_ignored,
+)
 from crucial.rankers.boosted import Algorithm, BoostedRanker
-from crucial.rankers.staged import EvalRows, EvalSet, EvaluatedRanker
 from crucial.types import Bools, Floats, Ints, VectorLike
 
 # --- Queries cut into intervals by relevance, and the centres of a feature in them
@@ -812,7 +818,7 @@ class Intervals:
 
 
 @with_parameters
-class FeatureRank(Intervals, Followed, EvaluatedRanker[RankAdditionRanker]):
+class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
     """Add up the rankings that features make inside queries (Wang et al., figure 2).
 
     Every feature, one after the other, ranks the rows of a query by where its value lies
@@ -877,6 +883,9 @@ class FeatureRank(Intervals, Followed, EvaluatedRanker[RankAdditionRanker]):
         text="Measured on the eval set after every step; the first decides which steps to keep.",
         default=None,
     )
+    early_stopping_rounds: int | None = fixed(default=None)
+    stopping_tolerance: float = fixed(default=0.0)
+    validation_fraction: float = fixed(default=0.2)
     balance_control: str | None = parameter(
         none_or(one_of("mean", "figure")),
         'Whether each addition is balanced (BL-FeatureRank). "mean": by the mean share over the '
@@ -1025,9 +1034,6 @@ class DiffRank(Intervals, BoostedRanker):
         text="Record R1 and R2 on the training pairs in the trace, every round: R2 is the Kendall "
         "distance, a tie counted half.",
         default=False,
-    )
-    random_state: RandomState = parameter(
-        text="Seeds validation_fraction and validation_folds.", default=0
     )
     gain: None = fixed(default=None)
     subsample: float = fixed(default=1.0)

@@ -8,6 +8,7 @@ from typing import Any
 from crucial.boosting.parts import Objective, StepRule
 from crucial.boosting.row_losses import LAMBDA_MEASURES, LOSSES, CustomLoss
 from crucial.boosting.steps import FixedStep, NumericStep
+from crucial.boosting.trees import TreeLearner
 from crucial.errors import ParameterError
 from crucial.feedback.base import Feedback
 from crucial.parameters import (
@@ -19,18 +20,18 @@ from crucial.parameters import (
     fixed,
     flag,
     function,
+    int_between,
     none_or,
     one_of,
     parameter,
     parameters_of,
     with_parameters,
 )
-from crucial.rankers.base import RandomState
-from crucial.rankers.boosted import Algorithm, GradientTrees, MonotoneRanker
+from crucial.rankers.boosted import Algorithm, StumpRanker
 
 
 @with_parameters
-class GradientRanker(GradientTrees, MonotoneRanker):
+class GradientRanker(StumpRanker):
     """Trees grown on the gradient and the curvature of a ranking loss, one per round.
 
     Every leaf has the value of a Newton step. The losses differ in what they look at: squares,
@@ -134,12 +135,12 @@ class GradientRanker(GradientTrees, MonotoneRanker):
         default=None,
         grid=(0.0, 1.0, 10.0),
     )
-    random_state: RandomState = parameter(
-        text="Seeds subsample, subsample_rows, max_features, n_bags, validation_fraction, "
-        'validation_folds and the noise of "xendcg" and "yeti".',
-        default=0,
-    )
+    max_leaves: int = parameter(default=8, grid=(2, 4, 8, 31))
+    max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
     on_perfect: str = fixed(default="smooth")
+    thresholds: str = fixed(default="quantiles")
+    default_rank: str = fixed(default="learned")
+    positive_weights: str | None = fixed(default=None)
 
     def _takes_bins(self) -> bool:
         return True
@@ -161,8 +162,11 @@ class GradientRanker(GradientTrees, MonotoneRanker):
         step: StepRule = FixedStep()
         if self.step == "line":
             step = NumericStep(*self._perfect(feedback))
-        learner = self._tree_learner(seed, 2 if self.weak == "stump" else None)
+        learner = TreeLearner(*self._growth(2 if self.weak == "stump" else None))
         return self._objective(seed), learner, step
+
+    def _takes(self, name: str) -> bool:
+        return True  # (a stump is a tree of two leaves)
 
     def _leaf_l2(self) -> float:
         if self.l2 is not None:

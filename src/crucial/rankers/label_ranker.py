@@ -25,7 +25,7 @@ from crucial.kernels.runtime import count_threads
 from crucial.kernels.stumps import LabelSums
 from crucial.model.base import check_columns, check_finite
 from crucial.parameters import at_least, between, one_of, parameter, with_parameters
-from crucial.rankers.base import Binned, TableEstimator, warn_caller
+from crucial.rankers.base import MAX_BINS, TableEstimator, warn_caller
 from crucial.rankers.classifiers import read_targets
 from crucial.types import Bools, Floats, Ints, TableLike, VectorLike
 
@@ -465,7 +465,7 @@ def _votes(parted: PartedRows, objective: LabelObjective, smoothing: float) -> F
 
 
 @with_parameters
-class LabelRanker(ClassifierMixin, Binned, TableEstimator):
+class LabelRanker(ClassifierMixin, TableEstimator):
     """Rank the labels of every instance, the right ones on top (Schapire & Singer 1999).
 
     Every round adds a stump: one threshold of one feature, with a prediction for every label
@@ -523,6 +523,7 @@ class LabelRanker(ClassifierMixin, Binned, TableEstimator):
         "on its loss (the paper has none); or 1 and -1 times one weight per round.",
         default="real",
     )
+    max_bins: int | None = MAX_BINS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -43,9 +43,15 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RandomState, Ranker, Seeded, warn_caller
+from crucial.rankers.base import (
+    RANDOM_STATE,
+    EvalSet,
+    EvaluatedRanker,
+    RandomState,
+    documented,
+    warn_caller,
+)
 from crucial.rankers.linear.columns import Design, Scaling, kernel_columns
-from crucial.rankers.staged import EarlyStopping, EvalSet
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 # --- Rows in an order of their own, equal ones merged, so that training depends on neither
@@ -419,7 +425,7 @@ _WIDTHS = Rule(
 
 
 @with_parameters
-class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
+class RankNet(EvaluatedRanker[FrozenModel]):
     """A small neural net that learns from pairs (Burges et al. 2005).
 
     The net scores each row by itself. It minimises ::
@@ -537,10 +543,9 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
         "given.",
         default=0.2,
     )
-    random_state: RandomState = parameter(
-        text="Seeds the weights at the start, the minibatches and validation_fraction.", default=0
-    )
+    random_state: RandomState = RANDOM_STATE
 
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -556,16 +561,6 @@ class RankNet(EarlyStopping, Seeded, Ranker[FrozenModel]):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains.
-        y : array of shape (n_rows,)
-            Labels.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one list.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
-        query_weight : array of shape (n_rows,) or mapping from query id, optional
-            Factor on the pairs of a query.
         validation : (X, y), optional
             Rows to measure ``eval_metric`` on after every iteration or epoch.
         validation_qid : array, optional

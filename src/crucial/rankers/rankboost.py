@@ -6,6 +6,7 @@ from typing import Any
 
 from crucial.boosting.loop import Ensemble, Trace
 from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.parts import WeakLearner
 from crucial.boosting.push import PNormLoss
 from crucial.boosting.smooth_margin import SmoothMarginStep
 from crucial.boosting.steps import LINE_STEPS, STEPS
@@ -13,15 +14,15 @@ from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.feedback.base import Feedback
 from crucial.parameters import between, described, fixed, lookup, one_of, parameter, with_parameters
-from crucial.rankers.base import RandomState, warn_caller
-from crucial.rankers.boosted import Algorithm, StumpRanker, WeakRankers
+from crucial.rankers.base import warn_caller
+from crucial.rankers.boosted import ANY_DEFAULT_RANK, ANY_WEAK, Algorithm, StumpRanker
 from crucial.rankers.registry import PRESETS
 
 # --- RankBoost, as a scikit-learn estimator
 
 
 @with_parameters
-class RankBoost(WeakRankers, StumpRanker):
+class RankBoost(StumpRanker):
     """Learn one ranking from many opinions (Freund, Iyer, Schapire & Singer 2003).
 
     Every feature is an opinion: it ranks the rows it has a value for and abstains where
@@ -62,6 +63,8 @@ class RankBoost(WeakRankers, StumpRanker):
         "to point up (the paper's ``.cum`` variants).",
         default=None,
     )
+    weak: str | WeakLearner = ANY_WEAK
+    default_rank: str | float = ANY_DEFAULT_RANK
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> RankBoost:
@@ -148,7 +151,7 @@ class LogisticRanker(StumpRanker):
     )
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        return LogisticLoss(), self._learner(), LINE_STEPS[self.step](*self._perfect(feedback))
+        return LogisticLoss(), self._weak_learner(), LINE_STEPS[self.step](*self._perfect(feedback))
 
 
 # --- The p-norm push, as a scikit-learn estimator
@@ -221,7 +224,7 @@ class PNormPush(StumpRanker, _Exponent):
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         perfect = self._perfect(feedback)
-        learner = self._learner()
+        learner = self._weak_learner()
         if self.p == 1:  # RankBoost, and to the last bit
             exact = "numeric" if self.weak == "tree" else "exact"
             return ExponentialLoss(), learner, STEPS[self.step.replace("exact", exact)](*perfect)
@@ -232,7 +235,7 @@ class PNormPush(StumpRanker, _Exponent):
 
 
 @with_parameters
-class SmoothMarginRanker(WeakRankers, StumpRanker):
+class SmoothMarginRanker(StumpRanker):
     """Boost the margin of the worst pair (Rudin & Schapire 2009, section 4.2).
 
     The margin of a pair is the difference of its scores over the sum of all weights; that
@@ -287,11 +290,8 @@ class SmoothMarginRanker(WeakRankers, StumpRanker):
         default=1.0,
         kw_only=False,
     )
-    random_state: RandomState = parameter(
-        text="Seeds random thresholds, subsample_rows, max_features, validation_fraction and "
-        "validation_folds.",
-        default=0,
-    )
+    weak: str | WeakLearner = ANY_WEAK
+    default_rank: str | float = ANY_DEFAULT_RANK
     positive_weights: str | None = fixed(default=None)
     # G is about all pairs: on a draw of them it could fall, and a mean of runs has another.
     subsample: float = fixed(default=1.0)

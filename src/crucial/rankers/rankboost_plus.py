@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,8 +18,8 @@ from crucial.kernels.pairs import PlusSums
 from crucial.kernels.runtime import one_blas_thread
 from crucial.model.weak import WeakRankerLike
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
-from crucial.rankers.base import RandomState, Stumps
-from crucial.rankers.boosted import BoostedRanker
+from crucial.rankers.base import MAX_BINS
+from crucial.rankers.boosted import DEFAULT_RANK, THRESHOLDS, BoostedRanker
 from crucial.rankers.plus_search import (
     Candidates,
     Direction,
@@ -32,6 +31,7 @@ from crucial.rankers.plus_search import (
     line_search,
     list_pairs,
 )
+from crucial.rankers.resampling import Run
 from crucial.types import Bytes, Floats
 
 # --- RankBoost+ (Connamacher, Pancha, Liu & Ray 2019): boosting on E2, which counts ties half
@@ -241,7 +241,7 @@ class _Run:
 
 
 @with_parameters
-class RankBoostPlus(Stumps, BoostedRanker):
+class RankBoostPlus(BoostedRanker):
     """RankBoost on a loss that counts a tie half (Connamacher, Pancha, Liu & Ray 2019).
 
     RankBoost minimises E1, in which a pair that a weak ranker ties counts 1 whatever the
@@ -322,29 +322,15 @@ class RankBoostPlus(Stumps, BoostedRanker):
         "Stumps, or columns of 0 and 1 that are weak rankers already.",
         default="stump",
     )
-    default_rank: str | int = parameter(
-        text="Score of a weak ranker where its feature abstains (NaN).", default="learned"
-    )
-    random_state: RandomState = parameter(
-        text="Seeds max_pairs, the order in which a set becomes static, random thresholds, "
-        "validation_fraction and validation_folds.",
-        default=0,
-    )
+    thresholds: str = THRESHOLDS
+    default_rank: str | int = DEFAULT_RANK
+    max_bins: int | None = MAX_BINS
     # All pairs count in every round, and a run is not continued.
     subsample: float = fixed(default=1.0)
     n_bags: int = fixed(default=1)
     warm_start: bool = fixed(default=False)
 
-    def _boost(
-        self,
-        training: TrainingRows,
-        feedback: Feedback,
-        watch: Watch | None,
-        seed: int,
-        rounds: int,
-        progress: Progress | None,
-        earlier: Sequence[Round],
-    ) -> Ensemble:
+    def _boost(self, run: Run) -> Ensemble:
         rules = PlusRules(
             self.search,
             self.weak == "column",
@@ -355,18 +341,18 @@ class RankBoostPlus(Stumps, BoostedRanker):
             self.max_static,
             self.learning_rate,
             self.on_perfect == "stop",
-            self._drawn_by(),
+            self._drawn_by(self.thresholds),
         )
         with one_blas_thread():  # (products with one vector at a time)
             ensemble = boost_plus(
-                training,
-                feedback,
+                run.training,
+                run.feedback,
                 rules,
-                rounds=rounds,
-                seed=seed,
-                watch=watch,
+                rounds=run.rounds,
+                seed=run.seed,
+                watch=run.watch,
                 record_risks=self.record_risks,
-                progress=progress,
+                progress=run.progress,
             )
         self.basis_, self.eta_ = tuple(ensemble.basis), ensemble.eta
         self.static_round_, self.n_pairs_ = ensemble.static_round, ensemble.n_pairs

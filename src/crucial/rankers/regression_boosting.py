@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -36,8 +35,8 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RankingInput, warn_caller
-from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, MonotoneRanker, StumpsOrTrees
+from crucial.rankers.base import EvalRows, RankingInput, warn_caller
+from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, StumpRanker
 from crucial.rankers.classifiers import ClassSums, check_one_list_of_two
 from crucial.rankers.linear.estimators import check_two_labels
 from crucial.rankers.regression_learners import (
@@ -47,7 +46,7 @@ from crucial.rankers.regression_learners import (
     UnitColumns,
     fitted_line,
 )
-from crucial.rankers.staged import EvalRows
+from crucial.rankers.resampling import Run
 from crucial.types import Bools, Floats, TableLike
 
 # --- Losses for boosting by least squares: of scores against labels, and surrogates over pairs
@@ -677,17 +676,8 @@ class ComponentwiseBoost(BoostedRanker):
             labels = exp(-logaddexp(0.0, -labels))
         return LabelFeedback(labels, data.groups, weight=weight, query_weight=query_weight)
 
-    def _boost(
-        self,
-        training: TrainingRows,
-        feedback: Feedback,
-        watch: Watch | None,
-        seed: int,
-        rounds: int,
-        progress: Progress | None,
-        earlier: Sequence[Round],
-    ) -> Ensemble:
-        owner = type(self).__name__
+    def _boost(self, run: Run) -> Ensemble:
+        owner, feedback = type(self).__name__, run.feedback
         rows = labelled_rows(feedback, owner)
         if self.loss == "binomial":
             assert isinstance(feedback, LabelFeedback)
@@ -699,32 +689,32 @@ class ComponentwiseBoost(BoostedRanker):
         if self.loss == "l2":
             # (the same rounds again cost less than to remember them)
             return boost_squares(
-                training,
+                run.training,
                 feedback,
                 rows.labels,
                 means,
-                rounds=rounds,
+                rounds=run.rounds,
                 rate=self.learning_rate,
-                watch=watch,
+                watch=run.watch,
                 record_risks=self.record_risks,
-                progress=progress,
+                progress=run.progress,
                 criterion=self.aicc,
             )
         objective: Objective = RegressionLoss(self.loss, owner)
         if self.loss in _OF_PAIRS:
             objective = SurrogateLoss(self.loss, self.width, owner)
         return boost(
-            training,
+            run.training,
             feedback,
             objective,
             LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares"),
             FixedStep(),
-            rounds=rounds,
+            rounds=run.rounds,
             constraints=Constraints(rate=self.learning_rate),
-            watch=watch,
+            watch=run.watch,
             record_risks=self.record_risks,
-            progress=progress,
-            earlier=earlier,
+            progress=run.progress,
+            earlier=run.earlier,
         )
 
     def _best_round(self, trace: Trace, watch: Watch | None) -> int:
@@ -756,7 +746,7 @@ class ComponentwiseBoost(BoostedRanker):
 
 
 @with_parameters
-class LogitBoost(StumpsOrTrees, MonotoneRanker):
+class LogitBoost(StumpRanker):
     """Rank by the probability of the better class, learned by LogitBoost.
 
     For labels of two values, Y = -1 and 1, and no queries. The loss is the mean of
@@ -851,6 +841,7 @@ class LogitBoost(StumpsOrTrees, MonotoneRanker):
     contradictions: str = fixed(default="keep")
     n_bags: int = fixed(default=1)
     on_perfect: str = fixed(default="smooth")
+    positive_weights: str | None = fixed(default=None)
 
     def _needs_two_labels(self) -> bool:
         return True

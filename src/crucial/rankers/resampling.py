@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,25 +17,17 @@ from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins
 from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import QueryWeight, weighing_rows
 from crucial.kernels.runtime import count_threads
-from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.parameters import at_least, int_between, none_or, parameter, with_parameters
-from crucial.rankers.base import Followed, RandomState, RankingInput, Seeded
-from crucial.rankers.staged import (
-    EarlyStopping,
-    EvalRows,
-    EvaluatedRanker,
-    FeedbackRanker,
-    WarmStart,
-    measure_of,
-    take_rows,
-)
+from crucial.rankers.base import EvalRows, RankingInput, measure_of, take_rows
 from crucial.types import Bools, Floats, Ints
 from crucial.wording import counted
+
+if TYPE_CHECKING:
+    from crucial.rankers.boosted import BoostedRanker
 
 # --- How a measure goes on over the rounds, on the held-out part of every fold
 
@@ -213,12 +204,17 @@ class BagWatch(Watch):
 IN_BAG = 0.632
 
 
+# The weights of all bags are in memory together; no mean needs more runs.
+MOST_BAGS = 10_000
+
+
 @dataclass(frozen=True)
-class RunPlan:
-    """How long a run of the loop is.
+class Run:
+    """One run of the loop.
 
     Attributes
     ----------
+    training, feedback : the data
     seed : int
     rounds : int
         Of the whole ensemble, earlier ones included.
@@ -226,16 +222,38 @@ class RunPlan:
         Called after every round.
     earlier : sequence of Round
         To be replayed.
+    watch : Watch or None
+        The eval set.
     """
 
+    training: TrainingRows
+    feedback: Feedback
     seed: int
     rounds: int
     progress: Progress | None = None
     earlier: Sequence[Round] = ()
+    watch: Watch | None = None
+
+
+def fit_folds(
+    refits: Refits, ranker: BoostedRanker, seed: int, progress: Progress | None
+) -> tuple[Ensemble, FoldCurves]:
+    """Choose the number of rounds by folds, and learn from all data."""
+    assert ranker.validation_folds is not None
+    n_folds, rounds = ranker.validation_folds, ranker.n_estimators
+    curves = choose_rounds(refits, ranker, n_folds, seed, progress)
+    best = curves.best_round
+    ahead = with_callbacks(offset(progress, n_folds * rounds), best, ranker.callbacks)
+    ensemble = ranker._boost(refits.run(seed, best, ahead))
+    if len(ensemble.trace) == best < rounds:
+        ensemble.trace.stopped = (
+            f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
+        )
+    return ensemble, curves
 
 
 def choose_rounds(
-    runs: Refits, ranker: Resampled, n_folds: int, seed: int, progress: Progress | None
+    refits: Refits, ranker: BoostedRanker, n_folds: int, seed: int, progress: Progress | None
 ) -> FoldCurves:
     """Boost once per fold of the queries, and return what the held-out rows say.
 
@@ -243,14 +261,15 @@ def choose_rounds(
     improved for ``early_stopping_rounds``.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
-    runs.deal(n_folds, seed)
-    one = copy(ranker)
-    one.random_state, one.record_risks = seed, False
+    folds = refits.deal(n_folds, seed)
+    single = copy(ranker)
+    single.random_state, single.record_risks = seed, False
     traces: list[Trace] = [Trace() for _ in range(n_folds)]
     for length in _lengths(rounds, patience):
         for k in range(n_folds):
-            plan = RunPlan(seed, length, offset(progress, k * rounds), list(traces[k]))
-            traces[k], watch = runs.on_fold(one, k, plan)
+            watch = refits.fold_watch(single, folds == k, n_folds)
+            run = refits.run(seed, length, offset(progress, k * rounds), list(traces[k]), watch)
+            traces[k] = single._boost(refits.without(run, single, folds == k)).trace
         name, higher = watch.deciding
         curves = FoldCurves.of(name, higher, [trace.column(name).tolist() for trace in traces])
         if patience is not None and curves.waited(patience):
@@ -258,12 +277,7 @@ def choose_rounds(
     return curves
 
 
-def fold_random(seed: int) -> np.random.Generator:
-    """Return what deals queries into folds."""
-    return np.random.default_rng([seed, 20037])
-
-
-def check_queries(found: int, n_folds: int) -> None:
+def _check_queries(found: int, n_folds: int) -> None:
     """Refuse more folds than there are queries in which anything can be ranked."""
     if found < n_folds:
         remedy = f"Use validation_folds={found} or less." if found > 1 else ""
@@ -274,19 +288,6 @@ def check_queries(found: int, n_folds: int) -> None:
             parameter="validation_folds",
             value=n_folds,
         )
-
-
-def fold_watch(n_folds: int, make: Callable[[], Watch]) -> Watch:
-    """Prepare the measures on the rows of a fold."""
-    try:
-        return make()
-    except DataError as error:
-        raise DataError(
-            f"validation_folds={n_folds}: the rows of a fold cannot be measured ({error}) Use "
-            "fewer folds, or another eval_metric.",
-            parameter="validation_folds",
-            value=n_folds,
-        ) from error
 
 
 def _lengths(rounds: int, patience: int | None) -> Iterator[int]:
@@ -329,8 +330,12 @@ def draw_bag(queries: Ints, seed: int, number: int) -> Ints:
     return bag_random(seed, number).permutation(queries)[:count]
 
 
-def average_runs(
-    runs: Refits, ranker: Resampled, done: list[list[Round]], seed: int, progress: Progress | None
+def fit_bags(
+    refits: Refits,
+    ranker: BoostedRanker,
+    done: list[list[Round]],
+    seed: int,
+    progress: Progress | None,
 ) -> tuple[Ensemble, Watch | None]:
     """Boost once per bag; return the mean of all runs, and what watched it.
 
@@ -340,18 +345,27 @@ def average_runs(
         What was done before; what is done now is put there.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
+    weights = refits.draw(ranker.n_bags, seed)
+    shared = copy(ranker)
+    shared._threshold_seed = seed
+    everything = refits.run(seed, rounds)
+    shared._shared_pairs = shared._chosen_pairs(everything, *shared._parts(refits.feedback))
+    if shared._shared_pairs is not None:
+        ranker.feature_pairs_ = shared._shared_pairs
     for length in _lengths(rounds, patience):
         for number in range(len(done)):
-            one = copy(ranker)
-            own = int(np.random.default_rng([seed, 20043, number]).integers(2**31))
-            one.random_state, one.record_risks = own, False
+            single = copy(shared)
+            bag_seed = int(np.random.default_rng([seed, 20043, number]).integers(2**31))
+            single.random_state, single.record_risks = bag_seed, False
             ahead = offset(progress, number * rounds)
-            ended = runs.on_bag(one, number, RunPlan(own, length, ahead, done[number]))
+            run = refits.run(bag_seed, length, ahead, done[number])
+            ended = single._boost(refits.weighing(run, single, weights[number])).trace
             done[number] = list(ended)
         turns, origins = averaged(done)
-        one = copy(ranker)
-        one.subsample = 1.0
-        ensemble, watch = runs.mean(one, turns, origins, seed)
+        mean = copy(shared)
+        mean.subsample = 1.0
+        watch = refits.bag_watch(mean, weights, origins)
+        ensemble = mean._boost(refits.run(seed, len(turns), None, turns, watch))
         if watch is not None and watch.done:
             break
     if not ensemble.trace.stopped and len(turns) < rounds * len(done):
@@ -367,7 +381,7 @@ class Refits:
 
     Parameters
     ----------
-    ranker : Resampled
+    ranker : BoostedRanker
         Whose feedback it is.
     data : RankingInput
     query_weight : as in `fit`
@@ -384,7 +398,7 @@ class Refits:
 
     def __init__(
         self,
-        ranker: Resampled,
+        ranker: BoostedRanker,
         data: RankingInput,
         query_weight: QueryWeight | None,
         eval_rows: EvalRows | None = None,
@@ -401,69 +415,65 @@ class Refits:
         own = np.ones(data.instances.n_rows) if data.weight is None else data.weight
         self._own = own if self._weighing is None else np.where(self._weighing, own, 0.0)
 
-    def on_all(self, ranker: Resampled, plan: RunPlan, watch: Watch | None = None) -> Ensemble:
-        """Run the loop on all data."""
-        return ranker._boost(
-            self._training, self.feedback, watch, plan.seed, plan.rounds, plan.progress,
-            plan.earlier,
-        )  # fmt: skip
+    def run(
+        self,
+        seed: int,
+        rounds: int,
+        progress: Progress | None = None,
+        earlier: Sequence[Round] = (),
+        watch: Watch | None = None,
+    ) -> Run:
+        """Return a run on all data."""
+        return Run(self._training, self.feedback, seed, rounds, progress, earlier, watch)
 
-    def _on_some(
-        self, ranker: Resampled, weight: Floats, plan: RunPlan, watch: Watch | None
-    ) -> Trace:
-        """Run the loop on the rows of positive weight."""
+    def weighing(self, run: Run, ranker: BoostedRanker, weight: Floats) -> Run:
+        """Return a run with other weights of the rows, 0 for those that are left out."""
         feedback = ranker._feedback(self._data, weight, self._query_weight, None)
         training = replace(self._training, rows=feedback.rows, weight=feedback.weight)
-        return ranker._boost(
-            training, feedback, watch, plan.seed, plan.rounds, plan.progress, plan.earlier
-        ).trace
+        return replace(run, training=training, feedback=feedback)
 
-    def chosen_pairs(self, ranker: Resampled, seed: int) -> list[tuple[int, int]] | None:
-        """Return the pairs of features that trees may combine; None without a limit."""
-        return ranker._chosen_pairs(self._training, self.feedback, seed)
+    def without(self, run: Run, ranker: BoostedRanker, left_out: Bools) -> Run:
+        """Return a run on all rows but some."""
+        return self.weighing(run, ranker, np.where(left_out, 0.0, self._own))
 
-    def deal(self, n_folds: int, seed: int) -> None:
-        """Divide the queries into folds; without queries, the rows."""
+    def deal(self, n_folds: int, seed: int) -> Ints:
+        """Divide the queries into folds, without queries the rows; return the fold of every row."""
         labels, groups = self._data.known_labels, self._data.groups
         rows = np.flatnonzero(self._own > 0.0)
         if len(rows) < len(labels):  # (those of weight 0 are as good as absent)
             labels, groups = labels[rows], Groups.from_qid(groups.codes[rows], len(rows))
         if self.with_qid:
-            check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
-        random = fold_random(seed)
-        self._fold = np.full(len(self._own), -1)
-        self._fold[rows] = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
-        self._n_folds = n_folds
+            _check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
+        random = np.random.default_rng([seed, 20037])
+        folds = np.full(len(self._own), -1)
+        folds[rows] = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
+        return folds
 
-    def on_fold(self, ranker: Resampled, fold: int, plan: RunPlan) -> tuple[Trace, Watch]:
-        """Run the loop on all rows but those of a fold, which are measured."""
-        in_fold = self._fold == fold
-        held = self._take(np.flatnonzero(in_fold))
-        watch = fold_watch(self._n_folds, lambda: ranker._watch(held))
-        return self._on_some(ranker, np.where(in_fold, 0.0, self._own), plan, watch), watch
+    def fold_watch(self, ranker: BoostedRanker, in_fold: Bools, n_folds: int) -> Watch:
+        """Prepare the measures on the rows of a fold."""
+        try:
+            return ranker._watch(self._take(np.flatnonzero(in_fold)))
+        except DataError as error:
+            raise DataError(
+                f"validation_folds={n_folds}: the rows of a fold cannot be measured ({error}) Use "
+                "fewer folds, or another eval_metric.",
+                parameter="validation_folds",
+                value=n_folds,
+            ) from error
 
     def _take(self, rows: Ints) -> EvalRows:
         """Return some rows as an eval set, with one default measure for all such sets."""
         return take_rows(self._data, rows, measure_of(self._data, self._weighing))
 
-    def draw(self, n_bags: int, seed: int) -> None:
-        """Draw the queries of every bag; without queries, the rows."""
-        self._weights = bag_weights(self._data, self.feedback.rows, n_bags, seed)
+    def draw(self, n_bags: int, seed: int) -> list[Floats]:
+        """Draw the queries of every bag, without queries the rows; return the weights of rows."""
+        return bag_weights(self._data, self.feedback.rows, n_bags, seed)
 
-    def on_bag(self, ranker: Resampled, number: int, plan: RunPlan) -> Trace:
-        """Run the loop on the rows of a bag."""
-        return self._on_some(ranker, self._weights[number], plan, None)
-
-    def mean(
-        self, ranker: Resampled, turns: list[Round], origins: list[int], seed: int
-    ) -> tuple[Ensemble, Watch | None]:
-        """Replay the rounds of all bags on all data."""
-        watch = self._bag_watch(ranker, origins)
-        return self.on_all(ranker, RunPlan(seed, len(turns), None, turns), watch), watch
-
-    def _bag_watch(self, ranker: Resampled, origins: list[int]) -> BagWatch | None:
+    def bag_watch(
+        self, ranker: BoostedRanker, weights: list[Floats], origins: list[int]
+    ) -> BagWatch | None:
         """Return what watches the mean: the eval set, or the rows that bags have not seen."""
-        rows, unseen, tolerance = self._eval_rows, None, ranker._tolerance()
+        rows, unseen, tolerance = self._eval_rows, None, ranker.stopping_tolerance
         patience = ranker.early_stopping_rounds
         if rows is None:
             if patience is None:
@@ -471,7 +481,7 @@ class Refits:
             # Nearly all queries are left out of some bag: their best round is no luck.
             tolerance = 0.0
             counts = self._own > 0.0
-            left_out = np.array([(weight == 0.0) & counts for weight in self._weights])
+            left_out = np.array([(weight == 0.0) & counts for weight in weights])
             places = np.flatnonzero(left_out.any(axis=0))
             rows, unseen = self._take(places), left_out[:, places]
         measures = ranker._prepared(rows, ranker.eval_metric)
@@ -511,194 +521,3 @@ def _systematic(
     kept = np.zeros(n_rows, bool)
     kept[order[np.diff(steps) > 0]] = True
     return kept
-
-
-# --- What makes few data steady: the mean of several runs, and folds that choose the rounds
-
-
-# The weights of all bags are in memory together; no mean needs more runs.
-_MOST_BAGS = 10_000
-
-
-@with_parameters
-class Resampled(
-    FeedbackRanker[AdditiveRanker],
-    EarlyStopping,
-    Seeded,
-    WarmStart,
-    Followed,
-    EvaluatedRanker[AdditiveRanker],
-):
-    """Rankers that may run several times, on parts of the data."""
-
-    n_bags: int = parameter(
-        int_between(1, _MOST_BAGS),
-        "Average so many runs of n_estimators rounds, each on 63% of the queries (of the rows, "
-        "where there are no queries), into one model. The runs take turns: its first "
-        "``m * n_bags`` rounds are the mean of m rounds of each. early_stopping_rounds, counted "
-        "per run, then looks at each query through the runs that have not seen it, without "
-        "stopping_tolerance, unless there is an eval set.",
-        default=1,
-        grid=(1, 10),
-    )
-    validation_folds: int | None = parameter(
-        none_or(at_least(2)),
-        "Choose the number of rounds by so many folds of whole queries (of the rows, where there "
-        "are none): one run per fold, then one on all data with as many rounds as are best on "
-        "the mean of the held-out parts. early_stopping_rounds ends the runs when that mean has "
-        "not improved for so many rounds; without, each has n_estimators. The first best round "
-        "counts, without stopping_tolerance.",
-        default=None,
-    )
-
-    # Declared by the estimators.
-    n_estimators: int
-    subsample: float
-    record_risks: bool
-    random_state: RandomState
-
-    def _boost(
-        self,
-        training: TrainingRows,
-        feedback: Feedback,
-        watch: Watch | None,
-        seed: int,
-        rounds: int,
-        progress: Progress | None,
-        earlier: Sequence[Round],
-    ) -> Ensemble:
-        """Run the loop."""
-        raise NotImplementedError
-
-    def _set_fitted(
-        self,
-        ensemble: Ensemble,
-        instances: Instances,
-        feedback: Feedback,
-        watch: Watch | None,
-        with_qid: bool,
-    ) -> None:
-        """Set the fitted attributes."""
-        raise NotImplementedError
-
-    #: Pairs of features that several runs share; None where each chooses its own.
-    _shared_pairs: list[tuple[int, int]] | None = None
-
-    def _chosen_pairs(
-        self, training: TrainingRows, feedback: Feedback, seed: int
-    ) -> list[tuple[int, int]] | None:
-        """Return the pairs of features that trees may combine; None without a limit."""
-        return None
-
-    def _figures(self) -> dict[str, object]:
-        """Return what the training summary says of folds and pairs of features."""
-        curves: FoldCurves | None = getattr(self, "fold_curves_", None)
-        figures: dict[str, object] = {} if curves is None else {"folds": curves.summary()}
-        if hasattr(self, "feature_pairs_"):
-            figures["feature_pairs"] = [list(pair) for pair in self.feature_pairs_]
-        return figures
-
-    def _check_resampling(
-        self, has_eval_set: bool = False, has_pairs: bool = False, has_judges: bool = False
-    ) -> None:
-        """Refuse what does not go with bags or folds."""
-        for name, wanted in (
-            ("n_bags", self.n_bags > 1),
-            ("validation_folds", self.validation_folds is not None),
-        ):
-            if wanted and has_pairs:
-                raise DataError(
-                    f"{name} resamples the queries of labels, and explicit pairs belong to none. "
-                    f"Leave {name} at its default."
-                )
-        if self.n_bags > 1 and self.callbacks is not None:
-            raise ParameterError(
-                "callbacks follow one run, and n_bags makes several: set callbacks=None or "
-                "n_bags=1."
-            )
-        if self.validation_folds is None:
-            return
-        if self.n_bags > 1:
-            raise ParameterError(
-                "n_bags and validation_folds do not go together: bags choose the rounds by the "
-                "queries that they leave out. Set early_stopping_rounds in place of "
-                "validation_folds."
-            )
-        if has_eval_set:
-            raise DataError(
-                "validation_folds chooses the rounds by the training queries, and eval_set by "
-                "its own: pass one of them."
-            )
-        if getattr(self, "warm_start", False):
-            raise ParameterError(
-                "warm_start continues up to n_estimators, and validation_folds chooses another "
-                "number of rounds: set one of them."
-            )
-        if has_judges:
-            raise DataError(
-                "validation_folds with several judges would hold out rows of several labels each; "
-                "use eval_set=(X, y)."
-            )
-
-    def _planned_rounds(self) -> int:
-        """Return how many rounds all runs have at most."""
-        folds = self.validation_folds
-        runs = self.n_bags if folds is None else folds + 1
-        return runs * self.n_estimators
-
-    def _fit_runs(
-        self, runs: Refits, seed: int, shown: AbstractContextManager[Progress | None]
-    ) -> Self:
-        """Run the loop on bags or folds, and keep what it made."""
-        fingerprint = self._fingerprint(runs.instances, runs.feedback)
-        bags = self._earlier_bags(fingerprint)
-        watch = None
-        with shown as progress:
-            if self.n_bags > 1:
-                ensemble, watch = self._fit_bags(runs, seed, progress, bags)
-            else:
-                ensemble = self._fit_folds(runs, seed, progress)
-        self._set_fitted(ensemble, runs.instances, runs.feedback, watch, runs.with_qid)
-        if self.warm_start:
-            self._bag_runs: list[list[Round]] = bags
-        self._note_data(fingerprint)
-        return self
-
-    def _earlier_bags(self, fingerprint: str | None) -> list[list[Round]]:
-        """Return the rounds of every bag of the last fit, to be continued; or none."""
-        if self._earlier_rounds(fingerprint, self.n_bags * self.n_estimators):
-            return list(self._bag_runs)
-        return [[] for _ in range(self.n_bags)]
-
-    def _fit_folds(self, runs: Refits, seed: int, progress: Progress | None) -> Ensemble:
-        """Choose the number of rounds by folds, and learn from all data."""
-        assert self.validation_folds is not None
-        n_folds, rounds = self.validation_folds, self.n_estimators
-        curves = choose_rounds(runs, self, n_folds, seed, progress)
-        best = curves.best_round
-        ahead = with_callbacks(offset(progress, n_folds * rounds), best, self.callbacks)
-        ensemble = runs.on_all(self, RunPlan(seed, best, ahead))
-        if len(ensemble.trace) == best < rounds:
-            ensemble.trace.stopped = (
-                f"{counted(n_folds, 'fold')} rank best after {counted(best, 'round')}"
-            )
-        self.fold_curves_: FoldCurves = curves
-        return ensemble
-
-    def _fit_bags(
-        self, runs: Refits, seed: int, progress: Progress | None, bags: list[list[Round]]
-    ) -> tuple[Ensemble, Watch | None]:
-        """Run the loop on bags, and learn the mean of all runs.
-
-        Parameters
-        ----------
-        bags : one list of rounds per bag
-            What was done before; what is done now is put there.
-        """
-        runs.draw(self.n_bags, seed)
-        one = copy(self)
-        one._threshold_seed = seed
-        one._shared_pairs = runs.chosen_pairs(one, seed)
-        if one._shared_pairs is not None:
-            self.feature_pairs_ = one._shared_pairs
-        return average_runs(runs, one, bags, seed, progress)

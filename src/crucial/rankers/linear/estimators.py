@@ -6,13 +6,14 @@ fits it, reports the proven gap and makes the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.arrays import check_values
 from crucial.errors import DataError, NoProgressWarning, ParameterError
@@ -83,7 +84,6 @@ from crucial.rankers.linear.sparse import (
     minimise_l1,
     power_penalty,
 )
-from crucial.rankers.staged import StagedRanker
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base classes of the rankers that are one weighted sum of the features
@@ -782,7 +782,7 @@ class ListMLE(ConvexRanker):
 
 
 @with_parameters
-class RankCosine(LinearRanker[AdditiveRanker], StagedRanker[AdditiveRanker]):
+class RankCosine(LinearRanker[AdditiveRanker]):
     """Bring the scores of a query into line with its labels (Qin et al. 2008).
 
     The loss of a query is ``(1 - cos(labels, scores)) / 2``, between 0 and 1 for every query,
@@ -850,6 +850,16 @@ class RankCosine(LinearRanker[AdditiveRanker], StagedRanker[AdditiveRanker]):
         self._set_model(model, data.with_qid)
         self.ensemble_ = self.model_
         return self
+
+    def staged_predict(self, X: TableLike) -> Iterator[Floats]:
+        """Yield the scores after every round."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.staged_predict(self._table(X))
+
+    def truncate(self, n_rounds: int) -> AdditiveRanker:
+        """Return the ranker as it was after ``n_rounds`` rounds."""
+        check_is_fitted(self, "model_")
+        return self.ensemble_.truncate(n_rounds)
 
 
 # --- RankRLS, as a scikit-learn estimator

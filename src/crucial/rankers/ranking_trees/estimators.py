@@ -32,7 +32,15 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Binned, Ranker, RankingInput, Seeded, warn_caller
+from crucial.rankers.base import (
+    MAX_BINS,
+    RANDOM_STATE,
+    RandomState,
+    Ranker,
+    RankingInput,
+    documented,
+    warn_caller,
+)
 from crucial.rankers.ranking_trees.forests import (
     GrowTree,
     PenaltySearch,
@@ -80,7 +88,7 @@ _CURVES = {
 
 
 @with_parameters
-class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
+class PooledRanker(Ranker[RankingTrees]):
     """Base of rankers that compare all rows with all; fitted by `_learn`."""
 
     #: Where a row goes if a feature abstains; `SplitTrees` has a parameter for it.
@@ -92,7 +100,10 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
         "are refused.",
         default=False,
     )
+    max_bins: int | None = MAX_BINS
+    random_state: RandomState = RANDOM_STATE
 
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -105,14 +116,8 @@ class PooledRanker(Seeded, Binned, Ranker[RankingTrees]):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains.
-        y : array of shape (n_rows,)
-            Labels.
         qid : array of shape (n_rows,), optional
             Query of every row. More than one query is refused, unless ``pool`` is set.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
         """
         data = self._input(X, y, qid, sample_weight)
         groups = Groups.single(data.instances.n_rows)
