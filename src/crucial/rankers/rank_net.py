@@ -236,7 +236,7 @@ class Network:
 # visited and none is kept.
 
 
-class PairLoss:
+class MeanPairLoss:
     """The mean over pairs of rows with different labels, as a function of scores.
 
     Pairs of equal labels are added in the same unit: a row of weight 2 then has the effect of two
@@ -308,12 +308,12 @@ class Shuffled:
         self._batch_rows = batch_rows
         self._weight = np.ones(len(rows.layout.rows)) if rows.weight is None else rows.weight
 
-    def whole(self) -> PairLoss:
+    def whole(self) -> MeanPairLoss:
         """Return the loss over all rows."""
         rows = self._rows
-        return PairLoss(rows.layout, self._weight, rows.coefficient, self._ties, self._threads)
+        return MeanPairLoss(rows.layout, self._weight, rows.coefficient, self._ties, self._threads)
 
-    def epoch(self, random: np.random.Generator) -> list[tuple[Ints, PairLoss]]:
+    def epoch(self, random: np.random.Generator) -> list[tuple[Ints, MeanPairLoss]]:
         """Return the minibatches of an epoch: rows, ascending, and the loss over them."""
         starts, parts = self._rows.layout.row_start, []
         for q in random.permutation(len(starts) - 1).tolist():
@@ -337,7 +337,7 @@ class Shuffled:
         made = [self._batch(one) for one in [*batches, group]]
         return [one for one in made if one is not None]
 
-    def _batch(self, parts: list[tuple[int, Ints]]) -> tuple[Ints, PairLoss] | None:
+    def _batch(self, parts: list[tuple[int, Ints]]) -> tuple[Ints, MeanPairLoss] | None:
         """Return the rows of parts of queries and their loss; None if they have no pair."""
         layout = self._rows.layout
         rows = np.concatenate([own for _, own in parts])
@@ -351,7 +351,7 @@ class Shuffled:
             return None
         levels = Levels(np.append(begin, len(rows)), first)
         coefficient = self._rows.coefficient[np.array([q for q, _ in parts])]
-        return rows, PairLoss(levels, self._weight[rows], coefficient, self._ties, self._threads)
+        return rows, MeanPairLoss(levels, self._weight[rows], coefficient, self._ties, self._threads)
 
 
 # --- Train a net: L-BFGS on all rows, or Adam on minibatches of queries
@@ -376,7 +376,7 @@ def _objective(
 
 
 def adam(
-    gradient_of: Callable[[Floats, Ints, PairLoss], Floats],
+    gradient_of: Callable[[Floats, Ints, MeanPairLoss], Floats],
     theta: Floats,
     batches: Shuffled,
     max_iter: int,
@@ -639,7 +639,7 @@ class RankNet(EvaluatedRanker[FrozenModel]):
             theta, n_iter = quasi_newton(objective, theta, self.tol, self.max_iter, after)
         else:
 
-            def gradient_of(theta: Floats, rows: Ints, loss: PairLoss) -> Floats:
+            def gradient_of(theta: Floats, rows: Ints, loss: MeanPairLoss) -> Floats:
                 return _objective(network, inputs.take(rows), loss, self.l2)(theta)[1]
 
             limits = (self.max_iter, self.learning_rate, seed)
