@@ -351,7 +351,9 @@ class Shuffled:
             return None
         levels = Levels(np.append(begin, len(rows)), first)
         coefficient = self._rows.coefficient[np.array([q for q, _ in parts])]
-        return rows, MeanPairLoss(levels, self._weight[rows], coefficient, self._ties, self._threads)
+        return rows, MeanPairLoss(
+            levels, self._weight[rows], coefficient, self._ties, self._threads
+        )
 
 
 # --- Train a net: L-BFGS on all rows, or Adam on minibatches of queries
