@@ -37,9 +37,6 @@ from crucial.wording import counted, printable
 # --- The trace of a fit: one entry per round, shown as progress and written to a file
 
 
-# --- The trace of a fit: one entry per round
-
-
 @dataclass(frozen=True)
 class Round:
     """One round.
@@ -346,9 +343,6 @@ def with_callbacks(
     return after_round
 
 
-# --- The one loop: potentials, weak ranker, weight, scores; and the choice of pairs of features
-
-
 # --- The one loop: potentials, weak ranker, weight, scores
 
 
@@ -506,8 +500,7 @@ def _replayed(
 # --- Which pairs of features trees of two features may combine: those that gain most in a trial
 
 
-#: Rounds of the trial. A number that depends on nothing, so that a continued run has the same
-#: pairs as a long one.
+#: Rounds of the trial. Fixed, so that warm starts choose the same pairs.
 TRIAL_ROUNDS = 100
 
 

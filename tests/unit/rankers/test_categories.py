@@ -4,7 +4,6 @@ import datetime
 import json
 import pickle
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -353,15 +352,6 @@ class TestShown:
         found = importances(ranker, X=frame, y=y, qid=qid, kind="permutation")
         assert found["colour"] > found["x"]
         assert found.baseline == pytest.approx(ranker.score(frame, y, qid=qid, measure="ndcg@10"))
-
-    def test_e2_reads_categories_as_the_model_does(self):
-        from crucial.inspection.learning_curves import e2_trace
-
-        frame, y, qid = make(60, queries=6)
-        ranker = RankBoost.preset("rb_c", n_estimators=3).fit(frame, y, qid=qid)
-        numbers = ranker.model_.encodings.encode(Instances.from_input(frame, texts=True)).table
-        same = e2_trace(replace(ranker.ensemble_, training={}), numbers, y, qid=qid)
-        assert e2_trace(ranker, frame, y, qid=qid).tolist() == same.tolist()
 
     def test_trees_name_categories(self):
         from crucial import GradientRanker
