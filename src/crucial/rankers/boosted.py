@@ -77,7 +77,7 @@ from crucial.rankers.base import (
     warn_ignored,
 )
 from crucial.rankers.classifiers import ClassSums, make_classifier
-from crucial.rankers.resampling import MOST_BAGS, FoldCurves, Refits, Run, fit_bags, fit_folds
+from crucial.rankers.resampling import MOST_BAGS, FoldCurves, LoopInput, Refits, fit_bags, fit_folds
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base class of the boosting estimators: from input to ensemble
@@ -331,7 +331,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         )
         with show_rounds(rounds, self.verbose) as shown:
             progress = with_callbacks(shown, rounds, self.callbacks, replayed=len(earlier))
-            run = Run(training, feedback, seed, rounds, progress, earlier, watch)
+            run = LoopInput(training, feedback, seed, rounds, progress, earlier, watch)
             ensemble = self._boost(run)
         self._set_fitted(ensemble, instances, feedback, watch, with_qid)
         self._note_data(fingerprint)
@@ -357,7 +357,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
             self._learn_columns(instances)
             self._encodings = Encodings(times=dict(instances.times or {}))
             progress = with_callbacks(rows.progress, rounds, self.callbacks, replayed=len(earlier))
-            run = Run(training, feedback, seed, rounds, progress, earlier, watch)
+            run = LoopInput(training, feedback, seed, rounds, progress, earlier, watch)
             ensemble = self._boost(run)
             self._set_fitted(ensemble, instances, feedback, watch, rows.with_qid)
         return self
@@ -391,7 +391,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         self._note_data(fingerprint)
         return self
 
-    def _boost(self, run: Run) -> Ensemble:
+    def _boost(self, run: LoopInput) -> Ensemble:
         """Run the loop; an algorithm with a loop of its own replaces this."""
         objective, learner, step = self._parts(run.feedback)
         constraints = self._constraints(run.training.instances)
@@ -416,7 +416,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         )
 
     def _chosen_pairs(
-        self, run: Run, objective: Objective, learner: WeakLearner, step: StepRule
+        self, run: LoopInput, objective: Objective, learner: WeakLearner, step: StepRule
     ) -> list[tuple[int, int]] | None:
         """Return the pairs of features that trees may combine; None without a limit."""
         if not isinstance(learner, TreeLearner) or learner.limits.max_pairs is None:

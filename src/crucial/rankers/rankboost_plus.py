@@ -31,7 +31,7 @@ from crucial.rankers.plus_search import (
     line_search,
     list_pairs,
 )
-from crucial.rankers.resampling import Run
+from crucial.rankers.resampling import LoopInput
 from crucial.types import Bytes, Floats
 
 # --- RankBoost+ (Connamacher, Pancha, Liu & Ray 2019): boosting on E2, which counts ties half
@@ -330,7 +330,7 @@ class RankBoostPlus(BoostedRanker):
     n_bags: int = fixed(default=1)
     warm_start: bool = fixed(default=False)
 
-    def _boost(self, run: Run) -> Ensemble:
+    def _boost(self, run: LoopInput) -> Ensemble:
         rules = PlusRules(
             self.search,
             self.weak == "column",

@@ -46,7 +46,7 @@ from crucial.rankers.regression_learners import (
     UnitColumns,
     fitted_line,
 )
-from crucial.rankers.resampling import Run
+from crucial.rankers.resampling import LoopInput
 from crucial.types import Bools, Floats, TableLike
 
 # --- Losses for boosting by least squares: of scores against labels, and surrogates over pairs
@@ -676,7 +676,7 @@ class ComponentwiseBoost(BoostedRanker):
             labels = exp(-logaddexp(0.0, -labels))
         return LabelFeedback(labels, data.groups, weight=weight, query_weight=query_weight)
 
-    def _boost(self, run: Run) -> Ensemble:
+    def _boost(self, run: LoopInput) -> Ensemble:
         owner, feedback = type(self).__name__, run.feedback
         rows = labelled_rows(feedback, owner)
         if self.loss == "binomial":

@@ -209,8 +209,8 @@ MOST_BAGS = 10_000
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of the loop.
+class LoopInput:
+    """The arguments of one run of the loop.
 
     Attributes
     ----------
@@ -422,17 +422,17 @@ class Refits:
         progress: Progress | None = None,
         earlier: Sequence[Round] = (),
         watch: Watch | None = None,
-    ) -> Run:
+    ) -> LoopInput:
         """Return a run on all data."""
-        return Run(self._training, self.feedback, seed, rounds, progress, earlier, watch)
+        return LoopInput(self._training, self.feedback, seed, rounds, progress, earlier, watch)
 
-    def weighing(self, run: Run, ranker: BoostedRanker, weight: Floats) -> Run:
+    def weighing(self, run: LoopInput, ranker: BoostedRanker, weight: Floats) -> LoopInput:
         """Return a run with other weights of the rows, 0 for those that are left out."""
         feedback = ranker._feedback(self._data, weight, self._query_weight, None)
         training = replace(self._training, rows=feedback.rows, weight=feedback.weight)
         return replace(run, training=training, feedback=feedback)
 
-    def without(self, run: Run, ranker: BoostedRanker, left_out: Bools) -> Run:
+    def without(self, run: LoopInput, ranker: BoostedRanker, left_out: Bools) -> LoopInput:
         """Return a run on all rows but some."""
         return self.weighing(run, ranker, np.where(left_out, 0.0, self._own))
 
