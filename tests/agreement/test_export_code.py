@@ -321,15 +321,6 @@ def test_databases_like_sqlite_get_fractions_of_what_it_misreads(dialect, tmp_pa
     assert fractions == (dialect in ("ansi", "sqlite"))
 
 
-def test_fractions_are_exact():
-    from crucial.export.sql import _fraction
-
-    numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
-    some = [_fraction(repr(abs(number))) for number in numbers.tolist()]
-    read = sqlite3.connect(":memory:").execute(f"SELECT {', '.join(some)}").fetchone()
-    assert list(read) == np.abs(numbers).tolist()
-
-
 @pytest.mark.parametrize("n_steps", [0, 1, 2, 3, 7, 8, 40, 200])
 def test_searches_of_every_size_are_right_in_c(n_steps, tmp_path):
     cuts = np.random.default_rng(n_steps).normal(size=n_steps).tolist()

@@ -327,23 +327,6 @@ def test_databases_give_the_same_bits(database, held, tmp_path):
     assert [score for (score,) in found] == model.predict(rows).tolist()
 
 
-@pytest.mark.parametrize("name", ["xgboost", "elasticsearch-ltr", "solr"])
-def test_values_that_collide_in_float32_are_named_or_counted(name, tmp_path):
-    X, y = real_rows("cancer")
-    X = X[:, :3].copy()
-    column = 1.0 + 1e-9 * y  # (two numbers, one in float32)
-    X = np.column_stack((X, np.where(np.arange(len(y)) % 5 == 0, np.nan, column)))
-    model = crucial.RankBoost(20).fit(X, y).model_
-    more = {"features": named(model), "data": X}
-    refused(NotRankedError, r"'f3'|'column 3'", model.export, tmp_path / "x", name, **more)
-    assert list(tmp_path.iterdir()) == []
-    done = model.export(tmp_path / "x", name, allow_ties=True, **more)
-    # (either number may be the one whose side is kept)
-    sides = [int(((X[:, 3] == 1.0 + 1e-9 * label) & (y == label)).sum()) for label in (0, 1)]
-    assert done.n_tied in sides
-    assert f"{done.n_tied} of 569 rows" in str(done)
-
-
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.filterwarnings("ignore")
 def test_every_ranker_exports_or_says_why_not(name, tmp_path, monkeypatch):

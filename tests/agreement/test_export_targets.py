@@ -54,14 +54,6 @@ def test_a_target_scores_as_the_model_or_refuses(name, kind, tmp_path, seeds):
         assert done.verification.same_scores or not exact
 
 
-@pytest.mark.parametrize("name", [n for n in TARGETS if "shift" in target_named(n).takes])
-def test_shifted_scores_are_not_negative(name, tmp_path):
-    model = random_model("stumps", 3, names=NAMES, float32=True)
-    settings = settings_of(target_named(name))
-    done = model.export(tmp_path / "x", name, shift=True, **settings)
-    assert done.verification.lowest >= 0.0
-
-
 LUCENE = ("elasticsearch", "elasticsearch-ltr", "opensearch-ltr", "solr")
 
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
-from crucial import LogisticRanker, PNormPush, RankingSVM
-from naive.sparse import pairs_of
+from crucial import LogisticRanker, PNormPush
 
 
 def binary_columns(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -57,28 +55,3 @@ def test_the_push_reaches_the_minimum_of_its_norm(p: float, step: str) -> None:
     best = minimize(norm, np.zeros(4), method="BFGS", options={"gtol": 1e-9})
     ranker = PNormPush(p, 1500 if step == "bound" else 600, 1.0, step=step).fit(X, y)
     assert ranker.trace_[-1].log_loss == pytest.approx(best.fun, abs=1e-7)
-
-
-# -- sparseRankingSVM against scikit-learn's LinearSVC on all listed pairs ------------------------
-
-
-@pytest.mark.parametrize("l1", [0.003, 0.02, 0.1])
-def test_the_l1_penalty_is_that_of_liblinear(l1):
-    """liblinear minimises |w|_1 + C sum [..]^2 over rows; a pair is the difference of two."""
-    random = np.random.default_rng(0)
-    X = random.random((60, 6))
-    X[0], X[1] = 0.0, 1.0  # (columns of range 1: weights come back in the same units)
-    y = np.digitize(3 * X[:, 0] - 2 * X[:, 4] + random.normal(size=60), [-0.5, 0.5, 1.5])
-    qid = np.arange(60) % 3
-    pairs = np.array(pairs_of(y, qid))
-    signs = np.where(np.arange(len(pairs)) % 2 == 0, 1, -1)  # (it wants two classes)
-    rows = (X[pairs[:, 0]] - X[pairs[:, 1]]) * signs[:, None]
-    options = {"penalty": "l1", "dual": False, "fit_intercept": False, "random_state": 0}
-    peer = LinearSVC(C=1 / (2 * l1 * len(pairs)), tol=1e-8, max_iter=100_000, **options)
-    peer.fit(rows, signs)
-    ranker = RankingSVM(penalty="l1", l1=l1, standardise=False, tol=1e-10)
-    ranker.fit(X, y, qid=qid)
-    found = np.zeros(6)
-    found[ranker.selected_] = ranker.model_.weights
-    np.testing.assert_allclose(found, peer.coef_[0], atol=2e-5)
-    assert np.array_equal(found != 0, peer.coef_[0] != 0)

@@ -1,7 +1,7 @@
-"""scikit-learn's own checks over every public estimator.
+"""scikit-learn's own checks over every public estimator, and over other settings than defaults.
 
-One is excused, for rankers whose score is a rank inside the query: scored one by one, rows
-have nobody to be ranked against.
+Two are excused: rankers whose score is a rank inside the query have nobody to rank against where
+rows are scored one by one, and a precomputed kernel cannot be rounded.
 """
 
 from typing import Any
@@ -17,7 +17,19 @@ from sklearn.utils.estimator_checks import (
 )
 
 import crucial
-from crucial import DiffRank, FeatureRank, RankBoost, RankingSVM, RankRLS
+from crucial import (
+    AdaBoostRanker,
+    DiffRank,
+    FeatureRank,
+    RankBoost,
+    RankBoostPlus,
+    RankCosine,
+    RankingSVM,
+    RankRLS,
+    SmoothMarginRanker,
+    SVMMap,
+)
+from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier
 
 
 def public_estimators() -> list[type[BaseEstimator]]:
@@ -35,10 +47,13 @@ RANKS_INSIDE_QUERIES = (DiffRank, FeatureRank)
 
 def excused(estimator: BaseEstimator) -> dict[str, str]:
     """Checks that an estimator cannot pass, and why."""
-    if not isinstance(estimator, RANKS_INSIDE_QUERIES):
-        return {}
-    reason = "its score is a rank among the rows of a query, which a part of them does not have"
-    return {"check_methods_subset_invariance": reason}
+    if isinstance(estimator, RANKS_INSIDE_QUERIES):
+        reason = "its score is a rank among the rows of a query, which a part of them does not have"
+        return {"check_methods_subset_invariance": reason}
+    if getattr(estimator, "kernel", None) == "precomputed":
+        reason = "it rounds the kernel to integers, which then is not positive semidefinite"
+        return {"check_estimators_dtypes": reason}
+    return {}
 
 
 def quick(estimator: type[BaseEstimator]) -> BaseEstimator:
@@ -54,8 +69,24 @@ def quick(estimator: type[BaseEstimator]) -> BaseEstimator:
     )
 
 
+#: Classifiers around rankers, and kernel rankers, whose defaults are linear.
+MORE = [
+    RankingClassifier(RankBoost(20)),
+    RankingClassifier(AdaBoostRanker(20, 1.0)),
+    OrdinalClassifier(RankBoost(20)),
+    RankingSVM(kernel="rbf"),
+    RankingSVM(kernel="poly", loss="squared_hinge", margin="gap"),
+    RankingSVM(kernel="rbf", n_landmarks=5, margin="product"),
+    RankingSVM(kernel="precomputed"),
+    RankRLS(kernel="rbf"),
+    RankRLS(kernel="poly", n_landmarks=5),
+    RankRLS(kernel="precomputed"),
+]
+
+
 @parametrize_with_checks(
-    [quick(estimator) for estimator in public_estimators()], expected_failed_checks=excused
+    [*(quick(estimator) for estimator in public_estimators()), *MORE],
+    expected_failed_checks=excused,
 )
 def test_scikit_learns_checks(estimator: Any, check: Any):
     check(estimator)
@@ -68,22 +99,25 @@ def test_what_is_excused_does_fail(ranker: type[BaseEstimator]):
 
 
 VARIANTS = [
-    {"choice": "largest_drop", "step": "exact", "learning_rate": 1.0, "n_estimators": 50},
-    {"choice": "steepest_positive", "positive_weights": "cumulative", "n_estimators": 50},
-    {"weak": "feature", "n_estimators": 50},
-    {"weak": "tree", "min_rows": 2, "n_estimators": 20},
-    {"step": "numeric", "max_bins": None, "default_rank": 0, "n_estimators": 50},
-    {"subsample": 0.5, "balance": "queries", "record_risks": True, "n_estimators": 50},
+    RankBoost(50, 1.0, choice="largest_drop", step="exact"),
+    RankBoost(50, choice="steepest_positive", positive_weights="cumulative"),
+    RankBoost(50, weak="feature"),
+    RankBoost(20, weak="tree", min_rows=2),
+    RankBoost(50, step="numeric", max_bins=None, default_rank=0),
+    RankBoost(50, subsample=0.5, balance="queries", record_risks=True),
+    RankBoostPlus(40, search="optimal"),
+    RankBoostPlus(40, 0.5, balance="queries", static_after=3),
+    SmoothMarginRanker(50, choice="steepest", step="line_search"),
+    SmoothMarginRanker(30, weak="feature"),
+    SmoothMarginRanker(50, 0.3, balance="queries"),
+    RankCosine(centred=False),
+    SVMMap(top=3),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "estimator",
-    [*(RankBoost(**one) for one in VARIANTS), *(one() for one in public_estimators())],
-    ids=str,
-)
+@pytest.mark.parametrize("estimator", [*VARIANTS, *(one() for one in public_estimators())], ids=str)
 def test_scikit_learns_checks_with_defaults_and_other_parameters(estimator: BaseEstimator):
     results = check_estimator(
         estimator, on_fail="raise", on_skip=None, expected_failed_checks=excused(estimator)
@@ -118,33 +152,6 @@ def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
     inside = make_pipeline(StandardScaler(), clone(ranker)).fit(X, y)
     shown = PartialDependenceDisplay.from_estimator(inside, X, [0, (0, 1)], grid_resolution=4)
     assert len(shown.axes_.ravel()) == 2
-
-
-# -- scikit-learn's own checks over kernel rankers, whose defaults are linear ---------------------
-
-
-VARIANTS_KERNEL = [
-    RankingSVM(kernel="rbf"),
-    RankingSVM(kernel="poly", loss="squared_hinge", margin="gap"),
-    RankingSVM(kernel="rbf", n_landmarks=5, margin="product"),
-    RankingSVM(kernel="precomputed"),
-    RankRLS(kernel="rbf"),
-    RankRLS(kernel="poly", n_landmarks=5),
-    RankRLS(kernel="precomputed"),
-]
-
-
-def kernel_excused(estimator: Any) -> dict[str, str]:
-    """The one check that an estimator cannot pass, and why."""
-    if estimator.kernel != "precomputed":
-        return {}
-    reason = "it rounds the kernel to integers, which then is not positive semidefinite"
-    return {"check_estimators_dtypes": reason}
-
-
-@parametrize_with_checks(VARIANTS_KERNEL, expected_failed_checks=kernel_excused)
-def test_scikit_learns_checks_of_kernel(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @pytest.mark.parametrize("kind", [RankingSVM, RankRLS])

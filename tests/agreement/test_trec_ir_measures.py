@@ -30,24 +30,6 @@ def test_files_are_read_alike(tmp_path):
     assert list(zip(qrels.qid, qrels.doc, qrels.relevance.tolist())) == judged
 
 
-def test_ranks_are_those_of_trec_eval(tmp_path):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    rng = np.random.default_rng(1)
-    docs = [f"d{i}" for i in rng.permutation(30)]
-    scores = rng.integers(0, 5, 30).astype(float)  # (many ties)
-    write_run(tmp_path / "run", Run(["1"] * 30, docs, scores))
-    first, tenth = (line.split()[2] for line in _lines(tmp_path / "run", (0, 9)))
-    for doc, place in ((first, 1), (tenth, 10)):
-        evaluator = pytrec_eval.RelevanceEvaluator({"1": {doc: 1}}, {"recip_rank"})
-        found = evaluator.evaluate({"1": dict(zip(docs, scores.tolist()))})
-        assert found["1"]["recip_rank"] == pytest.approx(1 / place)
-
-
-def _lines(path, places):
-    lines = path.read_text().splitlines()
-    return [lines[place] for place in places]
-
-
 # -- the same arrays as scikit-learn's reader, where it can read the file -------------------------
 
 

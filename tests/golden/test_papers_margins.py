@@ -11,8 +11,7 @@ from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError, NotSeparableWarning, ParameterError
 from crucial.inspection import class_margins
 from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
-from naive.margins import naive_smooth_margin
-from naive.papers import COLUMNS, PAIRS8, PAIRS13, SET_Y, SIGNS, X8, totals
+from naive.papers import COLUMNS, PAIRS8, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
 
 
@@ -44,24 +43,6 @@ def test_smooth_margin_of_thirteen_pairs(path):
     # Until then every round is one of coordinate descent.
     descent = RankBoost.preset("coordinate_descent", n_estimators=14, weak="column")
     assert ranker.ensemble_.weights[:14] == descent.fit(COLUMNS, SET_Y).ensemble_.weights
-
-
-def test_smooth_margin_of_thirteen_pairs_by_listing_them():
-    ranker = SmoothMarginRanker(100, weak="column").fit(COLUMNS, SET_Y)
-    matrix = np.array([COLUMNS[i] - COLUMNS[k] for i, k in PAIRS13])
-    chosen, alphas, g, mu = naive_smooth_margin(matrix, np.ones(13), 100)
-    assert [one.feature for one in ranker.ensemble_.rankers] == chosen
-    np.testing.assert_allclose(ranker.ensemble_.weights, alphas, rtol=1e-10)
-    np.testing.assert_allclose(ranker.trace_.column("smooth_margin"), g, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(ranker.trace_.column("margin"), mu, rtol=1e-10, atol=1e-14)
-
-
-def test_columns_and_their_stumps_are_the_same_weak_rankers():
-    """Below 0 and above 1 there is nothing to part: one threshold a column."""
-    columns = SmoothMarginRanker(60, weak="column").fit(COLUMNS, SET_Y)
-    stumps = SmoothMarginRanker(60).fit(COLUMNS, SET_Y)
-    assert stumps.ensemble_.weights == pytest.approx(columns.ensemble_.weights, rel=1e-12)
-    assert math.isclose(stumps.trace_[-1].loss, columns.trace_[-1].loss, rel_tol=1e-12)
 
 
 # -- margins of classification (Rudin & Schapire 2009, sections 2 and 4): theorem 6 for AdaBoost --
@@ -98,13 +79,6 @@ def test_theorem_6_coordinate_ascent_goes_on(step):
     assert 0.36 < g[-1] < margin
 
 
-def test_three_of_four_rows_need_a_third():
-    """``or`` of two features: votes and the constant at a third each, so margin 1/3."""
-    table = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    booster = AdaBoostRanker(3000, 1.0, step="line_search").fit(table, [1, 1, 1, 0])
-    assert class_margins(booster, table, [1, 1, 1, 0]).minimum == pytest.approx(1 / 3, abs=2e-3)
-
-
 def test_margins_of_a_ranker_with_an_intercept():
     """A stump of 0 and 1 is half a vote and half a constant."""
     table, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
@@ -139,9 +113,6 @@ def test_refusals():
     assert math.isfinite(class_margins(booster, X, Y, sample_weight=np.arange(8)).minimum)
 
 
-# -- theorem 2 of Rudin & Schapire (2009) with its corollaries 4 and 5, solved for epsilon --------
-
-
 # -- rudin & Schapire (2009, section 5.1): AdaBoost.MH and the product form of .MR are one --------
 
 
@@ -171,25 +142,15 @@ def test_real_predictions_take_the_same_way_but_for_an_intercept():
     """The best real predictions of a stump leave no F-skew, round for round."""
     X, right = noisy()
     mh, product = (run(name, X, right, 40, False) for name in ("mh", "mr_product"))
-    for one, two in zip(mh.rounds, product.rounds, strict=True):
+    for one, two in zip(mh[0], product[0], strict=True):
         assert (one.stump.feature, one.stump.threshold) == (two.stump.feature, two.stump.threshold)
         assert one.f_skew == pytest.approx(0.0, abs=1e-10)
-    difference = mh.scores - product.scores
+    difference = mh[1] - product[1]
     assert np.ptp(difference) < 1e-9
     good, bad = parts(np.zeros(right.shape), right)
     assert difference[0, 0] == pytest.approx(0.5 * math.log(good / bad), abs=1e-9)
-    f_mh = sum(parts(mh.scores, right))
-    assert f_mh == pytest.approx(2 * math.sqrt(math.prod(parts(product.scores, right))), rel=1e-12)
-
-
-def test_discrete_predictions_go_to_the_same_minimum():
-    X, right = noisy(seed=1)
-    least = math.prod(parts(run("mh", X, right, 400, False).scores, right))
-    for name in ("mh", "mr_product"):
-        made = run(name, X, right, 1500, True)
-        assert math.prod(parts(made.scores, right)) == pytest.approx(least, rel=1e-6)
-        if name == "mh":
-            assert made.rounds[-1].f_skew == pytest.approx(0.0, abs=1e-4)
+    f_mh = sum(parts(mh[1], right))
+    assert f_mh == pytest.approx(2 * math.sqrt(math.prod(parts(product[1], right))), rel=1e-12)
 
 
 def test_the_intercept_makes_a_minimiser_of_mh_of_the_product_form():
@@ -207,11 +168,11 @@ def test_the_intercept_makes_a_minimiser_of_mh_of_the_product_form():
 def test_pairs_within_instances_have_another_minimum():
     """What the equivalence does not reach: Schapire & Singer's own AdaBoost.MR."""
     X, right = noisy(seed=3)
-    least = math.prod(parts(run("mh", X, right, 400, False).scores, right))
-    within = run("mr", X, right, 1500, False)
-    assert within.rounds[-1].z > 1 - 1e-9  # it is at its own minimum
-    assert math.prod(parts(within.scores, right)) > 1.01 * least
+    least = math.prod(parts(run("mh", X, right, 400, False)[1], right))
+    rounds, scores = run("mr", X, right, 1500, False)
+    assert rounds[-1].z > 1 - 1e-9  # it is at its own minimum
+    assert math.prod(parts(scores, right)) > 1.01 * least
     # ... by a shift of every instance's labels that its objective does not see.
-    centred = within.scores - within.scores.mean(axis=1, keepdims=True)
+    centred = scores - scores.mean(axis=1, keepdims=True)
     loss = LABEL_OBJECTIVES["mr"](right, np.ones(len(X))).weigh(centred)[1]
-    assert loss == pytest.approx(within.rounds[-1].log_loss, abs=1e-10)
+    assert loss == pytest.approx(rounds[-1].log_loss, abs=1e-10)

@@ -16,7 +16,6 @@ from crucial.model.weak import Presence, Stump
 from naive.papers import H1, H2, INSIDE, LEMMA_3, PAIRS8, SET_A, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using
 from perfect_rounds import lemma_1, lemma_2
-from rankboost_plus import e2_trace
 
 nan = math.nan
 
@@ -296,27 +295,3 @@ def test_connamacher_2019_a_step_with_eta_0_is_that_of_rb_c():
     assert ours.model_.rankers == theirs.model_.rankers
     assert ours.model_.weights == pytest.approx(theirs.model_.weights, rel=1e-13)
     assert ours.trace_[0].extras["e1"] == pytest.approx(theirs.trace_[0].loss, rel=1e-12)
-
-
-# -- section 5: E2 of the other two -------------------------------------------------------
-
-
-def test_connamacher_2019_figure_2_the_course_of_e2():
-    """RankBoost+ brings E2 down; RB-D's rises, RB-C's falls first and rises then."""
-    random = np.random.default_rng(2)
-    X = random.normal(size=(60, 12))
-    y = np.digitize(X[:, :4].sum(axis=1) + 2 * random.normal(size=60), [-1, 0, 1])
-    plus = RankBoostPlus(100).fit(X, y)
-    discrete = RankBoost.preset("rb_d", choice="steepest", n_estimators=100).fit(X, y)
-    continuous = RankBoost.preset("rb_c", choice="steepest", n_estimators=100).fit(X, y)
-    e2 = {name: e2_trace(one, X, y) for name, one in
-          (("plus", plus), ("d", discrete), ("c", continuous))}  # fmt: skip
-    assert e2["plus"] == pytest.approx(plus.trace_.column("e2"), rel=1e-9)
-    assert (np.diff(e2["plus"]) <= 0).all()
-    lowest = int(e2["c"].argmin())
-    assert 3 < lowest < 90
-    assert e2["c"][-1] > 1.5 * e2["c"][lowest]
-    assert e2["d"][-1] > 10 * e2["d"][0]
-    assert e2["plus"][-1] < e2["c"].min() < e2["d"].min()
-    # As expected, the other two are better at E1.
-    assert discrete.trace_[-1].loss < plus.trace_[-1].extras["e1"]

@@ -26,8 +26,7 @@ from crucial.measures.names import get_measure
 from crucial.rankers.classifiers import best_cuts
 from crucial.rankers.linear.columns import Space
 from crucial.rankers.linear.losses import Hinges
-from crucial.rankers.linear.sparse import frank_wolfe, log_penalty, minimise_concave, minimise_l1
-from crucial.rankers.rank_net import Inputs, Network, Shuffled
+from crucial.rankers.linear.sparse import log_penalty, minimise_concave, minimise_l1
 from crucial.rankers.ranking_trees.forests import pruning_path
 from crucial.rankers.ranking_trees.growth import TreeGrower, TwoClassTask
 from crucial.rankers.ranking_trees.splitters import (
@@ -88,18 +87,6 @@ def test_section_21_weak_and_localised_losses_at_3(labels, expected):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("labels", "k", "most"), [
-    ("yc", 3, 0.575892857143), ("yc", 6, 0.660714285714), ("yb", 3, 0.375),
-    ("yb", 6, 0.535714285714),
-])  # fmt: skip
-def test_section_21_attained_maxima_of_the_localised_loss(labels, k, most):
-    y = LABELS[labels]
-    loss = get_measure(f"localised_loss@{k}")(y, F)
-    assert loss / get_measure(f"localised_loss@{k}(standard=attained)")(y, F) == pytest.approx(
-        most, abs=1e-11
-    )
-
-
 @pytest.mark.parametrize(("k", "paper"), [(3, 0.575892857143), (6, 0.910714285714)])
 def test_section_21_the_papers_maximum_of_the_localised_loss(k, paper):
     loss = get_measure(f"localised_loss@{k}")(YC, F)
@@ -131,14 +118,6 @@ def test_section_22_stumps_without_clipping():
         assert (weak.feature, weak.threshold) == (feature, threshold)
         found = [one.alpha * weak.intercept, one.alpha * (weak.intercept + weak.slope), one.loss]
         np.testing.assert_allclose(found, [low, high, loss], rtol=1e-11)
-
-
-def test_section_22_the_score_is_half_the_log_odds():
-    ranker = LogitBoost(3, 1.0, clip=None).fit(X, YB)
-    score, good = ranker.predict(X), ranker.predict_proba(X)[:, 1]
-    np.testing.assert_allclose(np.log(good / (1 - good)), 2 * score, rtol=1e-12)
-    loss = np.mean(np.log2(1 + np.exp(-2 * (2 * YB - 1) * score)))
-    assert loss == pytest.approx(0.100609456305, rel=1e-11)
 
 
 def test_section_22_linear_with_a_ridge():
@@ -190,13 +169,6 @@ def test_section_23_hinge_yb() -> None:
     assert objective([131 / 296, 833 / 592], YB) < document - 3e-8
 
 
-def test_section_23_hinge_yd() -> None:
-    found = fitted(YD)
-    assert found.model_.weights == pytest.approx([8 / 11, 16 / 11], abs=1e-6)
-    assert found.objective_ == pytest.approx(0.530499803227, abs=1e-11)
-    assert found.gap_ <= 1e-11
-
-
 def test_section_23_hinge_yd_with_q() -> None:
     found = fitted(YD, Q)
     assert found.model_.weights == pytest.approx([-1.152810304450, 0.216627634660], abs=1e-6)
@@ -245,21 +217,6 @@ def test_section_24_linear(queries, weights, objective):
     assert ranker.gap_ < 1e-15
 
 
-def test_section_24_backpropagation():
-    feedback = LabelFeedback(YD)
-    loss = Shuffled(feedback.labelled(), False, 1, 100).whole()
-    network = Network(2, (2,))
-    theta = np.array([0.5, -1, 1, 0.5, 0.1, -0.2, 1, -0.5])
-    value, gradient = network.gradient(theta, Inputs(X[feedback.rows]), loss)
-    assert value == pytest.approx(0.936684070091, rel=1e-11)
-    layers, output = network.layers(gradient)
-    ((weights, bias),) = layers
-    expected = [[-0.037418401536, -0.166666426490], [0.005109753083, 0.064920092439]]
-    np.testing.assert_allclose(weights, expected, rtol=1e-9)
-    np.testing.assert_allclose(bias, [0.080864629704, -0.058836617336], rtol=1e-9)
-    np.testing.assert_allclose(output, [0.204805186359, -0.160688272269], rtol=1e-9)
-
-
 # -- section 25 of the review's systems: numbers of TreeRank, pruning, forests and RankOver -------
 
 
@@ -274,14 +231,6 @@ def grown(depth: int):
         rows, lambda w: TwoClassTask(good, w), lambda _: StumpSplitter(rows), depth, 2.0
     )
     return grower.grow(np.ones(8), np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(("depth", "area"), [(1, 0.875), (2, 0.96875), (3, 1.0)])
-def test_section_25_areas_of_trees_of_stumps_yt(depth: int, area: float) -> None:
-    ranker = stumps(depth)
-    assert ranker.auc_ == pytest.approx(area, abs=1e-12)
-    assert ranker.score(X, YT) == pytest.approx(area, abs=1e-12)
-    assert 0.5 + sum(ranker.model_.trees[0].gain) == pytest.approx(area, abs=1e-12)
 
 
 def test_section_25_splits_and_leaves_of_yt() -> None:
@@ -302,19 +251,6 @@ def test_section_25_pruning_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("penalty", "leaves"), [(0.03, 4), (0.03125, 3), (0.09, 3), (0.1, 2), (0.37, 2), (0.375, 1)]
-)
-def test_section_25_pruned_trees(penalty: float, leaves: int) -> None:
-    ranker = TreeRank(3, splitter="stump", min_rows=2, pruning=penalty)
-    if leaves == 1:
-        with pytest.warns(UserWarning, match="no node could be split"):
-            ranker.fit(X, YT)
-    else:
-        ranker.fit(X, YT)
-    assert len(ranker.model_.trees[0].scores) == leaves
-
-
-@pytest.mark.parametrize(
     ("depth", "left", "error"), [(1, {0, 2, 4}, 0.125), (2, {0, 2, 4, 7}, 0.0)]
 )
 def test_section_25_small_trees_at_the_root_of_yt(depth: int, left: set[int], error: float) -> None:
@@ -324,16 +260,6 @@ def test_section_25_small_trees_at_the_root_of_yt(depth: int, left: set[int], er
     assert split is not None
     assert set(np.flatnonzero(split.left).tolist()) == left
     assert (1.0 - split.gain) / 2 == pytest.approx(error, abs=1e-12)
-
-
-def test_section_25_tree_of_yb() -> None:
-    ranker = stumps(2, YB)
-    tree = ranker.model_.trees[0]
-    assert (tree.feature, tree.threshold) == ((1, 1), (0.625, 0.0625))
-    assert tree.gain == pytest.approx((0.375, 0.125), abs=1e-12)
-    # x2 > .625 to the left; of the rest, x2 <= .0625.
-    assert (tree.yes, tree.no) == ((~0, ~2), (1, ~1))
-    assert (ranker.auc_, len(tree.scores)) == (pytest.approx(1.0, abs=1e-12), 3)
 
 
 def test_section_25_forest_of_three_trees() -> None:
@@ -422,14 +348,6 @@ def test_section_28_tournament_of_neighbouring_classes():
     assert second.score(X12, YD, measure="vus") == pytest.approx(5 / 6, abs=1e-14)
 
 
-def test_section_28_tournament_of_all_pairs():
-    first, second = tournament_stumps(1, "all"), tournament_stumps(2, "all")
-    assert leaf_sets(first) == [{4, 6, 7}, {0, 1, 2, 3, 5}]
-    assert first.vus_ == pytest.approx(1 / 2, abs=1e-14)
-    assert leaf_sets(second) == [{4, 6}, {7}, {1, 3, 5}, {0, 2}]
-    assert second.vus_ == pytest.approx(8 / 9, abs=1e-14)
-
-
 # -- section 29: integrated AUC on set B ----------------------------------------------------------
 
 
@@ -440,24 +358,6 @@ def test_section_29_iauc_of_set_b():
 
 def crank_stumps(depth, **more):
     return TreeRank(depth, splitter="stump", min_rows=2, **more).fit(X12, YC)
-
-
-def test_section_29_crank_of_depth_1():
-    ranker = crank_stumps(1)
-    tree = ranker.model_.trees[0]
-    assert (tree.feature, tree.threshold) == ((1,), (0.3125,))
-    above = YC > 0.55  # the median
-    left = X12[:, 1] > 0.3125
-    assert left[above].mean() - left[~above].mean() == 0.75
-    assert ranker.iauc_ == pytest.approx(0.790277777778, abs=1e-12)
-
-
-def test_section_29_crank_of_depth_2():
-    ranker = crank_stumps(2)
-    assert leaf_sets(ranker) == [{4, 6}, {0, 5, 7}, {1}, {2, 3}]
-    assert ranker.iauc_ == pytest.approx(0.931944444444, abs=1e-12)
-    assert ranker.kendall_ == pytest.approx(4.5 / 28, abs=1e-14)
-    assert get_measure("kendall")(YC, ranker.predict(X12)) == pytest.approx(4.5 / 28)
 
 
 def test_section_29_crank_of_depth_3():
@@ -542,36 +442,6 @@ def test_section_30_l1_ball(radius, expected, objective):
     assert 0.0 <= ranker.gap_ <= 1e-12
 
 
-def test_section_30_l1_ball_steps(loss):
-    """Which feature, how far, the value after and the gap before each step."""
-    before = np.zeros(3)
-    steps = [
-        (1, 0.952380952381, 0.253401360544, 0.571428571429),
-        (0, 0.2551668439, 0.218454252020, 0.252869897959),
-        (1, 0.0477827207, 0.218336581147, None),
-    ]
-    for number, (feature, rate, value, gap) in enumerate(steps):
-        start = frank_wolfe(*loss, 1.5, 1e-12, number, corrected=False)
-        found = frank_wolfe(*loss, 1.5, 1e-12, number + 1, corrected=False)
-        expected = (1 - rate) * before
-        expected[feature] += 1.5 * rate
-        assert found.weights == pytest.approx(expected, abs=1e-9)
-        assert found.value == pytest.approx(value, abs=1e-12)
-        if gap is not None:
-            assert start.gap == pytest.approx(gap, abs=1e-12)
-        before = found.weights
-
-
-@pytest.mark.parametrize(("l1", "expected", "objective"), [
-    (0.05, [0.443549477797, 1.143827485160, 0], 0.289614832784),
-    (0.1, [0.252858591790, 0.953141514974, 0], 0.359182801931),
-])  # fmt: skip
-def test_section_30_l1_penalty(l1, expected, objective):
-    ranker = raw(l1=l1)
-    assert weights(ranker) == pytest.approx(expected, abs=1e-11)
-    assert ranker.objective_ == pytest.approx(objective, abs=1e-12)
-
-
 def test_section_30_log_penalty(loss):
     penalty, shrink = log_penalty(0.1), np.full(3, 0.02)
     start = minimise_l1(*loss, shrink, 1e-14, 1000)
@@ -618,35 +488,11 @@ def test_section_31_l2():
     ("parameters", "expected"),
     [
         (
-            {"loss": "exp"},
-            [
-                (2, 3.4802547771, 0.783001927398),
-                (2, 1.7640076119, 0.724229287431),
-                (2, 1.1700719585, 0.696832495740),
-            ],
-        ),
-        (
-            {"loss": "hinge"},
-            [
-                (2, 3.4802547771, 0.705462238399),
-                (2, 2.7875037913, 0.585114671346),
-                (1, 0.7376402790, 0.572601130898),
-            ],
-        ),
-        (
             {"loss": "hinge", "selection": "simple"},
             [
                 (2, 3.4802547771, 0.705462238399),
                 (2, 2.7875037913, 0.585114671346),
                 (2, 0.6483469821, 0.575447354738),
-            ],
-        ),
-        (
-            {"loss": "piecewise", "width": 0.5},
-            [
-                (2, 3.4802547771, 0.523513648772),
-                (2, 1.9372763118, 0.444053100221),
-                (2, 1.5956323931, 0.396703366697),
             ],
         ),
         (

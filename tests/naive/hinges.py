@@ -6,8 +6,6 @@ import numpy as np
 
 from crucial.types import Floats, Ints
 
-__all__ = ["hinge_sums", "hinge_value", "listed_pairs", "shortfalls"]
-
 
 def listed_pairs(y: Floats, qid: Ints, weight: Floats) -> Iterator[tuple[int, int, float]]:
     """Yield (winner, loser, weight) of every pair of one query with different labels."""

@@ -12,16 +12,6 @@ def pairs_of(y, qid):
     return [(i, j) for i in rows for j in rows if qid[i] == qid[j] and y[i] > y[j]]
 
 
-def half_squared_hinge(scores, y, qid, u):
-    """Weighted mean over pairs of half the squared hinge."""
-    total = mass = 0.0
-    for i, j in pairs_of(y, qid):
-        weight = u[i] * u[j]
-        total += weight * max(0.0, 1.0 - (scores[i] - scores[j])) ** 2 / 2
-        mass += weight
-    return total / mass
-
-
 def ndcg_weights(y, qid, ties="mean"):
     """Weight of every pair: what exchanging the rows takes off NDCG in the ideal order; sum 1."""
     discount, ideal = {}, {}

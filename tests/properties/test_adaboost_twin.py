@@ -57,15 +57,6 @@ def test_rounds(table, rate, default_rank, on_perfect):
             assert found.trace_.stopped == naive.stopped
 
 
-@holds_for(two_classes, quick=25, full=400)
-def test_rising_transforms_of_features_and_other_numbers_for_the_classes(table):
-    one = fitted(table)
-    moved = fitted(table.changed(X=np.exp(table.X), y=7 * table.y - 3))
-    assert one.model_.weights == moved.model_.weights
-    live = ones(table) > 0
-    np.testing.assert_array_equal(one.predict(table.X[live]), moved.predict(np.exp(table.X[live])))
-
-
 @pytest.mark.kernels
 @holds_for(two_classes, st.data(), quick=40, full=400)
 def test_the_state_answers_what_its_rows_say(table, data):
@@ -158,23 +149,6 @@ def test_rounds_of_smooth_margins(table, rate, step):
 def first_ascent(naive):
     above = [n for n, g in enumerate(naive.smooth_margins, 1) if g > 0]
     return above[0] if above else len(naive.rounds) - 1
-
-
-@holds_for(few_rows, st.sampled_from(["smooth", "line_search"]), quick=60, full=1_500)
-def test_the_smooth_margin_never_falls_and_stays_below_the_margin(table, step):
-    found = fitted(table, 25, step=step)
-    if not len(found.trace_):
-        return
-    g, margin = found.trace_.column("smooth_margin"), found.trace_.column("margin")
-    assert np.all(g < margin + 1e-12)
-    first = found.separable_round_
-    if first is not None:
-        assert np.all(np.diff(g[first - 1 :]) >= -1e-12)
-        assert np.all(margin[first - 1 :] > 0)
-        live = ones(table) > 0
-        # Weights of the same vote may cancel, so the distinct ones can only be larger margins.
-        minimum = class_margins(found, table.X[live], table.y[live]).minimum
-        assert minimum >= margin[-1] - 1e-9
 
 
 @holds_for(few_rows, quick=40, full=400)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crucial import Bins, Instances
 from crucial.data import arrays
-from crucial.data.bins import between, cut_points, drawn_cut_points
+from crucial.data.bins import cut_points, drawn_cut_points
 from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
@@ -95,43 +95,6 @@ def test_never_more_bins_than_asked_for(column, max_bins):
             at = np.searchsorted(distinct, thresholds, "right")
             assert (distinct[at - 1] <= thresholds).all()
             assert (thresholds < distinct[at]).all()
-
-
-@holds_for(
-    st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(2, 12), st.data(),
-    quick=60, full=10_000,
-)  # fmt: skip
-def test_weight_2_cuts_as_a_row_twice_and_any_scale_alike(values, max_bins, data):
-    column = np.array(values, float)
-    counts = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(column), max_size=99)))
-    counts = np.resize(counts, len(column))
-    repeated = build(np.repeat(column, counts), max_bins=max_bins)
-    for scale in (1.0, 1 / 3, 1e300, 1e-310):
-        weighted = build(column, weight=counts * scale, max_bins=max_bins)
-        assert len(weighted.thresholds) == len(repeated.thresholds)
-        for one, two in zip(weighted.thresholds, repeated.thresholds):
-            np.testing.assert_array_equal(one, two)
-
-
-@holds_for(columns(min_size=2, max_size=60), st.integers(2, 8), st.data(), quick=40, full=5_000)
-def test_the_order_of_rows_does_not_matter(column, max_bins, data):
-    order = np.array(data.draw(st.permutations(range(len(column)))))
-    bins, moved = build(column, max_bins=max_bins), build(column[order], max_bins=max_bins)
-    assert len(bins.thresholds) == len(moved.thresholds)
-    for one, two in zip(bins.thresholds, moved.thresholds):
-        np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(bins.codes[:, order], moved.codes[:, : len(column)])
-
-
-@holds_for(
-    st.lists(st.integers(-50, 50), min_size=2, max_size=80), st.integers(2, 12),
-    quick=40, full=5_000,
-)  # fmt: skip
-def test_a_rising_transform_changes_no_code(values, max_bins):
-    column = np.array(values, float)
-    codes = build(column, max_bins=max_bins).codes
-    for transform in (lambda x: 3 * x + 7, np.cbrt, lambda x: np.exp(x / 5), lambda x: x**3):
-        np.testing.assert_array_equal(build(transform(column), max_bins=max_bins).codes, codes)
 
 
 @st.composite
@@ -247,14 +210,6 @@ def test_a_heavy_value_has_a_bin_of_its_own(weighted):
     assert above.max() <= 2 * above.mean()
 
 
-@holds_for(doubles, doubles, quick=100, full=10_000)
-def test_a_threshold_is_never_the_upper_value(low, high):
-    assume(low != high)
-    low, high = min(low, high), max(low, high)
-    found = float(between(np.array([low]), np.array([high]))[0])
-    assert low <= found < high
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "dtype", [np.float16, np.float32, np.longdouble, ">f8", ">f4", np.int8, np.uint64, bool, object]
@@ -332,18 +287,6 @@ def test_the_users_sparse_arrays_stay_as_they_are():
     assert made.table.toarray().tolist() == [[2, 0], [0, 7], [1, 0]]
     np.testing.assert_array_equal(X.indices, indices)
     np.testing.assert_array_equal(X.data, data)
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_the_same_bins_for_any_number_of_threads(path):
-    X = np.random.default_rng(1).normal(size=(300, 11))
-    X[::7, 3] = np.nan
-    with using(path):
-        first, *others = [build(X, max_bins=16, threads=threads) for threads in (1, 2, 3, 4, 7)]
-        for bins in others:
-            assert bins.codes.tobytes() == first.codes.tobytes()
-            for one, two in zip(bins.thresholds, first.thresholds):
-                assert one.tobytes() == two.tobytes()
 
 
 @holds_for(st.integers(3, 400), st.integers(2, 60), quick=40, full=2_000)

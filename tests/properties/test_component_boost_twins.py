@@ -83,19 +83,3 @@ def test_componentwise_binomial_rounds(table):
         found = table.fit(ComponentwiseBoost(ROUNDS, loss="binomial"))
     assert [one.ranker.feature for one in found.trace_] == [j for j, _ in naive.rounds]
     np.testing.assert_allclose(found.trace_.column("risk"), naive.risks, rtol=1e-8)
-
-
-@holds_for(
-    tables(missing=False, labels=(0.0, 1.0, 1.5)), st.sampled_from(LOSSES), st.floats(0.5, 4),
-    st.floats(-8, 8), quick=40, full=300,
-)  # fmt: skip
-def test_features_in_another_unit(table, loss, unit, shift):
-    with quiet():
-        one = table.fit(ComponentwiseBoost(ROUNDS, loss=loss))
-        other = table.changed(X=unit * table.X + shift)
-        two = other.fit(ComponentwiseBoost(ROUNDS, loss=loss))
-    np.testing.assert_allclose(one.coef_, unit * two.coef_, rtol=1e-7, atol=1e-9)
-    # (beyond the range of the rows learned from, scores stay where they are)
-    scores, linear = one.predict(table.X), table.X @ one.coef_ + one.intercept_
-    seen = learned_from(table)
-    np.testing.assert_allclose(scores[seen], linear[seen], rtol=1e-8, atol=1e-9)

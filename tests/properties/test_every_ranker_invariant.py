@@ -90,10 +90,10 @@ class Rows:
     y: Floats
     qid: Floats
     weight: Floats
-    without: int | None = None  # (a query of weight 0)
+    query_weight: Floats
 
     def taken(self, rows: Any) -> Rows:
-        return Rows(self.X[rows], self.y[rows], self.qid[rows], self.weight[rows])
+        return Rows(*(part[rows] for part in vars(self).values()))
 
 
 @st.composite
@@ -112,16 +112,16 @@ def rows(draw: st.DrawFn) -> Rows:
             y[own[0]] = 1.0 - y[own[0]]
             if len(own) == 1:
                 qid[own] = (query + 1) % 5
-    return Rows(X, y, qid.astype(float), random.integers(1, 4, n).astype(float))
+    return Rows(X, y, qid.astype(float), random.integers(1, 4, n).astype(float), np.ones(n))
 
 
 def fitted(name: str, data: Rows, ranker: Any = None, **more: Any) -> Any:
     ranker = ranker_class(own(name))() if ranker is None else ranker
     settings = {"n_estimators": 6} if "n_estimators" in ranker.get_params() else {}
     ranker.set_params(**(settings | FEW.get(own(name), {}) | VARIANTS.get(name, {}) | more))
-    queries: dict[str, Any] = {} if own(name) in WITHOUT_QUERIES else {"qid": data.qid}
-    if data.without is not None:
-        queries["query_weight"] = (data.qid != data.without) * 1.0
+    queries = {"qid": data.qid, "query_weight": data.query_weight}
+    if own(name) in WITHOUT_QUERIES:
+        queries = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return ranker.fit(data.X, data.y, sample_weight=data.weight, **queries)
@@ -148,6 +148,10 @@ def shuffled_columns(data: Rows, random: np.random.Generator) -> tuple[Rows, Row
     return other, other
 
 
+def other_labels(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+    return replace(data, y=2.0 * data.y + 1.0), data
+
+
 def stretched_features(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     # (so far that no two numbers meet and no cut between two of them falls elsewhere by rounding)
     other = replace(data, X=np.exp(data.X / 2.0) * 8.0 - 3.0)
@@ -166,25 +170,27 @@ def repeated_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
     return replace(again, weight=np.ones(len(again.y))), data
 
 
-def longer(data: Rows, X: Floats, y: Any, qid: Any, weight: Any) -> Rows:
-    """Return the rows and some more."""
-    first, more = (data.X, data.y, data.qid, data.weight), (X, y, qid, weight)
-    return Rows(*map(np.concatenate, zip(first, more, strict=True)))
+def joined(*parts: Rows) -> Rows:
+    return Rows(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
+
+
+def wrong_rows(data: Rows, random: np.random.Generator, **changes: Any) -> Rows:
+    """Return as many rows with other values and the other label."""
+    return replace(data, X=random.permuted(data.X), y=1.0 - data.y, **changes)
 
 
 def absent_rows(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
-    wrong = random.permuted(data.X)
-    return longer(data, wrong, 1.0 - data.y, data.qid, np.zeros(len(data.y))), data
+    return joined(data, wrong_rows(data, random, weight=0.0 * data.y)), data
 
 
 def absent_query(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
-    ones = np.ones(len(data.y))
-    other = longer(data, random.permuted(data.X), 1.0 - data.y, 99.0 * ones, ones)
-    return replace(other, without=99), data
+    zeros = 0.0 * data.y
+    return joined(data, wrong_rows(data, random, qid=zeros + 99.0, query_weight=zeros)), data
 
 
 def lone_row(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
-    return longer(data, 2.0 * data.X[:1], [1.0], [99.0], [1.0]), data
+    first = data.taken([0])
+    return joined(data, replace(first, X=2.0 * first.X, qid=first.qid + 99.0)), data
 
 
 def columns_in_memory(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
@@ -201,6 +207,7 @@ INVARIANCES: dict[str, Callable[[Rows, np.random.Generator], tuple[Rows, Rows]]]
     "rows": shuffled_rows,
     "queries": renamed_queries,
     "columns": shuffled_columns,
+    "labels": other_labels,
     "monotone": stretched_features,
     "units": other_units,
     "weights": repeated_rows,
@@ -217,6 +224,12 @@ OF_VALUES = {
 }  # fmt: skip
 OF_NEIGHBOURS = {"diffrank", "featurerank"}
 OF_DRAWS = {"ranking-forest", "ranknet"}
+OF_LABELS = {
+    "componentwise", "gradient", "rankcosine", "rankrls", "rsrank", "rankboost balanced",
+    "logistic balanced", "rankboost-plus balanced",
+}  # fmt: skip
+# Those whose sums over queries are exact.
+IN_ANY_ORDER = {"gradient", "logistic", "pnorm-push", "rankboost", "smooth-margin"}
 EXCUSED = {
     **{("monotone", name): "adds up values of features" for name in OF_VALUES},
     **{("monotone", name): "looks at distances between values" for name in OF_NEIGHBOURS},
@@ -238,6 +251,7 @@ EXCUSED = {
         for kind in ("rows", "queries", "weights")
         for loss in ("xendcg", "yeti")
     },
+    **{("labels", name): "learns their values" for name in OF_LABELS},
     # (features that part the other rows alike are as good, whatever the weights)
     ("columns", "gradient lambda"): "has rows without any pair that counts",
     ("weights", "gradient lambda"): "counts places, of which a row twice takes two",
@@ -287,12 +301,39 @@ def test_another_form(name: str, data: Rows, seed: int, path: str) -> None:
         check(name, [kind for one, kind in CASES if one == name], data, seed)
 
 
+FROM_PAIRS = [
+    "rankboost", "rankboost largest_drop", "rankboost abstentions", "rankboost feature",
+    "rankboost trees", "rankboost-plus", "rankboost-plus optimal", "smooth-margin", "logistic",
+    "logistic trees", "ranking-svm", "gradient exponential", "gradient logistic",
+]  # fmt: skip
+
+
+@holds_for(rows(), quick=3, full=1000)
+@pytest.mark.parametrize("name", FROM_PAIRS)
+def test_explicit_pairs_are_what_labels_imply(name: str, data: Rows) -> None:
+    """Weights of rows also count in bins and leaves: here they are 1."""
+    data = replace(data, weight=np.ones(len(data.y)))
+    pairs = np.argwhere((data.qid[:, None] == data.qid) & (data.y[:, None] > data.y))
+    labels = fitted(name, data)
+    ranker = type(labels)(**labels.get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = ranker.fit_pairs(data.X, pairs).predict(data.X)
+    expected = scores(name, labels, data)
+    span = max(float(np.ptp(expected)), 1e-9)
+    np.testing.assert_allclose(found / span, expected / span, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", [*sorted(RANKERS), *VARIANTS])
-def test_files_threads_and_warm_starts_keep_every_bit(name: str, tmp_path: Any) -> None:
+def test_every_bit_is_kept(name: str, tmp_path: Any) -> None:
+    """By threads, files, warm starts, and where sums are exact by another order of queries."""
     random = np.random.default_rng(5)
     X = random.normal(size=(90, 4))
     y = (X[:, 0] + random.normal(size=90) > 0.3).astype(float)
-    data = Rows(X, y, random.integers(0, 3, 90).astype(float), random.integers(1, 4, 90) * 1.0)
+    qid, ones = random.integers(0, 9, 90).astype(float), np.ones(90)
+    data = Rows(X, y, qid, random.uniform(0.3, 3.0, 90), ones)
+    if own(name) == "svm-map":  # (which counts rows)
+        data = replace(data, weight=np.ceil(data.weight))
     known = ranker_class(own(name))().get_params()
     drawn = {"subsample": 0.7, "subsample_rows": 0.8, "max_features": 0.6}
     if "trees" not in name and own(name) != "gradient":
@@ -312,6 +353,12 @@ def test_files_threads_and_warm_starts_keep_every_bit(name: str, tmp_path: Any) 
             assert scores(name, grown, data).tobytes() == expected
             losses = (ranker.trace_.column("log_loss").tobytes() for ranker in (one, grown))
             assert next(losses) == next(losses)
+        if own(name) in IN_ANY_ORDER and ("rows", name) not in EXCUSED:
+            number = random.permutation(9)[data.qid.astype(int)]
+            order = np.argsort(number, kind="stable")
+            other = replace(data, qid=number.astype(float)).taken(order)
+            found = (scores(name, fitted(name, one), data) for one in (data, other))
+            assert next(found).tobytes() == next(found).tobytes()
 
 
 @pytest.mark.slow
@@ -324,7 +371,8 @@ def test_threads_change_no_byte(name: str, seed: int) -> None:
     X = random.normal(size=(many, 8))
     X[random.random(X.shape) < 0.1] = np.nan
     y = (np.nan_to_num(X[:, 0]) + random.normal(size=many) > 0.5).astype(float)
-    data = Rows(X, y, random.integers(0, 40, many).astype(float), np.ones(many))
+    qid, ones = random.integers(0, 40, many).astype(float), np.ones(many)
+    data = Rows(X, y, qid, ones, ones)
     first, *others = (fitted(name, data, n_jobs=threads) for threads in (1, 2, 3, 4, 7))
     for other in others:
         assert other.model_ == first.model_

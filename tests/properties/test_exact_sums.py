@@ -31,7 +31,7 @@ def as_one(terms, small):
 
 @holds_for(st.lists(values, max_size=12), st.randoms(), quick=60, full=2000)
 def test_any_cut_and_order_gives_the_correctly_rounded_sum(terms, random):
-    """Both kernels, as a whole and in parts of a shuffled list."""
+    """NumPy and the kernel exact_limbs, as a whole and in parts of a shuffled list."""
     whole = as_one(terms, small=True)
     assert whole == as_one(terms, small=False)
     ratios = (x.as_integer_ratio() for x in terms)
@@ -107,13 +107,3 @@ def test_what_is_not_finite_stays_so(small):
     assert exact_sum(np.array([HUGE, HUGE, -HUGE])) == HUGE  # (which math.fsum refuses)
     assert as_one([], small) == ExactSum()
     assert ExactSum().value == 0.0
-
-
-def test_both_kernels_are_compared_by_name():
-    """The naive twin of `exact_limbs` is whole numbers of Python."""
-    from crucial.kernels.compiled.sums import exact_limbs
-
-    limbs = np.zeros(68, np.int64)
-    assert exact_limbs(np.array([1.0, -2.5]), limbs) == 0.0
-    assert (limbs[:-1] >= 0).all()
-    assert limbs[-1] == -1

@@ -69,13 +69,6 @@ def test_given_values_stay_on_their_side_or_are_named(values, data):
     sides_are_kept_or_named(np.sort(np.array(values)), sorted(places), share)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
-@pytest.mark.parametrize("step", [2e-8, 9e-8, 1.3e-7])
-def test_values_as_near_as_float32_numbers_are_kept_or_named(step, share):
-    for every in (1, 2, 5):
-        sides_are_kept_or_named(1.0 + step * np.arange(60), range(0, 59, every), share)
-
-
 def sides_are_kept_or_named(values, places, share):
     """The thresholds are so far from a value to the next."""
     thresholds = np.unique([values[at] * (1 - share) + values[at + 1] * share for at in places])

@@ -179,21 +179,6 @@ def fitted(y, **arguments):
     return RankBoost(15, 1.0).fit(X, y, qid=QID, **arguments)
 
 
-def test_a_judge_of_weight_2_is_two_judges():
-    heavy = fitted(JUDGES[:, :2], judge_weight=[2.0, 1.0])
-    twice = fitted(JUDGES[:, [0, 1, 0]])
-    np.testing.assert_allclose(heavy.predict(X), twice.predict(X), atol=1e-9)
-    assert heavy.predict(X).tolist() != fitted(JUDGES[:, :2]).predict(X).tolist()
-
-
-def test_the_order_of_judges_and_a_judge_alone():
-    np.testing.assert_allclose(
-        fitted(JUDGES).predict(X), fitted(JUDGES[:, ::-1]).predict(X), atol=1e-9
-    )
-    alone = fitted(JUDGES[:, :1])
-    assert alone.predict(X).tolist() == fitted(JUDGES[:, 0]).predict(X).tolist()
-
-
 def test_judges_of_different_rows_are_like_rows_without_the_others():
     y = np.where(np.arange(60)[:, None] < 30, [1.0, np.nan], [np.nan, 1.0]) * JUDGES[:, :2]
     joined = np.where(np.arange(60) < 30, JUDGES[:, 0], JUDGES[:, 1])

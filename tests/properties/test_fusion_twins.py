@@ -96,22 +96,6 @@ def test_sorting_by_majority_is_a_merge_sort(data):
 
 
 @quiet
-@given(problem=problems, seed=st.integers(0, 99))
-def test_the_order_of_rows_changes_nothing(problem, seed):
-    runs = as_runs(problem)
-    rng = np.random.default_rng(seed)
-    mixed = {}
-    for name, run in runs.items():
-        order = rng.permutation(len(run.score))
-        mixed[name] = Run(
-            [run.qid[i] for i in order], [run.doc[i] for i in order], run.score[order], name
-        )
-    for method in METHODS:
-        one, other = fuse(runs, method), fuse(mixed, method)
-        assert by_query(one) == by_query(other)
-
-
-@quiet
 @given(problem=problems)
 def test_a_part_of_the_queries_is_fused_as_the_whole(problem):
     pool = Pool.of(as_runs(problem))

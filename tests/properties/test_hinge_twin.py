@@ -102,15 +102,6 @@ def test_sums_that_are_kept_are_those_of_the_scores(margin: str) -> None:
         np.testing.assert_array_equal(found.losses, expected.losses)
 
 
-def test_threads_do_not_change_a_byte() -> None:
-    random = np.random.default_rng(5)
-    y, qid = random.integers(0, 3, 4000), random.integers(0, 40, 4000)
-    feedback = LabelFeedback(y, Groups.from_qid(qid, 4000))
-    scores = random.normal(size=4000)
-    found = [Hinges(feedback, "sign", threads)(scores)[1] for threads in (1, 2, 3)]
-    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
-
-
 @settings(max_examples=15, deadline=None)
 @given(problem=problems(), loss=st.sampled_from(["hinge", "squared_hinge"]))
 def test_nothing_is_below_the_minimum_but_the_gap(problem: dict[str, Any], loss: str) -> None:

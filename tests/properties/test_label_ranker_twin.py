@@ -203,16 +203,6 @@ def fitted(X, y, way, weight=None, **more):
 
 
 @holds_for(label_tables(), ways, st.data(), quick=30, full=400)
-def test_the_order_of_rows(table, way, data):
-    X, right, weight = table
-    order = np.array(data.draw(st.permutations(range(len(X)))))
-    one = fitted(X, right.astype(int), way, weight)
-    two = fitted(X[order], right[order].astype(int), way, weight[order])
-    assert [s.threshold for s in one.model_.stumps] == [s.threshold for s in two.model_.stumps]
-    np.testing.assert_allclose(one.label_scores(X), two.label_scores(X), rtol=1e-7, atol=1e-9)
-
-
-@holds_for(label_tables(), ways, st.data(), quick=30, full=400)
 def test_weight_2_is_a_row_twice_and_weight_0_a_row_left_out(table, way, data):
     X, right, _ = table
     counts = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X))))

@@ -130,15 +130,6 @@ def test_gains_of_other_rows_add_up_to_their_measure(seed, n, measure) -> None:
     np.testing.assert_allclose(values, [expected, 0.5 + top, 0.5], atol=1e-10)
 
 
-@given(seeds, st.integers(6, 25))
-def test_the_tournament_of_two_classes_is_treerank(seed, n) -> None:
-    X, y, weight = problem(seed, n, 2, 2)
-    one = fit(TreeRank(3, task="tournament", **STUMPS), X, y, sample_weight=weight)
-    two = fit(TreeRank(3, **STUMPS), X, y, sample_weight=weight)
-    assert leaf_sets(one, X) == leaf_sets(two, X)
-    assert one.vus_ == pytest.approx(two.auc_, abs=1e-9)
-
-
 @given(seeds, st.integers(8, 25), st.sampled_from(["neighbours", "all"]))
 def test_the_aggregation_is_the_mean_rank_of_trees_of_two_classes(seed, n, pairs) -> None:
     X, y, weight = problem(seed, n, 2, 3)

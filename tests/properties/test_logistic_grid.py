@@ -73,25 +73,6 @@ def test_sums_in_the_tail_keep_their_digits(margin):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("rows", [1, 3, 7, 100])
-def test_blocks_are_whole_levels_and_pieces_cover_them(rows):
-    levels = np.array([3, 4, 9, 30, 31, 32, 33, 40, 41])
-    blocks = losses._Blocks.of(levels, rows)
-    assert set(blocks.starts) <= set(levels)
-    assert (blocks.starts[0], blocks.starts[-1]) == (3, 41)
-    sizes = np.diff(blocks.starts)
-    assert all(size <= rows or begin in levels[:-1][np.diff(levels) == size]
-               for begin, size in zip(blocks.starts, sizes))  # fmt: skip
-    assert rows < 3 or (sizes[:-1] + sizes[1:] > rows).all()
-    pieces = blocks.pieces
-    assert (pieces[0], pieces[-1]) == (3, 41)
-    assert (np.diff(pieces) > 0).all()
-    assert (np.diff(pieces) <= 2).all()
-    assert (np.append(pieces, 0)[blocks.first] == blocks.starts[:-1].repeat(-(-sizes // 2))).all()
-    assert (pieces[blocks.last] == blocks.starts[1:].repeat(-(-sizes // 2))).all()
-
-
-@pytest.mark.kernels
 @pytest.mark.parametrize("spread", [1.0, 20.0, 50.0, 700.0])
 @pytest.mark.parametrize("graded", [False, True])
 def test_sums_of_distinct_labels_in_blocks_of_the_usual_size(monkeypatch, spread, graded):

@@ -10,7 +10,6 @@ from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
 from crucial.feedback.base import quantiles
 from crucial.kernels import pairs as kernel
-from naive.margins import naive_margins
 from naive.pairs import from_list
 from naive.sweep import holds_for
 from naive.tables import tables
@@ -36,6 +35,13 @@ def labelled(table, scores):
     groups = Groups.from_qid(table.qid, table.n_rows)
     feedback = LabelFeedback(table.y, groups, weight=table.weight)
     return feedback.margin_counts(scores[feedback.rows])
+
+
+def naive_margins(pairs, scores):
+    """Margin and weight of every pair of a `naive.pairs.Pairs`, by rising margin."""
+    margin = np.array([scores[b] - scores[a] for a, b in zip(pairs.lo, pairs.hi)])
+    order = np.argsort(margin, kind="stable")
+    return margin[order], np.array(pairs.weight)[order]
 
 
 def naive_quantile(margin, weight, q):

@@ -179,24 +179,6 @@ def test_every_query_is_measured_as_if_alone(seed, ties) -> None:
             same(value, get_measure(name)(y[mine], scores[mine], ties=ties))
 
 
-LONG = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
-
-
-@pytest.mark.parametrize("seed", LONG)
-def test_nothing_hangs_on_the_order_of_rows_or_the_scale_of_scores(seed) -> None:
-    y, scores, qid = ragged(seed)
-    rng = np.random.default_rng(seed)
-    mixed = rng.permutation(len(y))
-    plain = evaluate(y, scores, qid, ALL)
-    shuffled = evaluate(y[mixed], scores[mixed], qid[mixed], ALL)
-    scaled = evaluate(y, np.arctan(scores / 7) + 3, qid, ALL)
-    renamed = evaluate(y, scores, [f"q{q:03d}" for q in 999 - qid], ALL)
-    for name in ALL:
-        for other in (shuffled, scaled):
-            np.testing.assert_allclose(other.per_query[name], plain.per_query[name], rtol=1e-12)
-        np.testing.assert_allclose(renamed.per_query[name][::-1], plain.per_query[name], rtol=1e-12)
-
-
 def check_bounds(y, scores, qid) -> None:
     """No measure leaves its range, the labels rank best, and a constant never wins."""
     ways = {"scores": scores, "labels": y, "constant": np.zeros(len(y)), "inverted": -y}
@@ -229,18 +211,6 @@ def check_bounds(y, scores, qid) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds(seed) -> None:
     check_bounds(*ragged(seed))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100))
-def test_bounds_of_100_000_queries(seed) -> None:
-    """A thousand queries per seed, of 1 to 200 rows, most of them short."""
-    rng = np.random.default_rng(seed)
-    sizes = np.minimum(1 + rng.geometric(0.06, 1_000), 200)
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    y = rng.integers(0, 4, len(qid)) * (rng.random(len(qid)) < rng.choice([0.1, 0.3, 1.0]))
-    scores = np.round(rng.normal(size=len(qid)), rng.integers(0, 4))
-    check_bounds(y, scores, qid)
 
 
 @pytest.mark.parametrize("seed", range(4))

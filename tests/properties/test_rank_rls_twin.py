@@ -127,15 +127,6 @@ def test_ties_of_a_kernel_of_pairs_left_out_are_those_of_columns() -> None:
         assert found == pytest.approx(expected, abs=1e-12), seed
 
 
-@pytest.mark.parametrize("n_features", [1, 5, 60])
-def test_a_single_positive_row_leaves_nothing_to_learn_without_it(n_features: int) -> None:
-    random = np.random.default_rng(n_features)
-    for kernel in ("linear", "rbf"):
-        X = random.normal(size=(25, n_features)) * 1e3
-        found = RankRLS(1e-4, kernel=kernel, gamma=0.1).leave_pair_out(X, np.eye(25)[3])
-        assert found == 0.5
-
-
 @given(problem=problems())
 def test_a_kernel_has_the_coefficients_of_its_equations(problem: dict[str, Any]) -> None:
     X, y, qid, _, l2 = problem.values()

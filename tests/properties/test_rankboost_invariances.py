@@ -68,14 +68,6 @@ def test_columns_given_twice_change_nothing(table, way):
     assert_same_model(doubled, model)
 
 
-@holds_for(tables(), ways, **REACH)
-def test_numpy_and_compiled_kernels(table, way):
-    with using("plain"):
-        model = fitted(table, way)
-    with using("compiled"):
-        assert_same_model(fitted(table, way), model)
-
-
 # -- threads ------------------------------------------------------------------------------
 
 LETOR = make_letor(n_queries=25, docs_per_query=50, n_features=50, seed=3)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, PairFeedback, RankBoostPlus
-from crucial.inspection.learning_curves import e2_trace
+from crucial import Groups, LabelFeedback, RankBoostPlus
 from naive.paths import PATHS, quiet, using
 from naive.plus import f2
 from naive.sweep import holds_for
@@ -61,9 +60,6 @@ def test_e2_is_f2_from_scratch_and_never_rises(table, way):
         assert (np.diff(trace.column("log_loss"), prepend=0.0) <= 1e-12).all()
         assert (trace.column("r2") <= e2 * (1 + 1e-12)).all()
         assert (trace.column("e1") <= e2 * (1 + 1e-12)).all()
-        assert e2_trace(model, table.X, table.y, qid=table.qid, sample_weight=table.weight)[
-            -1
-        ] == pytest.approx(e2[-1], rel=1e-7)
         for one, scores in zip(trace, model.staged_predict(table.X), strict=True):
             assert one.extras["e1"] == pytest.approx(feedback.loss(scores), rel=1e-9)
 
@@ -84,20 +80,6 @@ def test_theorem_2_holds_in_every_round(table, way):
         assert one.loss <= bound * (1 + 1e-9)
         if way["search"] == "efficient":
             assert one.z == pytest.approx(math.sqrt(1 - delta**2), rel=1e-9)
-
-
-@holds_for(tables(max_rows=8), st.data(), quick=15, full=500)
-def test_explicit_pairs_are_what_labels_imply(table, data):
-    way = {"search": data.draw(st.sampled_from(["efficient", "optimal"]))}
-    pairs = table.pairs()
-    table = table.changed(weight=table.weight)
-    implied = fitted(table, way, max_bins=None)
-    with quiet():
-        explicit = RankBoostPlus(20, max_bins=None, **way).fit_pairs(
-            table.X, list(zip(pairs.hi, pairs.lo)), pair_weight=pairs.weight
-        )
-    assert explicit.model_.rankers == implied.model_.rankers
-    assert explicit.model_.weights == pytest.approx(implied.model_.weights, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("search", ["efficient", "optimal"])
@@ -126,17 +108,3 @@ def test_it_reaches_the_minimum_that_a_convex_solver_finds(search, seed):
         assert model.static_round_ is not None
     # No candidate is left that would bring E2 down, whichever set it is expressed on.
     assert abs(model.trace_[-1].extras["delta"]) < 1e-6
-
-
-def test_weights_of_a_pair_are_those_of_repeated_pairs():
-    random = np.random.default_rng(0)
-    X = random.normal(size=(12, 3))
-    pairs = [(a, b) for a in range(12) for b in range(12) if a != b and random.random() < 0.3]
-    weight = random.integers(1, 4, len(pairs))
-    weighted = RankBoostPlus(15).fit_pairs(X, pairs, pair_weight=weight)
-    repeated = RankBoostPlus(15).fit_pairs(X, np.repeat(pairs, weight, axis=0))
-    assert weighted.model_.rankers == repeated.model_.rankers
-    assert weighted.model_.weights == pytest.approx(repeated.model_.weights)
-    assert weighted.trace_[-1].r2 is None
-    feedback = PairFeedback(pairs, 12, weight=weight)
-    assert feedback.r2(weighted.predict(X)) <= weighted.trace_[-1].loss

@@ -1,4 +1,4 @@
-"""RankBoost picks the stumps and weights that a search over all pairs and stumps picks."""
+"""RankBoost picks the stumps, trees and weights that a search over all pairs picks."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from crucial import RankBoost
 from naive.boost import NaiveBoost, Rules
+from naive.boosted_trees import boost
 from naive.pairs import from_labels, from_list
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
-from naive.tables import tables
+from naive.tables import Table, tables
 
 ROUNDS = 10
 
@@ -110,3 +111,32 @@ def test_the_twin_can_tell_a_wrong_stump():
     assert_same(estimator(Rules()).fit(X, y), naive)
     with pytest.raises(AssertionError, match="Stump"):
         assert_same(estimator(Rules()).fit(X[:, ::-1], y), naive)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_and_z_are_those_of_listed_pairs(seed):
+    random = np.random.default_rng(seed)
+    n = 40
+    X = random.normal(size=(n, 3))
+    y = np.digitize(X[:, 0] * X[:, 1] + 3 * random.normal(size=n), [-0.5, 0.8]) * 1.0
+    X[random.random(X.shape) < 0.1] = np.nan
+    weight = random.integers(1, 3, n) * 1.0
+    table = Table(X, y, random.integers(0, 3, n), weight)
+    limits = {"max_leaves": 4, "min_rows": 4.0, "l2": 0.5 * (seed % 2)}
+    rate = 0.5
+    rounds, scores = boost(X, table.pairs(), weight, 5, rate, **limits)
+    model = table.fit(RankBoost(5, rate, weak="tree", n_jobs=1, **limits))
+    assert len(model.trace_) == len(rounds) == 5
+    for one, naive in zip(model.trace_, rounds, strict=True):
+        tree = one.ranker
+        leaves = naive.root.leaves()
+        assert len(tree.values) == len(leaves)
+        assert tree.features[0] == naive.root.feature
+        assert tree.thresholds[0] == naive.root.threshold
+        assert tree.span == pytest.approx(rate * naive.alpha, rel=1e-6)
+        assert one.z == pytest.approx(naive.z, rel=1e-9)
+    found = model.predict(X)
+    groups = table.qid
+    pairs = [(i, j) for i in range(n) for j in range(n) if groups[i] == groups[j]]
+    apart = np.array([[found[i] - found[j], scores[i] - scores[j]] for i, j in pairs])
+    np.testing.assert_allclose(apart[:, 0], apart[:, 1], atol=1e-6)

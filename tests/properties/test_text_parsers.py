@@ -115,18 +115,6 @@ def test_compiled_is_plain(text, limit, low):
     same(parse_compiled(text, 0, len(text), rules), parse_lines(text, rules))
 
 
-@pytest.mark.kernels
-@quiet
-@given(texts, texts)
-def test_positions_are_those_of_the_whole_text(before, text):
-    rules = rules_for(text)
-    whole = parse_compiled(before + text, len(before), len(before + text), rules)
-    alone = parse_compiled(text, 0, len(text), rules)
-    if alone.code != FINE:
-        alone.position += len(before)
-    same(whole, alone)
-
-
 def naive(text):
     """Rows as (label, qid, {index: value}), or the number of the first bad line."""
     number = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"

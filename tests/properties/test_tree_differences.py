@@ -75,24 +75,6 @@ def test_shapley_values_of_all_orders(seed: int, n_features: int, n_leaves: int)
     np.testing.assert_allclose(why.added, both[list(why.features)], atol=1e-12)
 
 
-@pytest.mark.kernels
-@settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 10**6))
-def test_tables_and_nodes_give_the_scores_of_the_trees_to_the_bit(seed: int) -> None:
-    """By the kernels add_tables and add_trees, on rows that also hit thresholds exactly."""
-    random = np.random.default_rng(seed)
-    trees = [random_tree(random, 2 if seed % 2 else 4, 5) for _ in range(6)]
-    model = AdditiveRanker(4, trees, [1.0] * 6)
-    X = random.integers(0, 4, (40, 4)).astype(float) / 2
-    X[random.random(X.shape) < 0.2] = np.nan
-    expected = sum(tree.scores(X) for tree in trees)
-    assert model.predict(X).tobytes() == np.asarray(expected).tobytes()
-    assert model.tree_sums is not None
-    assert model.tree_sums._nodes.scores(X).tobytes() == np.asarray(expected).tobytes()
-    *_, last = model.staged_predict(X)
-    assert last.tobytes() == model.predict(X).tobytes()
-
-
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 10**6), n_features=st.integers(1, 5), n_leaves=st.integers(2, 9))
 def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves: int) -> None:

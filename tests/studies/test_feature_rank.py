@@ -11,13 +11,12 @@ import feature_rank
 from crucial import DiffRank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.lab.protocols import Fold, Task
+from crucial.lab.protocols import Fold
 from feature_rank import (
     PUBLISHED,
     PUBLISHED_NDCG,
     SUBSTITUTES,
     Graded,
-    centres_by_kind,
     diabetes_lists,
     digit_lists,
     heights,
@@ -109,20 +108,6 @@ def test_substitutes_are_strict(task: Any) -> None:
     assert again.digest() == task.digest()
 
 
-def test_digits_are_ordered_by_all_pixels() -> None:
-    """Distances by parts agree with the order, and none of them is the order."""
-    task = digit_lists(5, 60, seed=3)
-    for q in range(5):
-        rows = task.groups.order[task.groups.starts[q] : task.groups.starts[q + 1]]
-        agree = [np.corrcoef(task.X[rows, j], task.y[rows])[0, 1] for j in range(8)]
-        assert np.mean(agree) > 0.3
-        assert max(agree) < 0.99
-    assert digit_lists(5, 60, seed=3).digest() == task.digest()
-    assert digit_lists(5, 60, seed=4).digest() != task.digest()
-    refused(ParameterError, "'length' parameter of digit_lists", digit_lists, 5, 1)
-    refused(ParameterError, "'length' parameter of diabetes_lists", diabetes_lists, 200)
-
-
 def test_a_strict_order_is_cut_into_grades() -> None:
     class Keeper:
         def fit(self, X: Any, y: Any, *, qid: Any) -> None:
@@ -139,8 +124,9 @@ def test_a_strict_order_is_cut_into_grades() -> None:
 def test_all_systems_run_and_stand_beside_the_paper(study: Any, tmp_path: Path) -> None:
     folder = folds(tmp_path / "lists")
     options = ("--rounds", 5, "--intervals", 4, "--relevant", 3, "--jobs", 1)
-    page = tmp_path / "page.html"
-    said = study("feature_rank", "strict-order", folder, *options, "--report", page).stdout
+    page, plot = tmp_path / "page.html", tmp_path / "figure_8.png"
+    words = (*options, "--report", page, "--plot", plot)
+    said = study("feature_rank", "strict-order", folder, *words).stdout
     assert "failed" not in said
     assert "A substitute" not in said
     table_1, table_2 = said[said.index("Table 1") :].split("Table 2")
@@ -155,6 +141,7 @@ def test_all_systems_run_and_stand_beside_the_paper(study: Any, tmp_path: Path) 
     assert "RankBoost" in table_1
     assert "RankCosine centred" in table_2
     assert page.stat().st_size > 10_000
+    assert plot.read_bytes()[:4] == PNG
 
 
 def test_a_substitute_says_that_it_is_one(study, tmp_path, monkeypatch):
@@ -201,41 +188,12 @@ def test_figure_9_centres_and_orders():
     assert found["quasi-KNN, the paper's centres"] < found["linear, falling (4 first)"]
 
 
-def test_figure_9_ranks_by_the_nearest_centre():
-    x = feature_rank.sample(90)
-    own = np.array(feature_rank.centres(x))
-    nearest = np.abs(x[:, None] - own).argmin(axis=1)
-    direction = np.sign([own[1] - own[0], own[1] - own[0], own[2] - own[1]])
-    expected = np.lexsort((x * direction[nearest], nearest))
-    ranks = feature_rank.QuasiKNN(0, tuple(own.tolist())).ranks(x[:, None])
-    np.testing.assert_array_equal(np.argsort(ranks, kind="stable"), expected)
-
-
 def test_figure_9_is_printed_and_drawn(study, tmp_path):
     path = tmp_path / "figure.png"
     said = study("feature_rank", "quasi-knn", "--plot", path, "--points", 450).stdout
     assert re.search(r"^3 +below -1 +-5 to -2 +33% +-3\.50 +-2\.50$", said, re.M)
     assert path.read_bytes()[:4] == PNG
     assert study("feature_rank", "quasi-knn", "--points", 3).exit_code == 2
-
-
-def test_figure_8_is_drawn_beside_its_table(study, tmp_path):
-    path = tmp_path / "figure_8.png"
-    options = ("--substitute", "diabetes", "--rounds", 3, "--jobs", 1, "--plot", path)
-    said = study("feature_rank", "strict-order", *options, "--only", "DiffRank,RankBoost").stdout
-    assert "Table 2: NDCG at k" in said
-    assert f"drawn: {path}" in said
-    assert path.read_bytes()[:4] == PNG
-
-
-def test_centres_of_four_kinds() -> None:
-    """Nine rows in three intervals: the third of an interval is one row."""
-    y = np.arange(9.0)
-    found = centres_by_kind(Task("toy", 10 * y[:, None], y, np.zeros(9)), 3)
-    assert found["mean"].tolist() == [[10.0, 40.0, 70.0]]
-    assert found["posterior"].tolist() == [[0.0, 30.0, 60.0]]
-    assert found["middle"].tolist() == [[10.0, 40.0, 70.0]]
-    assert found["prior"].tolist() == [[20.0, 50.0, 80.0]]
 
 
 def test_the_training_is_printed_and_drawn(study: Any, tmp_path: Path) -> None:

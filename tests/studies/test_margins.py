@@ -5,11 +5,9 @@ import re
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import margins
 from margins import progress_share
 
 
@@ -34,24 +32,6 @@ def test_progress_from_its_definitions(r, share, tied):
     assert progress_share(r, share * r, tied) == pytest.approx(
         by_root(r, share * r, tied), abs=1e-7
     )
-
-
-def test_lemma_20_holds_on_the_surface():
-    r, g, values = margins.surface(0.01, 80)
-    there = ~np.isnan(values)
-    assert np.all(values[there] > 0.5)
-    assert np.all(values[there] < 1.0)
-    inside = (g[None, :] < r[:, None]) & (2 / 3 * (1 - r) * (1 - r * r) > 0.01)[:, None]
-    np.testing.assert_array_equal(there, inside)
-    # Towards 1/2 as g nears r (lemma 23).
-    assert progress_share(0.5, 0.4999, 0.01) == pytest.approx(0.5, abs=1e-4)
-
-
-def test_without_ties_at_the_start_it_is_a_ratio_of_logarithms():
-    for r in (0.2, 0.5, 0.9):
-        assert progress_share(r, 0.0, 0.0) == pytest.approx(
-            -0.5 * math.log(1 - r * r) / math.atanh(r) / r
-        )
 
 
 def test_the_surface_is_printed_and_drawn(study, tmp_path):

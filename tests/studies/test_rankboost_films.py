@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.data.ratings import Ratings
 from crucial.io.ratings import read_ratings
-from crucial.recommend import Opinions, Viewer, hold_out
+from crucial.recommend import Opinions, Viewer
 from naive.films import (
     best_scale_default,
     mean_of,
@@ -24,7 +24,6 @@ from rankboost_films import (
     TOP_N_MEASURES,
     Study,
     mean,
-    measure_top_n,
     nearest,
     nearest_defaults,
     popularity,
@@ -215,15 +214,6 @@ def test_top_n_table(study, two_kinds):
     assert {"vsim", "mean", "rankboost"} <= set(rows)
 
 
-def test_values_are_per_user_and_liked_films_are_some_of_them(two_kinds):
-    ratings = read_ratings(two_kinds)
-    train, test, users = hold_out(Opinions.from_ratings(ratings))
-    found = measure_top_n(ratings, train, test, users, "popularity")
-    assert all(len(values) == 60 for values in found.values.values())
-    hidden_liked = np.isfinite(found.values["ndcg@10 liked"])
-    assert 0 < hidden_liked.sum() < 60
-
-
 def test_recall_is_of_what_could_be_found():
     gains = np.array([[1.0, 0.5, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0.0] * 4])
     best = np.array([[0, 2], [1, -1], [0, 1]])
@@ -241,14 +231,3 @@ def test_errors_are_one_line(study, tmp_path):
     assert (
         "'x' is no list of int" in study("rankboost_films", "figures", "a", "--figures", "x").stderr
     )
-
-
-@pytest.mark.slow
-def test_auto_on_movielens(movielens):
-    """As good as EASE, and far above popularity."""
-    ratings = read_ratings(movielens)
-    parts = hold_out(Opinions.from_ratings(ratings))
-    found = {method: float(measure_top_n(ratings, *parts, method).values["ndcg@10"].mean())
-             for method in ("auto", "ease", "popularity")}  # fmt: skip
-    assert found["auto"] > 0.99 * found["ease"]
-    assert found["auto"] > 1.5 * found["popularity"]

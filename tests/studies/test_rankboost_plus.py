@@ -95,12 +95,6 @@ def test_readings_of_the_rule_for_ndcg(capsys):
     assert "ndcg_exp@5, smallest" in lines
 
 
-def test_error_is_one_line(study, tmp_path):
-    done = study("rankboost_plus", "movielens", tmp_path / "nothing")
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "nothing" in done.stderr
-
-
 @pytest.mark.slow
 def test_twenty_users_come_close_to_the_paper(study, movielens):
     """R1 and R2 within .025 of table 3, and its order of the three rankers."""
@@ -222,14 +216,6 @@ def test_queries_without_relevant_documents_count_zero(tmp_path):
     assert blocks["MQ2007", "RB-C"][0] == pytest.approx(cell["measures"][NDCG[1]]["value"] * 7 / 8)
 
 
-def test_ndcg_of_letor_by_hand():
-    from crucial import evaluate
-
-    y, scores = np.array([1.0, 0, 2, 0, 1, 2]), np.array([5.0, 4, 3, 2.5, 1, 0])
-    for k, name in zip((3, 5), NDCG):
-        assert evaluate(y, scores, measures=name)[name] == pytest.approx(by_hand(y, scores, k))
-
-
 def test_both_tables_are_printed_beside_the_published_ones(study, tmp_path):
     folders = [str(letor_folder(tmp_path / name, at)) for at, name in enumerate(LETOR_MEANS)]
     options = ("--rounds", 4, "--jobs", 1, "--folder", tmp_path / "cells")
@@ -250,12 +236,6 @@ def test_both_tables_are_printed_beside_the_published_ones(study, tmp_path):
     said = study("rankboost_plus", "letor", folders[0], *options, "--tables", 4).stdout
     assert "Table 2" not in said
     assert "Table 4: MQ2007" in said
-
-
-def test_a_folder_without_folds(study, tmp_path):
-    done = study("rankboost_plus", "letor", tmp_path)
-    assert done.exit_code == 2
-    assert "there are no folds" in done.stderr
 
 
 # -- e2 of ensembles that were not trained on it --------------------------------------------------
@@ -287,9 +267,3 @@ def test_it_is_what_section_5_says(preset):
     hi, lo = np.nonzero(Y[:, None] > Y[None, :])
     expected = naive_e2(model.model_, hi, lo, np.full(len(hi), 1 / len(hi)))
     assert e2_trace(model, X, Y) == pytest.approx(expected, rel=1e-7)
-
-
-@pytest.mark.parametrize("search", ["efficient", "optimal"])
-def test_of_rankboost_plus_it_is_the_trace(search):
-    model = RankBoostPlus(30, search=search).fit(X, Y)
-    assert e2_trace(model, X, Y) == pytest.approx(model.trace_.column("e2"), rel=1e-7)

@@ -9,17 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import review
-from crucial import (
-    AdaBoostRanker,
-    FeatureRank,
-    InfinitePush,
-    ListMLE,
-    RankBoost,
-    evaluate,
-    make_letor,
-)
+from crucial import FeatureRank, ListMLE, RankBoost, evaluate, make_letor
 from crucial.data.dataset import Dataset
-from crucial.errors import CrucialError, DataError, FileError, ParameterError
+from crucial.errors import DataError, FileError, ParameterError
 from crucial.io.svmlight import write_svmlight
 from crucial.lab.protocols import read_folds
 from crucial.lab.results import load_experiment
@@ -35,11 +27,9 @@ from review import (
     Entry,
     Form,
     adapt,
-    areas,
     by_fold,
     draw,
     entries,
-    find_form,
     find_sets,
     letor_map,
     letor_ndcg,
@@ -47,7 +37,6 @@ from review import (
     run_losses,
     run_rankers,
     tables,
-    time_losses,
     verdict,
     write_tables,
 )
@@ -108,15 +97,6 @@ def test_the_listed_loss_is_the_definition():
     assert listed_hard_loss(y, s, block=7) == pytest.approx(losses.hard_loss(y, s, 0.5, "all"))
 
 
-def test_one_table_of_times():
-    found = time_losses(50, 3)
-    assert (found.n_rows, found.n_columns) == (50, 3)
-    assert found.listed > 0
-    assert list(found.localised) == [5, 25]
-    assert time_losses(50, 3, listed=False).listed is None
-    refused(ParameterError, "'n_rows' parameter of loss_times", time_losses, 1, 3)
-
-
 def test_the_command_prints_a_line_per_table(study):
     words = ("--rows", "20,40", "--columns", "2,3", "--list-up-to", 20)
     lines = study("review", "loss-times", *words).stdout.splitlines()
@@ -142,15 +122,6 @@ def two_classes(tmp_path):
             (tmp_path / f"Toy.{part}.csv.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "Toy.roc.csv").write_text("fpr,tpr\n0,0\n0.5,0.9\n1,1\n")
     return tmp_path
-
-
-def test_sets_are_found_and_learned(two_classes) -> None:
-    (data,) = find_sets(two_classes)
-    assert (data.name, len(data.learn[1]), len(data.test[1])) == ("Toy", 120, 80)
-    assert data.best == pytest.approx(0.7)
-    found = areas(data)
-    assert set(found) == {"TreeRank", "RankingForest", "RankOver"}
-    assert all(area > 0.6 for area, _ in found.values())
 
 
 def test_the_command_prints_one_line_per_ranker(study, two_classes) -> None:
@@ -203,21 +174,6 @@ def test_letors_measures_are_those_of_its_script(rows):
 # -- forms ------------------------------------------------------------------------------------
 
 
-def test_the_form_nearest_to_the_data():
-    assert find_form(RankBoost()) == Form(True, True)
-    assert find_form(InfinitePush()) == Form(True, False)
-    assert find_form(AdaBoostRanker()) == Form(False, False)
-    assert str(Form(False, True)) == "pooled, grades"
-
-
-def test_a_ranker_that_takes_nothing_says_why():
-    class Picky(ListMLE):
-        def fit(self, X, y, *, qid=None):
-            raise CrucialError("only on Sundays.")
-
-    assert find_form(Picky()) == "only on Sundays."
-
-
 def test_labels_and_queries_in_each_form():
     rng = np.random.default_rng(1)
     X, y, qid = rng.normal(size=(40, 3)), rng.integers(0, 3, 40), np.repeat(np.arange(8), 5)
@@ -251,21 +207,6 @@ def test_every_ranker_of_the_registry_is_there():
         n for n in RANKERS if {"kernel", "n_landmarks"} <= set(ranker_class(n)().get_params())
     }
     assert {f"{name}, rbf" for name in kernels} <= set(names)
-
-
-def test_one_parameter_is_chosen_where_a_fit_is_cheap():
-    grids = {one.name: one.grid for one in entries(["rankrls", "ranking-svm", "logistic"])}
-    assert grids["rankrls"]["ranker__l2"] == [0.001, 0.01, 0.1, 1.0]  # (as it declares)
-    assert list(grids["ranking-svm, l1"]) == ["ranker__l1"]
-    assert grids["logistic"] == {}
-
-
-def test_rounds_are_set_where_rankers_learn_in_rounds():
-    one, other = entries(["rankboost", "listmle"], 7)
-    assert one.estimator.ranker.n_estimators == 7
-    assert one.grid == {"ranker__balance": ["pairs", "queries"]}
-    default = ListMLE().l2
-    assert other.grid["ranker__l2"] == pytest.approx([default / 10, default, 10 * default])
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -102,14 +102,6 @@ def test_features_far_from_zero_keep_their_digits() -> None:
     np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-6)
 
 
-def test_queries_have_intercepts_of_their_own() -> None:
-    qid = np.repeat(np.arange(6), 20)
-    moved = Y + 100.0 * qid
-    one = ComponentwiseBoost(30).fit(X, Y, qid=qid)
-    two = ComponentwiseBoost(30).fit(X, moved, qid=qid)
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
-
-
 def test_recorded_risks_are_those_of_the_scores() -> None:
     for loss in ("l2", "hinge"):
         ranker = ComponentwiseBoost(4, loss=loss, record_risks=True).fit(X, Y)

@@ -99,20 +99,6 @@ def test_clones_and_pickles(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_gives_the_same_scores(name: str, tmp_path: Any) -> None:
-    ranker = fitted(name)
-    ranker.save(tmp_path / "m.json")
-    model = crucial.load_model(tmp_path / "m.json")
-    groups = Groups.from_qid(DATA.queries(name).get("qid"), len(DATA.y))
-    assert model.predict(DATA.X, groups).tobytes() == scores(ranker, name)
-    assert model.training["estimator"] == type(ranker).__name__
-    parameters = model.training["parameters"]
-    assert {"n_jobs", "verbose", "warm_start"}.isdisjoint(parameters)
-    ranker.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_names_of_features_stay_with_the_model(name: str, tmp_path: Any) -> None:
     frame = pd.DataFrame(DATA.X, columns=["bm25", "clicks", "age", "length"])
     with warnings.catch_warnings():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crucial import DiffRank, FeatureRank, RankBoost, evaluate, load_model
-from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
+from crucial.errors import DataWarning, NoProgressWarning, NotRankedError, ParameterError
 
 ALL = [FeatureRank, partial(FeatureRank, balance_control="mean"), DiffRank]
 
@@ -58,20 +58,6 @@ def test_without_queries_it_refuses_to_predict_and_says_why(ranker, tmp_path):
 def test_prec_that_cannot_be(prec):
     with pytest.raises(ParameterError, match="'prec' parameter of DiffRank must be an int of at"):
         DiffRank(prec=prec).fit([[1.0], [2.0]], [0, 1])
-
-
-@pytest.mark.parametrize("ranker", ALL)
-def test_a_query_with_one_row_is_passed_over_and_ranked(ranker):
-    X, y, qid = problem()
-    more = (np.vstack([X, X[:1]]), np.append(y, 3.0), np.append(qid, 99))
-    with_, without = ranker().fit(*more[:2], qid=more[2]), ranker().fit(X, y, qid=qid)
-    assert with_.model_.rankers == without.model_.rankers
-    assert with_.model_.weights == without.model_.weights
-    assert with_.model_.training["skipped_queries"] == 1
-    alone = with_.predict(more[0], qid=more[2])[-1]
-    assert alone == (0.0 if ranker is DiffRank else 1.0)
-    with pytest.raises(DataError, match=r"No comparable pair.*a different qid"):
-        ranker().fit(X, y, qid=np.arange(len(y)))
 
 
 @pytest.mark.parametrize("ranker", ALL)

@@ -38,19 +38,6 @@ def test_without_queries_it_is_ridge_regression_with_an_intercept() -> None:
     assert np.ptp(apart) < 1e-9
 
 
-@pytest.mark.parametrize("table", [X, HOLES], ids=["whole", "with abstentions"])
-@pytest.mark.parametrize("standardise", [True, False])
-@pytest.mark.parametrize("queries", [True, False])
-def test_dense_and_sparse_features_give_the_same(
-    table: Any, standardise: bool, queries: bool
-) -> None:
-    qid = QID if queries else None
-    dense = RankRLS(0.1, standardise=standardise).fit(table, Y, qid=qid)
-    sparse = RankRLS(0.1, standardise=standardise, tol=1e-15).fit(sp.csc_array(table), Y, qid=qid)
-    assert sparse.objective_ == pytest.approx(dense.objective_, rel=1e-9)
-    np.testing.assert_allclose(sparse.predict(table), dense.predict(table), rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("queries", [True, False])
 @pytest.mark.parametrize("l2", [1e-3, 1.0])
 def test_equations_of_rows_and_of_columns_have_one_minimum(queries: bool, l2: float) -> None:

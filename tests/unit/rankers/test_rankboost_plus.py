@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus
 from crucial.errors import DataError
@@ -182,21 +181,3 @@ def test_pairs_that_weigh_nothing_are_no_sample():
     weight[0] = 1e300
     with pytest.raises(DataError, match="weigh nothing beside the others"):
         RankBoostPlus(2, max_pairs=3, random_state=2).fit_pairs(X[:20], pairs, pair_weight=weight)
-
-
-# -- as scikit-learn wants it, for other parameters ---------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "parameters",
-    [{"search": "optimal"}, {"balance": "queries", "static_after": 3, "learning_rate": 0.5}],
-    ids=str,
-)
-def test_scikit_learns_checks_with_other_parameters(parameters):
-    results = check_estimator(
-        RankBoostPlus(n_estimators=40, **parameters), on_fail="raise", on_skip=None
-    )
-    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 import crucial
 from crucial import RankBoost, SmoothMarginRanker
@@ -14,16 +13,6 @@ from crucial.errors import DataError, NotSeparableWarning, ParameterError
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
               ("111011", "011000", "110110", "011100", "101100")], float).T  # fmt: skip
-PAIRS = [(i, k) for i in range(6) for k in range(6) if Y[i] > Y[k]]
-
-
-def test_labels_and_the_pairs_they_imply():
-    labels = SmoothMarginRanker(60, weak="column").fit(X, Y)
-    pairs = SmoothMarginRanker(60, weak="column").fit_pairs(X, PAIRS)
-    assert labels.separable_round_ == pairs.separable_round_ == 14
-    assert labels.ensemble_.weights == pytest.approx(pairs.ensemble_.weights, rel=1e-9)
-    both = SmoothMarginRanker(60, weak="column").fit_pairs(X, PAIRS, y=Y)
-    assert both.trace_[-1].extras["smooth_margin"] < both.trace_[-1].extras["margin"]
 
 
 def test_it_warns_once_where_pairs_cannot_all_be_ordered():
@@ -68,24 +57,6 @@ def test_a_perfect_ranker():
     assert stopped.separable_round_ is None
 
 
-def test_features_themselves_take_the_same_step_as_columns():
-    """A column of 0 and 1 scaled to [0, 1] is itself; numeric and closed form agree."""
-    columns = SmoothMarginRanker(60, weak="column").fit(X, Y)
-    features = SmoothMarginRanker(60, weak="feature").fit(X, Y)
-    assert [one.feature for one in features.model_.rankers] == [
-        one.feature for one in columns.model_.rankers
-    ]
-    assert features.model_.weights == pytest.approx(columns.model_.weights, rel=1e-8)
-    for weak in ("column", "feature"):
-        searched = SmoothMarginRanker(60, weak=weak, step="line_search").fit(X, Y)
-        assert searched.separable_round_ == 14
-        # The best step of one round is not the best start for the next.
-        assert (
-            searched.trace_[14].extras["smooth_margin"]
-            >= (columns.trace_[14].extras["smooth_margin"])
-        )
-
-
 class Twice:
     """A weak learner whose scores are not in [0, 1]."""
 
@@ -108,18 +79,3 @@ def test_weak_rankers_outside_0_and_1_are_refused():
         SmoothMarginRanker(5, weak=Twice()).fit(X, Y)
     with pytest.raises(DataError, match=r"must score in \[0, 1\]"):
         SmoothMarginRanker(5, weak="column").fit(2 * X, Y)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"choice": "steepest", "step": "line_search", "n_estimators": 50},
-        {"weak": "feature", "n_estimators": 30},
-        {"learning_rate": 0.3, "balance": "queries", "n_estimators": 50},
-    ],
-    ids=str,
-)
-def test_scikit_learns_checks_with_other_parameters_of_smooth_margin(parameters):
-    check_estimator(SmoothMarginRanker(**parameters), on_fail="raise", on_skip=None)

@@ -8,7 +8,6 @@ from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import brier_score_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from crucial import AdaBoostRanker, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
@@ -17,13 +16,6 @@ from crucial.rankers.classifiers import RankingClassifier
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:, :4]
 TRAIN, HELD, TEST = slice(0, 300), slice(300, 430), slice(430, None)
-
-
-@parametrize_with_checks(
-    [RankingClassifier(RankBoost(20)), RankingClassifier(AdaBoostRanker(20, 1.0))]
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def f_parts(decision, y, weight=1.0):

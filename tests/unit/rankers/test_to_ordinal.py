@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from crucial import DiffRank, InfinitePush, ListMLE, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
@@ -16,11 +15,6 @@ from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier, be
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.4, 1.2])
-
-
-@parametrize_with_checks([OrdinalClassifier(RankBoost(20))])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def errors_of(cuts, scores, codes, weight):
