@@ -28,8 +28,7 @@ class ListOptions:
 def list_command(options: ListOptions) -> None:
     """List the names that other verbs take: measures, rankers and more.
 
-    'rankers' leaves out parameters that most rankers share; with RANKER it lists all parameters of
-    one ranker.
+    'rankers' with the name of a RANKER lists its parameters.
 
     \b
     Examples:
@@ -91,20 +90,13 @@ def _print_measures() -> None:
 def _print_rankers() -> None:
     from crucial.lab.rankers import PEERS
 
-    classes = {name: estimator_named(name) for name in sorted(RANKER_NAMES)}
-    parameters = {name: parameters_of(one) for name, one in classes.items()}
-    common = {
-        key
-        for key in parameters["rankboost"]
-        if sum(key in some for some in parameters.values()) >= len(classes) / 2
-    }
-    shown = TextTable(label_column("ranker"), "what it is", "own parameters")
-    for name, one in classes.items():
-        first = (inspect.getdoc(one) or "").split("\n\n")[0].replace("\n", " ")
-        own = [f"{key}={p.default}" for key, p in parameters[name].items() if key not in common]
-        shown.add_row(name, first, ", ".join(own))
+    shown = TextTable(label_column("ranker"), "what it is")
+    for name in sorted(RANKER_NAMES):
+        first = (inspect.getdoc(estimator_named(name)) or "").split("\n\n")[0].replace("\n", " ")
+        shown.add_row(name, first)
     console().print(shown)
-    console().print(f"\nto compare with, in experiments: {', '.join(PEERS)}")
+    console().print("\n'crucial list rankers NAME' lists the parameters of one.")
+    console().print(f"To compare with, in experiments: {', '.join(PEERS)}")
 
 
 def _print_parameters(ranker: str) -> None:

@@ -68,20 +68,23 @@ def rank_command(options: RankOptions) -> None:
     no run is known, they are taken in the order given; if only some are, the others are refused. A
     run that is not given abstains.
     """
-    from crucial.fusion.ranker import FusionRanker
+    from crucial.model.base import FrozenModel
     from crucial.model.file import load_model
 
     check_target(options.output, options.model, *options.data, options.group_sizes)
     check_tag(options.tag or "crucial")
     model = load_model(options.model)
-    if isinstance(model, FusionRanker) and options.on_cluster:
-        raise click.UsageError(f"--dask is for rows of features; {options.model} fuses runs.")
-    if isinstance(model, FusionRanker):
-        _fuse(model, options)
-    elif options.depth is not None:
-        raise click.UsageError("--depth is for fused runs.")
-    else:
+    if isinstance(model, FrozenModel):  # (fusions are not imported where none is read)
+        if options.depth is not None:
+            raise click.UsageError("--depth is for fused runs.")
         _rank(model, options)
+    elif options.on_cluster:
+        raise click.UsageError(f"--dask is for rows of features; {options.model} fuses runs.")
+    else:
+        from crucial.fusion.ranker import FusionRanker
+
+        assert isinstance(model, FusionRanker)
+        _fuse(model, options)
 
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:

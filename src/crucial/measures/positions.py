@@ -205,8 +205,9 @@ class RankBiasedPrecision(_Binary):
     def _weights(self, judged: JudgedLists) -> Floats:
         length = min(judged.longest, self.cutoff or judged.longest)
         # (by multiplication: powers differ in their last digit between CPUs)
-        reached = np.multiply.accumulate([1.0, *[self.persistence] * (length - 1)])[:length]
-        return np.asarray((1 - self.persistence) * reached)
+        reached = np.full(length, self.persistence)
+        reached[:1] = 1.0
+        return np.asarray((1 - self.persistence) * np.multiply.accumulate(reached))
 
 
 _INSIDE_1 = between(0.0, 1.0, low_open=True, high_open=True)
