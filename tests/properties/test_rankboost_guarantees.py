@@ -76,6 +76,17 @@ def test_risk_is_bounded_by_the_product_of_z(table, way):
                     assert one.r1 == pytest.approx(feedback.r1(scores), abs=1e-12)
 
 
+@holds_for(tables(), ways, quick=25, full=1_000)
+def test_cumulative_weights_stay_positive(table, way):
+    for path in PATHS:
+        with using(path):
+            model = fitted(table, way, positive_weights="cumulative")
+            given = {}
+            for ranker, weight in zip(model.model_.rankers, model.model_.weights):
+                given[ranker] = given.get(ranker, 0.0) + weight
+                assert given[ranker] > 0
+
+
 @holds_for(tables(max_features=3), ways, st.data(), quick=40, full=2_000)
 def test_monotone_constraints_hold_on_predictions(table, way, data):
     n = table.X.shape[1]
