@@ -46,53 +46,66 @@ def test_words_for_missing_values_are_kept_in_the_model(here: Path, ok) -> None:
     assert scores_of() == load_model("m.json").predict(X).tolist()
 
 
-class TestCategories:
-    """Texts and dates in every format, from training to the reasons for a ranking."""
+def test_features_that_are_0_everywhere(here: Path, ok, refused) -> None:
+    """Where training left zeros out, rows may too, unless most of the features never occur."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (200, 6))
+    y = (X[:, 0] + X[:, 1] + rng.random(200) > 1.2).astype(int)
 
-    NAMES = ("qid", "label", "shop", "since", "x")
-    SHOPS = ("corner", "market", "online")
+    def write(name: str) -> None:
+        rows = [[str(label), *(f"{j + 1}:1" for j in np.flatnonzero(x))] for x, label in zip(X, y)]
+        Path(name).write_text(text_of(rows, " "))
 
-    def rows(self, seed: int) -> list[list[str]]:
-        rng = np.random.default_rng(seed)
-        shops = rng.choice(self.SHOPS, 120)
-        days = rng.integers(1, 28, 120)
-        x = rng.normal(size=120).round(3)
-        labels = (shops == "market") + (x + 0.1 * days > 1.5)
-        table = zip(np.repeat(np.arange(12), 10), labels, shops, days, x)
-        return [
-            [f"q{q}", str(int(label)), shop, f"2024-03-{day:02}", str(value)]
-            for q, label, shop, day, value in table
-        ]
+    write("a.txt")
+    ok("train a.txt --rounds 20 -o m.json")
+    X[:, 2] = 0
+    write("b.txt")
+    ok("rank m.json b.txt -o s")
+    X[:, :5], X[0, 5] = 0, 1
+    write("b.txt")
+    assert "5 of the model's 6 features never occur" in refused("rank m.json b.txt -o s")
 
-    def write(self, name: str, rows: list[list[str]]) -> None:
-        Path(name).write_text(text_of([self.NAMES, *rows]))
 
-    def test_csv(self, here: Path, ok, refused) -> None:
-        for seed, name in enumerate(("train", "valid", "test")):
-            self.write(f"{name}.csv", self.rows(seed))
-        done = ok("train train.csv --valid valid.csv --rounds 40 -o m.json")
-        assert "categories, with how many there are: shop (3)" in done.output
-        assert "dates and times, as numbers: since (days since 1970-01-01)" in done.output
-        model = load_model("m.json")
-        assert set(model.encodings.categories[0]) == set(self.SHOPS)
-        found = json.loads(ok("evaluate m.json test.csv -m ndcg@10 --json").stdout)
-        assert found["measures"][0]["value"] > 0.9
-        few = [["a", "0", "kiosk", "2024-03-05", "1"], ["a", "1", "7", "", "0"]]
-        self.write("few.csv", few)
-        ok("rank m.json few.csv -o s")
-        expected = model.predict([[np.nan, 19787, 1], [np.nan, np.nan, 0]])
-        assert scores_of() == expected.tolist()
-        shown = ok("show m.json").output
-        assert "market" in shown
-        assert "missing, or a new category" in shown
-        ok("report m.json test.csv -o r.html")
-        text = Path("r.html").read_text().replace(" ", "")
-        assert '"categories":["market"' in text
-        assert '"x":["market","2024-03-' in text
-        self.write("few.csv", [[*few[0][:4], "high"], [*few[1][:4], "low"]])
-        line = refused("rank m.json few.csv -o s")
-        assert "few.csv" in line
-        assert "'x'" in line
+SHOPS = ("corner", "market", "online")
+
+
+def write_shops(name: str, rows: list[list[str]]) -> None:
+    Path(name).write_text(text_of([["qid", "label", "shop", "since", "x"], *rows]))
+
+
+def shop_rows(seed: int) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    shops, days = rng.choice(SHOPS, 120), rng.integers(1, 28, 120)
+    x = rng.normal(size=120).round(3)
+    labels = (shops == "market") + (x + 0.1 * days > 1.5)
+    return [
+        [f"q{k // 10}", str(int(labels[k])), shops[k], f"2024-03-{days[k]:02}", str(x[k])]
+        for k in range(120)
+    ]
+
+
+def test_texts_and_dates_from_training_to_the_reasons_for_a_ranking(here, ok, refused) -> None:
+    for seed, name in enumerate(("train", "valid", "test")):
+        write_shops(f"{name}.csv", shop_rows(seed))
+    done = ok("train train.csv --valid valid.csv --rounds 40 -o m.json")
+    assert "categories, with how many there are: shop (3)" in done.output
+    assert "dates and times, as numbers: since (days since 1970-01-01)" in done.output
+    model = load_model("m.json")
+    assert set(model.encodings.categories[0]) == set(SHOPS)
+    found = json.loads(ok("evaluate m.json test.csv -m ndcg@10 --json").stdout)
+    assert found["measures"][0]["value"] > 0.9
+    few = [["a", "0", "kiosk", "2024-03-05", "1"], ["a", "1", "7", "", "0"]]
+    write_shops("few.csv", few)
+    ok("rank m.json few.csv -o s")
+    expected = model.predict([[np.nan, 19787, 1], [np.nan, np.nan, 0]])
+    assert scores_of() == expected.tolist()
+    assert "missing, or a new category" in ok("show m.json").output
+    ok("report m.json test.csv -o r.html")
+    assert '"x":["market","2024-03-' in Path("r.html").read_text().replace(" ", "")
+    write_shops("few.csv", [[*row[:4], "high"] for row in few])
+    line = refused("rank m.json few.csv -o s")
+    assert "few.csv" in line
+    assert "'x'" in line
 
 
 def write_odd(name: str, sep: str, decimal: str = ".", encoding: str = "utf-8") -> str:
