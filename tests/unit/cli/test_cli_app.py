@@ -10,6 +10,8 @@ from crucial.cli.app import VERBS, Verbs, app
 from crucial.cli.terminal import FAILED, INTERRUPTED, REFUSED
 from crucial.errors import DataError, DataWarning
 
+from .conftest import type_command
+
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(ok, verb: str) -> None:
@@ -21,8 +23,8 @@ def test_every_verb_has_help_with_an_example(ok, verb: str) -> None:
     assert command.get_short_help_str(limit=200) == VERBS[verb]
 
 
-def test_no_words_ask_for_help(crucial) -> None:
-    assert crucial().stdout == crucial("--help").stdout
+def test_no_words_ask_for_help(ok) -> None:
+    assert type_command().stdout == ok("--help").stdout
 
 
 def typed(action) -> click.testing.Result:

@@ -52,8 +52,9 @@ def test_index_base_is_that_of_training(folder: Path, ok) -> None:
     assert "feature indices begin at 0" in done.stderr
 
 
-def test_columns_are_found_by_name(table_model: Path, ok) -> None:
+def test_columns_are_found_by_name(folder: Path, ok) -> None:
     """Another order, no label, and a column more."""
+    ok(f"train train.csv {ROLES} --rounds 20 -o table.json")
     lines = [line.split(",") for line in Path("test.csv").read_text().splitlines()]
     turned = [",".join([line[j] for j in (6, 5, 4, 3, 1, 0)] + ["word"]) for line in lines]
     Path("t.csv").write_text("\n".join(turned))
