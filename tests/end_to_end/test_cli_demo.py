@@ -84,12 +84,3 @@ def test_what_it_proposes_works(demo: tuple[Path, str]) -> None:
     for words in proposed:
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.stderr
-
-
-def test_out_must_be_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("precious")
-    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file")])
-    assert done.exit_code == 2
-    assert done.stderr.startswith("crucial: error: ")
-    assert done.stderr.count("\n") == 1
-    assert (tmp_path / "file").read_text() == "precious"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crucial.cli.app import app
-from crucial.io.runs import Qrels, Run, write_qrels, write_run
 
 Crucial = Callable[..., Result]
 Refused = Callable[..., str]
@@ -53,18 +53,6 @@ def csv_lines(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> str:
     return "".join(lines)
 
 
-def write_judged_runs(**noise: float) -> None:
-    """Write qrels.txt of twelve queries, and a run of each name: its grades with noise."""
-    random = np.random.default_rng(0)
-    qid = np.array([f"q{k}" for k in np.repeat(np.arange(12), 6)], dtype=object)
-    doc = np.array([f"d{k}" for k in np.tile(np.arange(6), 12)], dtype=object)
-    grade = random.integers(0, 3, 72)
-    write_qrels("qrels.txt", Qrels(qid, doc, grade))
-    for name, amount in noise.items():
-        scores = grade + amount * random.normal(size=72)
-        write_run(f"{name}.run", Run(qid, doc, scores, name))
-
-
 def type_command(first: object = "", *words: object) -> Result:
     """Type a command: what comes first is split into words, the others are words."""
     return CliRunner().invoke(app, [*shlex.split(str(first)), *map(str, words)])
@@ -87,14 +75,8 @@ def find_error_line(result: Result) -> str:
 
 
 @pytest.fixture
-def crucial() -> Crucial:
-    """Type a command: ``crucial("show", path)`` or ``crucial("show m.json -n 3")``."""
-    return type_command
-
-
-@pytest.fixture
 def ok() -> Crucial:
-    """Type a command that does what it should."""
+    """Type a command that succeeds: ``ok("show", path)`` or ``ok("show m.json -n 3")``."""
     return type_rightly
 
 
@@ -104,38 +86,27 @@ def refused() -> Refused:
     return lambda *words: find_error_line(type_command(*words))
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with train, valid and test as .txt and as .csv."""
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train, valid and test as .txt and as .csv, and a model of train.txt."""
+    path = tmp_path_factory.mktemp("files")
     for name, n_queries, seed in (("train", 12, 0), ("valid", 6, 1), ("test", 6, 2)):
         X, y, qid = make_problem(n_queries, seed)
-        (tmp_path / f"{name}.txt").write_text(make_svmlight(X, y, qid))
-        (tmp_path / f"{name}.csv").write_text(csv_lines(X, y, qid))
+        (path / f"{name}.txt").write_text(make_svmlight(X, y, qid))
+        (path / f"{name}.csv").write_text(csv_lines(X, y, qid))
+    type_rightly("train --rounds 30", path / "train.txt", "-o", path / "model.json")
+    return path
+
+
+@pytest.fixture
+def folder(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a copy of `files`."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def kept() -> dict[str, bytes]:
-    """The models of `model` and `table_model`, which are trained once."""
-    return {}
-
-
-def trained(kept: dict[str, bytes], name: str, words: str) -> Path:
-    if name not in kept:
-        type_rightly(f"train {words} -o {name}")
-        kept[name] = Path(name).read_bytes()
-    Path(name).write_bytes(kept[name])
-    return Path(name)
-
-
 @pytest.fixture
-def model(folder: Path, kept: dict[str, bytes]) -> Path:
-    """model.json, trained on train.txt."""
-    return trained(kept, "model.json", "train.txt --rounds 30")
-
-
-@pytest.fixture
-def table_model(folder: Path, kept: dict[str, bytes]) -> Path:
-    """table.json, trained on train.csv."""
-    return trained(kept, "table.json", f"train.csv {ROLES} --rounds 20")
+def model(folder: Path) -> Path:
+    """model.json in the current folder."""
+    return Path("model.json")

@@ -10,6 +10,8 @@ from crucial.cli.app import VERBS, Verbs, app
 from crucial.cli.terminal import FAILED, INTERRUPTED, REFUSED
 from crucial.errors import DataError, DataWarning
 
+from .conftest import type_command
+
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(ok, verb: str) -> None:
@@ -21,39 +23,8 @@ def test_every_verb_has_help_with_an_example(ok, verb: str) -> None:
     assert command.get_short_help_str(limit=200) == VERBS[verb]
 
 
-def test_no_words_ask_for_help(crucial) -> None:
-    assert crucial().stdout == crucial("--help").stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("trian", "no verb 'trian'; did you mean 'train'?"),
-        ("train", "Missing argument 'DATA'"),
-        ("train a.txt -o m --round 3", "No such option"),
-        ("train a.txt -o m --max-bins 9", "A parameter of the ranker is set by --set max_bins="),
-        ("train a.txt -o m --rounds x", "--rounds must be an int of at least 1. Got x instead."),
-        ("rank m d -o x --depth 0", "'--depth': 0 is not in the range"),
-        ("--nothing", "No such option"),
-        ("evaluate m d -o x", "-o is for --by-query and --json"),
-        ("rank m d -o x --tag 'two words'", "must be one word"),
-        ("fuse a b --method combsum --k 5 -o x", "--k needs --method rrf."),
-        ("fuse a b --method rrf --normalise rank -o x", "--normalise needs --method combsum"),
-        ("fuse a b --method rrf -m map -o x", "--metric is for a learned fusion"),
-        ("fuse a b --method rrf --features qq -o x", "--features is for a learned fusion"),
-        ("fuse a b --method rrf --any-sign -o x", "--positive is for a learned fusion"),
-        ("fuse a b --qrels q --depth 5 -o x", "--depth is for fused runs"),
-        ("evaluate m d --resamples 50", "--resamples needs --intervals."),
-        ("pairs p --rounds 5", "--rounds needs --features."),
-        ("scorecard m d --reasons 3 -o x", "--reasons needs --scores."),
-        ("scorecard m d --max-bins 3 --all-bins -o x", "--max-bins and --all-bins exclude"),
-        ("list presets rankboost", "takes no name of a ranker"),
-    ],
-)
-def test_wrong_words_get_one_line(refused, words: str, said: str) -> None:
-    line = refused(words)
-    assert said in line
-    assert "--help' lists the options" in line
+def test_no_words_ask_for_help(ok) -> None:
+    assert type_command().stdout == ok("--help").stdout
 
 
 def typed(action) -> click.testing.Result:

@@ -4,15 +4,11 @@ from pathlib import Path
 
 import pytest
 
-distributed = pytest.importorskip("distributed")
 
-
-@pytest.fixture(scope="module")
-def on():
-    """The option for a cluster of threads in this process."""
-    how = {"processes": False, "dashboard_address": ":0", "worker_dashboard_address": None}
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **how) as cluster:
-        yield f"--dask={cluster.scheduler_address}"
+@pytest.fixture
+def on(client):
+    """The option for the cluster of this process."""
+    return f"--dask={client.scheduler.address}"
 
 
 @pytest.fixture
@@ -45,11 +41,6 @@ def test_rank_and_evaluate(ok, on) -> None:
         ("rank model.json parts ON -o -", "2 qid:q5 1:x", "3.txt, line 2, column 12: "),
         ("rank model.json parts ON -o -", "2 1:0.25", "3.txt, line 2"),
         ("evaluate model.json parts/*.csv ON", "", "*.csv: no file has such a name"),
-        ("evaluate model.json --dask parts", "", "is not the address of a Dask scheduler"),
-        (
-            "evaluate x.run --qrels x.qrels ON", "",
-            "--dask is for rows of features, and --qrels for runs",
-        ),
         ("rank model.json ON -o -", "", "Missing argument 'DATA'"),
         ("rank model.json parts ON -o - --group-sizes s", "", "--group-sizes is for one file"),
     ],
@@ -78,16 +69,8 @@ def test_train_writes_the_same_file(folder: Path, ok, on) -> None:
 
 def test_what_cannot_be_trained(folder: Path, refused, on) -> None:
     for words, message in (
-        ("train.txt --resume x", "--resume is for training on a cluster (--dask)"),
-        ("train.txt train.txt", "one file is learned from, and 2 were given; --dask takes several"),
-        ("parts/*.parquet", "parts/*.parquet is a pattern of files, which --dask takes"),
         ("train.txt ON --ranker auto", "--ranker auto does not run on a cluster"),
         ("train.txt ON --ranker ranking-svm", "RankingSVM does not run on a cluster; use R"),
-        ("train.txt ON --ranker adaboost", "AdaBoostRanker does not run on a cluster; use"),
-        (
-            "train.txt ON --set max_bins=300",
-            "RankBoost: max_bins=300 does not run on a cluster; use",
-        ),
         ("train.txt ON --pairs x", "--pairs does not run on a cluster (--dask): learn from"),
         ("train.txt ON --resume no.json", "no.json: "),
         ("*.zip ON", "*.zip: no file has such a name"),

@@ -199,7 +199,7 @@ def test_what_a_library_call_writes(disk, target, ranker, kind, replaced) -> Non
         "model.json": lambda: ranker.save(path),
         "page.html": lambda: Toy().save(path),
         "t.tsv": lambda: write_trace(path, ranker.trace_),
-        "rounds.json": lambda: Checkpoint(path, ranker).write(ranker.trace_),
+        "rounds.json": lambda: Checkpoint(ranker, path).write(ranker.trace_),
         "rows.csv.gz": lambda: write_table(path, rows),
         "rows.parquet": lambda: write_table(path, rows),
     }

@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crucial.cli import main
 from crucial.model.file import load_model
 
-from .conftest import ROLES, make_problem
+from .conftest import make_problem
 
-NAMES = ["qid", "label", "a", "b", "c", "d"]
 ALLOW = "--missing-features allow"
 
 
@@ -39,18 +37,6 @@ def scores_of(name: str = "s") -> list[float]:
     return np.loadtxt(name).tolist()
 
 
-def test_what_may_be_meant_is_said(here: Path, ok, refused) -> None:
-    rows = "".join(f"{k % 2},{k // 4},{k % 3}\n" for k in range(12))
-    Path("x.csv").write_text(f"label,Query,a\n{rows}")
-    words = "train x.csv --rounds 3 -o m.json"
-    assert "if 'Query' names the queries, say so with --qid Query" in ok(words).stderr
-    assert "names the queries" not in ok(f"{words} --qid Query").stderr
-    Path("x.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
-    line = refused("evaluate m.json x.txt")
-    assert "x.txt: its features have numbers, as svmlight lines do, and those of the model" in line
-    assert "have names: 'a'. Give a table with these columns" in line
-
-
 def test_words_for_missing_values_are_kept_in_the_model(here: Path, ok) -> None:
     rows = ["label,a,b", *(f"{i % 2},{i % 3 if i % 4 else -99},{i}.5" for i in range(12))]
     Path("x.csv").write_text("\n".join(rows))
@@ -60,151 +46,66 @@ def test_words_for_missing_values_are_kept_in_the_model(here: Path, ok) -> None:
     assert scores_of() == load_model("m.json").predict(X).tolist()
 
 
-class TestAnotherDataSet:
-    """A model given rows of another width, or with other names."""
+def test_features_that_are_0_everywhere(here: Path, ok, refused) -> None:
+    """Where training left zeros out, rows may too, unless most of the features never occur."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (200, 6))
+    y = (X[:, 0] + X[:, 1] + rng.random(200) > 1.2).astype(int)
 
-    def test_svmlight(self, folder: Path, ok, refused) -> None:
-        rng = np.random.default_rng(0)
-        wide = [
-            [*row.split()[:2], *(f"{j}:{value}" for j, value in enumerate(rng.normal(size=8), 1))]
-            for row in Path("train.txt").read_text().splitlines()
-        ]
-        Path("wide.txt").write_text(text_of(wide, " "))
-        Path("narrow.txt").write_text(text_of([row[:5] for row in wide], " "))
-        ok("train wide.txt --rounds 40 -o m.json")
-        line = refused("rank m.json narrow.txt -o s")
-        assert "5 of the model's 8 features never occur: 4, 5, 6, 7, 8; the model uses 5" in line
-        assert ALLOW in line
-        ok(f"rank m.json narrow.txt -o s {ALLOW}")
-        X = np.zeros((len(wide), 8))
-        X[:, :3] = [[float(cell.split(":")[1]) for cell in row[2:5]] for row in wide]
-        assert scores_of() == load_model("m.json").predict(X).tolist()
+    def write(name: str) -> None:
+        rows = [[str(label), *(f"{j + 1}:1" for j in np.flatnonzero(x))] for x, label in zip(X, y)]
+        Path(name).write_text(text_of(rows, " "))
 
-    def test_svmlight_that_leaves_zeros_out(self, here: Path, ok, refused) -> None:
-        rng = np.random.default_rng(1)
-        X = rng.integers(0, 2, (200, 6))
-        y = (X[:, 0] + X[:, 1] + rng.random(200) > 1.2).astype(int)
-
-        def write(name: str) -> None:
-            rows = [
-                [str(label), *(f"{j + 1}:1" for j in np.flatnonzero(x))] for x, label in zip(X, y)
-            ]
-            Path(name).write_text(text_of(rows, " "))
-
-        write("a.txt")
-        ok("train a.txt --rounds 20 -o m.json")
-        X[:, 2] = 0
-        write("b.txt")
-        ok("rank m.json b.txt -o s")  # (one of six may well be 0 everywhere)
-        X[:, :5], X[0, 5] = 0, 1
-        write("b.txt")
-        assert "5 of the model's 6 features never occur" in refused("rank m.json b.txt -o s")
-
-    def test_tables(self, table_model: Path, ok, refused) -> None:
-        text = Path("test.csv").read_text().replace("clicks", "klicks")
-        Path("other.csv").write_text(text)
-        assert "there is no column 'clicks'" in refused("rank table.json other.csv -o s")
-        Path("other.csv").write_text(text.replace("age", "alter"))
-        line = refused("rank table.json other.csv -o s")
-        assert "2 of the 4 features never occur: 'clicks', 'age'; columns: 'query', 'url'" in line
-        done = ok(f"rank table.json other.csv -o s {ALLOW}")
-        assert "2 of the 4 features never occur, and abstain" in done.output
-        rows = np.genfromtxt("test.csv", delimiter=",", skip_header=1)[:, 3:]
-        rows[:, 1:3] = np.nan
-        assert scores_of() == load_model("table.json").predict(rows).tolist()
+    write("a.txt")
+    ok("train a.txt --rounds 20 -o m.json")
+    X[:, 2] = 0
+    write("b.txt")
+    ok("rank m.json b.txt -o s")
+    X[:, :5], X[0, 5] = 0, 1
+    write("b.txt")
+    assert "5 of the model's 6 features never occur" in refused("rank m.json b.txt -o s")
 
 
-def test_overlap_of_train_and_valid(folder: Path, ok) -> None:
-    valid = Path("valid.txt").read_text()
-    mixed = Path("train.txt").read_text().splitlines()[:30] + valid.splitlines()[30:]
-    Path("mixed.txt").write_text("\n".join(mixed))
-    words = "train train.txt --rounds 3 -o m.json --valid"
-    done = ok(f"{words} mixed.txt")
-    assert "30 of the 60 rows of" in done.output
-    assert "Split by whole queries" in done.output
-    Path("valid.txt").write_text(valid.replace("qid:q", "qid:v"))
-    assert "queries of" not in ok(f"{words} valid.txt").output
+SHOPS = ("corner", "market", "online")
 
 
-def test_a_column_of_row_numbers_is_noted(folder: Path, monkeypatch, capsys) -> None:
-    lines = Path("train.csv").read_text().splitlines()
-    numbered = [f"{lines[0]},order", *(f"{line},{3 * i}" for i, line in enumerate(lines[1:]))]
-    Path("train.csv").write_text("\n".join(numbered))
-    words = f"crucial train train.csv {ROLES} --rounds 3 -o m.json"
-    monkeypatch.setattr("sys.argv", words.split())
-    with pytest.raises(SystemExit):
-        main()
-    notes = capsys.readouterr().err
-    assert "'order' (distinct, rising whole numbers)" in notes
-    assert "--ignore order" in notes
+def write_shops(name: str, rows: list[list[str]]) -> None:
+    Path(name).write_text(text_of([["qid", "label", "shop", "since", "x"], *rows]))
 
 
-class TestCategories:
-    """Texts and dates in every format, from training to the reasons for a ranking."""
+def shop_rows(seed: int) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    shops, days = rng.choice(SHOPS, 120), rng.integers(1, 28, 120)
+    x = rng.normal(size=120).round(3)
+    labels = (shops == "market") + (x + 0.1 * days > 1.5)
+    return [
+        [f"q{k // 10}", str(int(labels[k])), shops[k], f"2024-03-{days[k]:02}", str(x[k])]
+        for k in range(120)
+    ]
 
-    NAMES = ("qid", "label", "shop", "since", "x")
-    SHOPS = ("corner", "market", "online")
 
-    def rows(self, seed: int) -> list[list[str]]:
-        rng = np.random.default_rng(seed)
-        shops = rng.choice(self.SHOPS, 120)
-        days = rng.integers(1, 28, 120)
-        x = rng.normal(size=120).round(3)
-        labels = (shops == "market") + (x + 0.1 * days > 1.5)
-        table = zip(np.repeat(np.arange(12), 10), labels, shops, days, x)
-        return [
-            [f"q{q}", str(int(label)), shop, f"2024-03-{day:02}", str(value)]
-            for q, label, shop, day, value in table
-        ]
-
-    def write(self, name: str, rows: list[list[str]]) -> None:
-        Path(name).write_text(text_of([self.NAMES, *rows]))
-
-    def test_csv(self, here: Path, ok, refused) -> None:
-        for seed, name in enumerate(("train", "valid", "test")):
-            self.write(f"{name}.csv", self.rows(seed))
-        done = ok("train train.csv --valid valid.csv --rounds 40 -o m.json")
-        assert "categories, with how many there are: shop (3)" in done.output
-        assert "dates and times, as numbers: since (days since 1970-01-01)" in done.output
-        model = load_model("m.json")
-        assert set(model.encodings.categories[0]) == set(self.SHOPS)
-        found = json.loads(ok("evaluate m.json test.csv -m ndcg@10 --json").stdout)
-        assert found["measures"][0]["value"] > 0.9
-        few = [["a", "0", "kiosk", "2024-03-05", "1"], ["a", "1", "7", "", "0"]]
-        self.write("few.csv", few)
-        ok("rank m.json few.csv -o s")
-        expected = model.predict([[np.nan, 19787, 1], [np.nan, np.nan, 0]])
-        assert scores_of() == expected.tolist()
-        shown = ok("show m.json").output
-        assert "market" in shown
-        assert "missing, or a new category" in shown
-        ok("report m.json test.csv -o r.html")
-        text = Path("r.html").read_text().replace(" ", "")
-        assert '"categories":["market"' in text
-        assert '"x":["market","2024-03-' in text
-        self.write("few.csv", [[*few[0][:4], "high"], [*few[1][:4], "low"]])
-        line = refused("rank m.json few.csv -o s")
-        assert "few.csv" in line
-        assert "'x'" in line
-
-    def test_other_verbs(self, here: Path, ok) -> None:
-        rows = self.rows(0)
-        self.write("x.csv", rows)
-        ok("experiment x.csv --rankers rankboost,random --protocol plain --folds 2 -m ndcg@10")
-        for fold in ("Fold1", "Fold2"):
-            Path("folds", fold).mkdir(parents=True)
-            for number, name in enumerate(("train", "vali", "test")):
-                part = [row for row in rows if int(row[0][1:]) % 3 == number]
-                self.write(f"folds/{fold}/{name}.csv", part)
-        ok("experiment folds --rankers rankboost -m ndcg")
-        items = [[f"i{k}", row[2], row[4]] for k, row in enumerate(rows[:20])]
-        Path("items.csv").write_text(text_of([["item", "shop", "x"], *items]))
-        pairs = [
-            [f"i{a}", f"i{b}"] for a in range(20) for b in range(20) if rows[a][1] > rows[b][1]
-        ]
-        Path("pairs.csv").write_text(text_of([["winner", "loser"], *pairs]))
-        ok("pairs pairs.csv --no-intervals --features items.csv --model p")
-        assert set(load_model("p").encodings.categories[0]) <= set(self.SHOPS)
+def test_texts_and_dates_from_training_to_the_reasons_for_a_ranking(here, ok, refused) -> None:
+    for seed, name in enumerate(("train", "valid", "test")):
+        write_shops(f"{name}.csv", shop_rows(seed))
+    done = ok("train train.csv --valid valid.csv --rounds 40 -o m.json")
+    assert "categories, with how many there are: shop (3)" in done.output
+    assert "dates and times, as numbers: since (days since 1970-01-01)" in done.output
+    model = load_model("m.json")
+    assert set(model.encodings.categories[0]) == set(SHOPS)
+    found = json.loads(ok("evaluate m.json test.csv -m ndcg@10 --json").stdout)
+    assert found["measures"][0]["value"] > 0.9
+    few = [["a", "0", "kiosk", "2024-03-05", "1"], ["a", "1", "7", "", "0"]]
+    write_shops("few.csv", few)
+    ok("rank m.json few.csv -o s")
+    expected = model.predict([[np.nan, 19787, 1], [np.nan, np.nan, 0]])
+    assert scores_of() == expected.tolist()
+    assert "missing, or a new category" in ok("show m.json").output
+    ok("report m.json test.csv -o r.html")
+    assert '"x":["market","2024-03-' in Path("r.html").read_text().replace(" ", "")
+    write_shops("few.csv", [[*row[:4], "high"] for row in few])
+    line = refused("rank m.json few.csv -o s")
+    assert "few.csv" in line
+    assert "'x'" in line
 
 
 def write_odd(name: str, sep: str, decimal: str = ".", encoding: str = "utf-8") -> str:
@@ -262,15 +163,6 @@ def test_other_files_than_those_of_training_are_read_as_they_are(here: Path, ok,
     # svmlight has none of these.
     Path("rows.txt").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25 2:2\n")
     assert "its features have numbers, as svmlight lines do" in refused("rank m.json rows.txt -o -")
-
-
-def test_a_separator_that_is_not_known_is_asked_for(here: Path, ok, refused) -> None:
-    rows, plain = write_odd("odd.csv", "^"), write_odd("plain.csv", ",")
-    remedy = "If there are more columns, say what is between cells with --sep."
-    assert remedy in refused(f"train {rows} -o x.json")
-    ok(f"train {plain} {ODD} m.json")
-    assert remedy in refused(f"evaluate m.json {rows}")
-    ok(f"evaluate m.json {rows} --sep ^")
 
 
 def test_what_a_model_file_says_about_its_data_is_checked(folder: Path, model: Path, ok) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import crucial as package
 
-from .conftest import bare, make_problem, write_rows
+from .conftest import make_problem, write_rows
 
 pytestmark = pytest.mark.usefixtures("folder")
 TRAIN = "train train.txt -o m.json"
@@ -27,27 +27,6 @@ def test_model_is_what_the_library_makes(ok) -> None:
     assert learned().rankers == ranker.model_.rankers
     assert learned().weights == ranker.model_.weights
     assert learned().feature_names == ("1", "2", "3", "4")
-
-
-def test_preset_with_changes(ok) -> None:
-    done = ok(f"{TRAIN} --preset rankboost.3.cum --rounds 7 --valid valid.txt -m ndcg@5 -m map")
-    training = learned().training
-    assert training["parameters"]["learning_rate"] == 1.0
-    assert training["parameters"]["positive_weights"] == "cumulative"
-    assert training["parameters"]["early_stopping_rounds"] is None
-    assert training["rounds"] == 7
-    assert training["data"]["preset"] == "rankboost.3.cum"
-    assert "decides the round to keep; training never stops early" in done.stderr
-    assert "best ndcg@5 on" in done.stdout
-
-
-def test_early_stopping_sets_queries_aside_or_is_switched_off(ok) -> None:
-    done = ok(f"{TRAIN} --early-stopping 3 --rounds 200 --learning-rate 1")
-    assert learned().training["stopped"] == "early stopping"
-    assert "held out" in done.stdout
-    assert "10 used, 2 skipped" in done.stdout
-    ok(f"{TRAIN} --early-stopping None --valid valid.txt --rounds 60")
-    assert learned().training["rounds"] == 60
 
 
 def test_csv_weights_count(ok) -> None:
@@ -78,26 +57,6 @@ def test_index_0_in_either_file_is_the_first_feature_of_both(ok, zero_in: str) -
     assert learned().training["data"]["index_base"] == 0
 
 
-def test_group_sizes_of_both_files(ok, refused) -> None:
-    for name, n_queries in (("train", 12), ("valid", 6)):
-        Path(f"{name}.bare").write_text(bare(f"{name}.txt"))
-        Path(f"{name}.bare.query").write_text("10\n" * n_queries)
-    words = "train train.bare -o m.json --rounds 5"
-    of_groups = f"{words} --group-sizes train.bare.query --valid valid.bare"
-    assert "12 used" in ok(of_groups).stdout
-    Path("valid.bare.query").unlink()
-    assert "put its group sizes into" in refused(of_groups)
-    assert "pass it as --group-sizes" in ok(words).stderr
-
-
-def test_features_without_use_are_noted(ok) -> None:
-    X, y, qid = make_problem(6, 1)
-    X[:, 2] = 7.0
-    write_rows("c.txt", X, y, qid)
-    done = ok("train c.txt -o m.json --rounds 3")
-    assert "1 feature is constant and is ignored: '3'" in done.stderr
-
-
 def test_pairs_by_row_and_by_item(ok, refused) -> None:
     X, y, _ = make_problem(12, 0)
     pairs = [(a, b) for a, b in zip(range(0, 120, 3), range(1, 120, 3)) if y[a] > y[b]]
@@ -118,25 +77,3 @@ def test_pairs_by_row_and_by_item(ok, refused) -> None:
     same = package.LogisticRanker(5).fit_pairs(X, pairs)
     assert learned().weights == same.model_.weights
     assert "learns from labels or from pairs" in refused(other)
-
-
-def test_a_trace_that_cannot_be_written_leaves_the_model_alone(refused) -> None:
-    Path("m.json").write_text("old")
-    refused(f"{TRAIN} --rounds 2 --trace /dev/full")
-    assert Path("m.json").read_text() == "old"
-
-
-def test_sparse_rows_stay_sparse_and_get_advice(ok) -> None:
-    far = 1_000_000
-    rows = [f"{i % 2} qid:{i // 4} {1 + i % 3}:1.5 {far - i % 2}:2" for i in range(40)]
-    Path("sparse.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    done = ok("train sparse.txt -o m.json --rounds 2")
-    assert "X is sparse: 80 of 40000000 cells are in the file" in done.stderr
-    assert "--set choice=largest_drop --set step=exact mostly ranks" in done.stderr
-    ok("rank m.json sparse.txt -o run.txt")
-
-
-def test_rows_in_no_pair_are_not_counted_as_features(ok) -> None:
-    Path("more.txt").write_text(Path("train.txt").read_text() + "1 qid:alone 1:0.5\n")
-    done = ok("train more.txt -o m.json --rounds 2")
-    assert "121 (1 in no pair) with 4 features" in done.stdout

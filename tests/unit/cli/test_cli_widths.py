@@ -10,8 +10,7 @@ from rich.console import Console
 
 from crucial.cli.terminal import PLAIN_WIDTH, TextTable, label_column, number_column
 from crucial.data.problems import make_film_club
-
-from .conftest import write_judged_runs
+from crucial.io.runs import Qrels, Run, write_qrels, write_run
 
 WIDTHS = (40, 60, 80, PLAIN_WIDTH)
 LONG = "a-system-with-a-name-that-no-terminal-has-room-for"
@@ -28,10 +27,16 @@ def numbers(text: str) -> set[str]:
 
 
 @pytest.fixture
-def files(folder: Path) -> None:
+def long_names(folder: Path) -> None:
     """The files of every verb, with long names where a name can be long."""
     random = np.random.default_rng(0)
-    write_judged_runs(base=3.0, **{LONG: 0.3})
+    qid = np.array([f"q{k}" for k in np.repeat(np.arange(12), 6)], dtype=object)
+    doc = np.array([f"d{k}" for k in np.tile(np.arange(6), 12)], dtype=object)
+    grade = random.integers(0, 3, 72)
+    write_qrels("qrels.txt", Qrels(qid, doc, grade))
+    for name, amount in (("base", 3.0), (LONG, 0.3)):
+        scores = grade + amount * random.normal(size=72)
+        write_run(f"{name}.run", Run(qid, doc, scores, name))
     lines = ["winner,loser,judge"]
     for row in range(60):
         a, b = sorted(random.choice(6, 2, replace=False))
@@ -65,7 +70,7 @@ VERBS = (
 
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words.split()[:3]))
-def test_no_verb_cuts_a_number(files, model: Path, ok, monkeypatch, words) -> None:
+def test_no_verb_cuts_a_number(long_names, model: Path, ok, monkeypatch, words) -> None:
     printed: list[object] = []
     whole = Console.print
 
@@ -100,7 +105,7 @@ def test_a_table_turns_on_its_side_where_it_must() -> None:
 @pytest.mark.parametrize(
     ("columns", "width"), [("60", 60), ("80", 80), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH)]
 )
-def test_a_pipe_is_as_wide_as_columns_says(files, ok, monkeypatch, columns, width) -> None:
+def test_a_pipe_is_as_wide_as_columns_says(long_names, ok, monkeypatch, columns, width) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     lines = ok("pairs pairs.csv").stdout.splitlines()
     assert width - 20 < max(len(line.rstrip()) for line in lines) <= width

@@ -75,7 +75,7 @@ def test_any_cut_gives_the_same_bytes(estimator):
     seed = len(name_of(estimator))
     problem = Problem(seed, weighted=seed % 2 == 0, levels=4)
     local = problem.fit(estimator)
-    for n_parts in (1, 2, 11):
+    for n_parts in (1, 11, 40):  # (queries are fewer than 40)
         fitted = problem.fit_cut(_new(estimator), n_parts, seed=n_parts)
         assert_same(local, fitted)
         assert getattr(fitted, "feature_pairs_", 0) == getattr(local, "feature_pairs_", 0)
@@ -117,16 +117,6 @@ def test_a_share_of_no_row_draws_one():
         assert_same(local, problem.fit_cut(GradientRanker(3, **options), 3))
 
 
-def test_1_to_40_parts():
-    problem = Problem(1, n_queries=40)
-    boosted, grown = problem.fit(RankBoost(5)), problem.fit(GradientRanker(3, min_rows=5))
-    for n_parts in range(1, 41):
-        assert_same(boosted, problem.fit_cut(RankBoost(5), n_parts, seed=n_parts))
-        if n_parts in (2, 40):
-            again = problem.fit_cut(GradientRanker(3, min_rows=5), n_parts, seed=n_parts)
-            assert_same(grown, again)
-
-
 @pytest.mark.parametrize("estimator", [
     RankBoost(6, step="exact", record_risks=True),
     RankBoost(6, step="exact", choice="largest_drop"),
@@ -141,8 +131,7 @@ def test_kernels_are_those_of_the_whole(estimator, monkeypatch):
     problem = Problem(5, weighted=True, levels=4)
     monkeypatch.setattr(runtime, "PLAIN_CELLS", 5 * len(problem.y))
     local = problem.fit(estimator)
-    for n_parts in (2, 9):
-        assert_same(local, problem.fit_cut(_new(estimator), n_parts, seed=n_parts))
+    assert_same(local, problem.fit_cut(_new(estimator), 9))
 
 
 def test_features_that_cannot_be_best_are_not_added_up(monkeypatch):
@@ -199,7 +188,7 @@ def test_the_eval_set_is_measured_in_parts(estimator):
     problem = Problem(8, weighted=True, levels=4)
     unseen = Problem(9, n_queries=25, largest=30, levels=4).under(problem.bins)
     local = problem.fit(estimator, unseen)
-    for n_parts in (1, 3, 40):
+    for n_parts in (3, 40):
         fitted = problem.fit_cut(_new(estimator), n_parts, seed=n_parts, eval_set=unseen)
         assert_same(local, fitted)
         assert fitted.best_round_ == local.best_round_
@@ -233,15 +222,6 @@ def test_an_eval_set_without_a_value_is_refused():
     unseen.y[:] = 0.0
     with pytest.raises(DataError, match="eval_set: ndcg@10 has no value on it"):
         problem.fit_cut(RankBoost(3), 2, eval_set=unseen)
-
-
-def test_rounds_of_an_earlier_fit_are_continued():
-    problem = Problem(4)
-    for kind, options in ((RankBoost, {"subsample": 0.5}), (GradientRanker, {"min_rows": 5})):
-        whole = problem.fit(kind(10, **options))
-        first = problem.fit_cut(kind(4, **options), 3)
-        again = problem.fit_cut(kind(10, **options), 5, earlier=list(first.trace_))
-        assert_same(whole, again)
 
 
 def test_parts_that_are_loaded_again_replay_what_changed_them():

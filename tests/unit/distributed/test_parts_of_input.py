@@ -203,20 +203,14 @@ def nan_qid(frame):
     return frame.assign(qid=[np.nan, *frame["qid"][1:]])
 
 
-def nan_label(frame):
-    return frame.assign(label=[*frame["label"][:-1], np.nan])
-
-
 def unreadable():
     raise OSError("the disk is on fire")
 
 
 @pytest.mark.parametrize(("change", "message"), [
     (nan_qid, r"part 1 \(from 0\): qid is NaN in row 0; every row must belong to a query"),
-    (nan_label, r"part 1 \(from 0\): the label of row 99 is nan. Leave rows without a"),
     (lambda f: f.drop(columns="f1"), r"part 1 \(from 0\) lacks 'f1'; its columns must be"),
     (lambda f: f.drop(columns="qid"), r"part 1 \(from 0\): there is no column 'qid'; columns"),
-    (lambda f: f.drop(columns="label"), r"part 1 \(from 0\): there is no column 'label'"),
     (lambda f: f.assign(more=1), r"part 1 \(from 0\) also has 'more'; its columns must be"),
     (lambda f: f.assign(f1="a"), r"part 1 \(from 0\): Input X: the values of 'f1' cannot be"),
     (lambda f: f.assign(label="a"), r"part 1 \(from 0\): the column 'label' must have number"),
