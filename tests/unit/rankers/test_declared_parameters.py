@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 import crucial
 from crucial.errors import ParameterError
@@ -154,20 +154,6 @@ def test_numpys_scalars_give_the_same_model(estimator: type[Any]) -> None:
         assert found.model_ == expected.model_, changes
         if hasattr(found.model_, "training"):
             assert found.model_.training == expected.model_.training, changes
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_scikit_learns_views_of_an_estimator(estimator: type[Any]) -> None:
-    declared = parameters_of(estimator)
-    changed = {
-        one.name: list(some_values(one))[-1] for one in declared.values() if one.rule.choices
-    }
-    made = estimator(**changed)
-    assert clone(made).get_params() == made.get_params()
-    assert clone(estimator()).set_params(**changed).get_params() == made.get_params()
-    different = {name for name, value in changed.items() if value != declared[name].default}
-    assert all(f"{name}=" in repr(made) for name in different)
-    assert estimator.__name__ in made._repr_html_()
 
 
 def test_what_runs_a_fit_is_no_part_of_the_model() -> None:

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crucial import DiffRank, FeatureRank, RankBoost, evaluate, load_model
-from crucial.errors import DataError, DataWarning, NoProgressWarning, NotRankedError, ParameterError
+from crucial import DiffRank, FeatureRank, evaluate, load_model
+from crucial.errors import DataWarning, NoProgressWarning, NotRankedError, ParameterError
 
 ALL = [FeatureRank, partial(FeatureRank, balance_control="mean"), DiffRank]
 
@@ -61,20 +61,6 @@ def test_prec_that_cannot_be(prec):
 
 
 @pytest.mark.parametrize("ranker", ALL)
-def test_a_query_with_one_row_is_passed_over_and_ranked(ranker):
-    X, y, qid = problem()
-    more = (np.vstack([X, X[:1]]), np.append(y, 3.0), np.append(qid, 99))
-    with_, without = ranker().fit(*more[:2], qid=more[2]), ranker().fit(X, y, qid=qid)
-    assert with_.model_.rankers == without.model_.rankers
-    assert with_.model_.weights == without.model_.weights
-    assert with_.model_.training["skipped_queries"] == 1
-    alone = with_.predict(more[0], qid=more[2])[-1]
-    assert alone == (0.0 if ranker is DiffRank else 1.0)
-    with pytest.raises(DataError, match=r"No comparable pair.*a different qid"):
-        ranker().fit(X, y, qid=np.arange(len(y)))
-
-
-@pytest.mark.parametrize("ranker", ALL)
 def test_features_without_an_opinion_are_named_and_passed_over(ranker):
     X, y, qid = problem()
     X = np.column_stack([np.full(len(y), 7.0), X, np.full(len(y), np.nan)])
@@ -102,18 +88,6 @@ def test_an_infinite_weight_is_smoothed(ranker):
 
 
 @pytest.mark.parametrize("ranker", ALL)
-def test_labels_may_tie(ranker):
-    X, y, qid = problem()
-    graded = np.floor(y / 5)
-    fitted = ranker(3).fit(X, graded, qid=qid)
-    assert fitted.score(X, graded, qid=qid) > 0.8
-    two = ranker(3).fit(X, graded == 2, qid=qid)
-    assert two.score(X, graded == 2, qid=qid) > 0.8
-    # Two labels lie in two intervals; the third has no centre.
-    assert all(sum(c is not None for c in one.centres) == 2 for one in two.model_.rankers)
-
-
-@pytest.mark.parametrize("ranker", ALL)
 def test_the_best_feature_may_come_first(ranker):
     X, y, qid = problem()
     fitted = ranker(order="best_first", cycles=2).fit(X, y, qid=qid)
@@ -138,30 +112,6 @@ def test_an_eval_set_decides_the_steps_to_keep(ranker):
     stages = list(fitted.staged_predict(test[0], qid=test[2]))
     assert stages[fitted.best_round_ - 1].tolist() == scores.tolist()
     assert fitted.truncate(1).n_rounds == 1
-
-
-@pytest.mark.parametrize("ranker", ALL)
-def test_rows_without_a_value_rank_at_the_middle(ranker):
-    X, y, qid = problem(n_queries=3)
-    fitted = ranker().fit(X[:, :1], y, qid=qid)
-    unknown = np.full((5, 1), np.nan)
-    assert len(set(fitted.predict(unknown, qid=[0] * 5))) == 1
-    both = np.vstack([X[:6, :1], unknown])
-    scores = fitted.predict(both, qid=[0] * 11)
-    assert np.sum(scores[:6] > scores[6]) == np.sum(scores[:6] < scores[6]) == 3
-
-
-def test_diff_rank_is_rankboosts_loop_with_other_weak_rankers():
-    """Columns that are the rankings give RankBoost the same weights, taken one at a time."""
-    X, y, qid = problem()
-    fitted = DiffRank().fit(X, y, qid=qid)
-    first = fitted.model_.rankers[0]
-    from crucial import Groups
-
-    column = first.scores(X, Groups.from_qid(qid, len(qid)))
-    boosted = RankBoost(1, 1.0, weak="column", step="bound").fit(column[:, None], y, qid=qid)
-    assert boosted.trace_[0].alpha == pytest.approx(fitted.trace_[0].alpha, rel=1e-12)
-    assert boosted.trace_[0].loss == pytest.approx(fitted.trace_[0].loss, rel=1e-12)
 
 
 def test_prec_learns_from_the_first_positions():

@@ -124,12 +124,6 @@ def test_lambda_raises_its_measure(measure):
     assert last == pytest.approx((1.0 - value) / (1.0 - start), abs=0.01)
 
 
-def test_more_rows_per_leaf_than_there_are_make_no_tree():
-    with pytest.warns(UserWarning, match="no round could be made"):
-        ranker = fitted(min_rows=10_000)
-    assert not ranker.predict(X).any()
-
-
 def test_labels_of_another_kind():
     for loss in ("xendcg", "lambda"):
         with pytest.raises(DataError, match="shift"):

@@ -170,9 +170,3 @@ def test_whole_numbers_beyond_64_bits_are_floats(name, parameters, tmp_path):
 def test_numbers_of_steps_end(name, parameter):
     with pytest.raises(CrucialError, match=rf"The '{parameter}' parameter .* \[1, 1000000\]"):
         ranker_class(name)(**{parameter: 10**30}).fit(X, Y)
-
-
-def test_more_rows_than_there_are_can_be_selected():
-    ranker = ranker_class("rankboost")(3).fit(X, Y)
-    assert ranker.select(X, 10**20).tolist() == [1.0] * N
-    assert ranker.select(X, 10**20, ties="first").all()

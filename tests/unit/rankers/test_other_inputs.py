@@ -1,14 +1,12 @@
 """Inputs of other libraries, and data in which there is nothing to learn."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from crucial import FeatureRank, LabelRanker, RankBoost, evaluate, load_model
+from crucial import FeatureRank, RankBoost, load_model
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError, NoProgressWarning, ParameterError
 from crucial.rankers.registry import RANKERS, ranker_class
@@ -85,24 +83,6 @@ def test_numbers_of_several_types_are_ids(qid):
     assert Groups.from_qid(qid, 4).ids.tolist() == [1, 2]
 
 
-def test_weights_that_are_one_text():
-    with pytest.raises(DataTypeError, match=r"sample_weight must be numbers\. Row 0 is 'a'"):
-        RankBoost(2).fit(X, Y, sample_weight="a")
-
-
-def test_classes_are_refused_in_one_short_line():
-    with pytest.raises(DataError) as caught:
-        LabelRanker(2).fit(X, [None, *["a", "b"] * 29, "a"])
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize("seed", [-1, "a"])
-def test_seeds_of_intervals_are_checked(seed):
-    with pytest.raises(ParameterError, match="'random_state' parameter of evaluate must be an int"):
-        evaluate(Y, X[:, 0], np.arange(60) // 6, intervals=True, random_state=seed)
-
-
 def test_batches_of_arrow_are_tables_with_names():
     columns = {"a": X[:, 0], "b": X[:, 1]}
     ranker = RankBoost(3).fit(pa.table(columns), Y)
@@ -135,31 +115,3 @@ def test_a_saved_model_takes_queries_as_its_ranker_does(kind, tmp_path):
     assert model.predict(X, qid=qid).tolist() == expected
     with pytest.raises(ParameterError, match="as groups or as qid, not both"):
         model.predict(X, qid, qid=qid)
-
-
-@pytest.mark.parametrize(
-    "gain", [lambda y: 1.0, lambda y: None, lambda y: y[:1], lambda y: ["a"] * len(y)]
-)
-def test_gains_of_ones_own_that_cannot_be_used(gain):
-    with pytest.raises(DataError, match=r"'gain' must return one number for each of 2 labels"):
-        RankBoost(3, gain=gain).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("rows", "match"),
-    [
-        ((X, [1.0, 2.0]), "eval_set: .*60 rows"),
-        ((X, np.full(60, np.nan)), "eval_set: Input y contains NaN"),
-        ((X[:, :1], Y), "eval_set: X has 1 features"),
-    ],
-)
-def test_errors_of_the_eval_set_name_it(rows, match):
-    with pytest.raises(DataError, match=match):
-        RankBoost(3).fit(X, Y, eval_set=rows)
-
-
-def test_missing_classes_are_refused_without_a_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(DataError, match="NaN"):
-            LabelRanker(3).fit(X, np.where(np.arange(60) < 3, np.nan, Y))

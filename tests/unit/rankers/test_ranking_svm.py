@@ -1,12 +1,10 @@
 """RankingSVM: forms that must agree, invariances, kernels and what it refuses."""
 
 import pickle
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from crucial import KernelRanker, RankingSVM
@@ -132,20 +130,6 @@ def test_landmarks() -> None:
     assert len(found.model_.coefficients) == 10
 
 
-def test_labels_and_pairs() -> None:
-    pairs = [(0, 1), (2, 3), (4, 5)]
-    both = RankingSVM(0.05).fit_pairs(X, pairs, pair_weight=[500.0] * 3, y=GRADES, qid=QID)
-    assert (both.predict(X)[[0, 2, 4]] > both.predict(X)[[1, 3, 5]]).all()
-    light = RankingSVM(0.05, tol=1e-8).fit_pairs(
-        X, pairs, pair_weight=[1e-9] * 3, y=GRADES, qid=QID
-    )
-    assert light.objective_ == pytest.approx(fitted().objective_, abs=1e-5)
-    kernel = RankingSVM(0.05, kernel="rbf").fit_pairs(X, pairs)
-    assert len(kernel.model_.coefficients) == 6
-    with pytest.raises(DataError, match="no y; use pair_weight"):
-        RankingSVM().fit_pairs(X, pairs, sample_weight=np.ones(N))
-
-
 def test_a_function_is_pickled_and_not_saved(tmp_path: Any) -> None:
     ranker = fitted(kernel=rbf)
     again = pickle.loads(pickle.dumps(ranker))
@@ -185,12 +169,3 @@ def test_labels_too_far_apart_for_a_margin_of_their_distance(margin: str) -> Non
     with pytest.raises(DataError, match=r"from 0 to 1e\+60.*set margin='sign'"):
         fitted(y=np.where(GRADES > 0, 1e60, 0.0), margin=margin)
     assert fitted(y=np.where(GRADES > 0, 1e60, 0.0)).gap_ <= 1e-8
-
-
-def test_an_early_end_is_reported() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"2 steps left.*raise max_iter"):
-        ranker = fitted(max_iter=2, tol=1e-12)
-    assert ranker.gap_ > 1e-12
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RankingSVM().fit(X, GRADES, qid=QID)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial import InfinitePush, RankingSVM, RSRank, stability_selection
+from crucial import InfinitePush, RankingSVM, RSRank
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 
 
@@ -77,24 +77,6 @@ def test_a_penalty_that_selects_features_needs_features_and_squares(settings):
         RankingSVM(penalty="l1", **settings).fit(*problem()[:2])
 
 
-def test_the_ball_and_the_penalty_have_the_same_minima():
-    X, y, qid = problem()
-    one = RankingSVM(penalty="l1", l1=0.02, tol=1e-12).fit(X, y, qid=qid)
-    scale = {s.feature: 1.0 for s in one.model_.rankers}
-    assert set(scale) == set(one.selected_.tolist())
-    inside = one.objective_  # loss + l1 |w|: both parts from the ball of the same radius
-    radius = _norm(one, X)
-    two = RankingSVM(penalty="l1_ball", radius=radius, tol=1e-10).fit(X, y, qid=qid)
-    assert two.objective_ == pytest.approx(inside - 0.02 * radius, abs=1e-7)
-    np.testing.assert_allclose(two.predict(X), one.predict(X), atol=1e-3)
-
-
-def _norm(ranker, X):
-    """|w|_1 in standard units: the weight of a feature over a range of 1, times its spread."""
-    unit = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
-    return float(np.abs(ranker.model_.weights * unit.std(axis=0)[ranker.selected_]).sum())
-
-
 def test_equal_columns_and_more_features_than_rows():
     random = np.random.default_rng(0)
     X = random.normal(size=(12, 40))
@@ -161,10 +143,3 @@ def test_a_push_that_cannot_reach_the_top_says_so():
     X, y, qid = problem()
     with pytest.warns(NoProgressWarning, match="use PNormPush"):
         InfinitePush(penalty="l1", l1=10.0).fit(X, y > 0, qid=qid)
-
-
-def test_stability_selection_around_a_sparse_ranker():
-    X, y, qid = problem()
-    found = stability_selection(RankingSVM(penalty="l1", l1=0.1), X, y, qid=qid, n_subsamples=10)
-    assert set(found.stable) >= {"feature 1", "feature 3"}
-    assert found.mean_chosen < 6

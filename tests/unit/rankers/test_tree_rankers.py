@@ -1,8 +1,5 @@
 """TreeRank, RankingForest and RankOver: parameters, consensus, refusals."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -20,7 +17,6 @@ from crucial import (
     make_bipartite,
 )
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
-from review import TREE_AREAS, areas, find_sets
 
 
 def pyramid(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -178,25 +174,6 @@ def test_the_roc_curve_of_a_tree(data, tmp_path) -> None:
         inspection.tree_roc(RankingForest(2).fit(train.X, train.y))
 
 
-def test_importances_are_gains() -> None:
-    X = np.random.default_rng(0).normal(size=(500, 4))
-    y = (X[:, 2] + 0.3 * np.random.default_rng(1).normal(size=500) > 0).astype(int)
-    for ranker in (TreeRank(), RankingForest(5), RankOver()):
-        ranker.fit(X, y)
-        assert ranker.feature_importances_.argmax() == 2
-        assert ranker.feature_importances_.sum() == pytest.approx(1.0)
-        found = inspection.importances(ranker)
-        assert found.meaning == "share of the gains of the splits"
-
-
-@pytest.mark.skipif("CRUCIAL_TREERANK_DATA" not in os.environ, reason="needs the data sets by path")
-def test_areas_of_the_authors_package_are_reached() -> None:
-    for data in find_sets(Path(os.environ["CRUCIAL_TREERANK_DATA"])):
-        found = areas(data)
-        for name, published in TREE_AREAS.get(data.name, {}).items():
-            assert found[name][0] >= published, (data.name, name)
-
-
 @pytest.mark.parametrize("splitter", ["stump", "tree"])
 @pytest.mark.parametrize("search", ["greedy", "exact"])
 def test_abstentions_below_every_threshold(splitter, search) -> None:
@@ -210,21 +187,3 @@ def test_abstentions_below_every_threshold(splitter, search) -> None:
     filled = TreeRank(max_bins=None, **more).fit(low, y)
     assert below.auc_ == pytest.approx(filled.auc_)
     assert below.predict(X).tolist() == filled.predict(low).tolist()
-
-
-def test_folds_of_pruning_depend_on_what_the_rows_are() -> None:
-    X, y = pyramid(200, 4)
-    X = X.round(1)
-    weight = np.random.default_rng(0).integers(1, 4, 200)
-    order = np.random.default_rng(1).permutation(200)
-    found, moved, twice = (
-        TreeRank(splitter="stump", pruning="cv", min_rows=5).fit(Z, t, sample_weight=w)
-        for Z, t, w in (
-            (X, y, weight),
-            (X[order], y[order], weight[order]),
-            (X.repeat(weight, axis=0), y.repeat(weight), None),
-        )
-    )
-    assert found.penalty_ == pytest.approx(moved.penalty_)
-    assert found.penalty_ == pytest.approx(twice.penalty_)
-    assert found.predict(X).tolist() == moved.predict(X).tolist() == twice.predict(X).tolist()

@@ -136,24 +136,6 @@ def test_the_first_weight_is_at_the_minimum_of_the_loss(
         assert ranker.trace_[0].z < 0.95
 
 
-def test_the_push_of_power_1_is_rankboost() -> None:
-    push = fitted(PNormPush, p=1, balance="pairs", n_estimators=8)
-    assert push.predict(X).tobytes() == fitted(RankBoost, n_estimators=8).predict(X).tobytes()
-    bound = fitted(PNormPush, p=1, balance="pairs", step="bound", n_estimators=8)
-    same = fitted(RankBoost, step="bound", n_estimators=8)
-    assert bound.predict(X).tobytes() == same.predict(X).tobytes()
-
-
-@pytest.mark.parametrize("kind", [RankBoost, LogisticRanker, PNormPush])
-def test_method_3_keeps_its_bound_on_z(kind: Any) -> None:
-    ranker = fitted(kind, step="bound", learning_rate=1.0)
-    r, z = (ranker.trace_.column(name) for name in ("r", "z"))
-    assert (r > 0.0).all()
-    if kind is RankBoost:
-        assert (z <= np.sqrt(1.0 - r**2) + 1e-9).all()
-    assert (z < 1.0).all()
-
-
 @pytest.mark.parametrize("step", ["smooth", "line_search"])
 def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     ranker = SmoothMarginRanker(20, weak="tree", min_rows=2, max_leaves=16, step=step)
@@ -170,31 +152,6 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     assert two.separable_round_ is not None
     found = inspection.class_margins(two, X[:90], TWO[:90])
     assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
-
-
-def test_an_eval_set_chooses_the_round_and_staged_scores_agree() -> None:
-    how = {"early_stopping_rounds": 5, "stopping_tolerance": 0.0, "eval_metric": "ndcg@5"}
-    ranker = RankBoost(60, 0.5, weak="tree", **how)
-    ranker.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=(X[TEST], Y[TEST]), eval_qid=QID[TEST])
-    values = ranker.trace_.column("ndcg@5")
-    assert len(values) == ranker.best_round_ + 5 < 60
-    stages = list(ranker.staged_predict(X))
-    assert ranker.predict(X).tobytes() == stages[ranker.best_round_ - 1].tobytes()
-    found = ranker.score(X[TEST], Y[TEST], qid=QID[TEST], measure="ndcg@5")
-    assert found == pytest.approx(values.max(), abs=1e-12)
-    assert ranker.truncate(3).n_rounds == 3
-
-
-def test_judges_pairs_and_random_thresholds() -> None:
-    judges = np.column_stack((Y, np.where(RANDOM.random(N) < 0.3, np.nan, Y)))
-    ranker = RankBoost(10, weak="tree", thresholds="random", max_bins=16, random_state=3)
-    ranker.fit(X, judges, qid=QID)
-    assert ranker.score(X, Y, qid=QID) > 0.85
-    again = RankBoost(10, weak="tree", thresholds="random", max_bins=16, random_state=4)
-    assert again.fit(X, judges, qid=QID).predict(X).tobytes() != ranker.predict(X).tobytes()
-    pairs = [(a, b) for a in range(60) for b in range(60) if Y[a] > Y[b] and QID[a] == QID[b]]
-    both = RankBoost(10, weak="tree").fit_pairs(X[:60], pairs, y=Y[:60], qid=QID[:60])
-    assert both.score(X[:60], Y[:60], qid=QID[:60]) > 0.85
 
 
 @pytest.mark.parametrize(
