@@ -17,7 +17,17 @@ from sklearn.utils.estimator_checks import (
 )
 
 import crucial
-from crucial import DiffRank, FeatureRank, RankBoost, RankingSVM, RankRLS
+from crucial import (
+    DiffRank,
+    FeatureRank,
+    RankBoost,
+    RankBoostPlus,
+    RankCosine,
+    RankingSVM,
+    RankRLS,
+    SmoothMarginRanker,
+    SVMMap,
+)
 
 
 def public_estimators() -> list[type[BaseEstimator]]:
@@ -68,22 +78,25 @@ def test_what_is_excused_does_fail(ranker: type[BaseEstimator]):
 
 
 VARIANTS = [
-    {"choice": "largest_drop", "step": "exact", "learning_rate": 1.0, "n_estimators": 50},
-    {"choice": "steepest_positive", "positive_weights": "cumulative", "n_estimators": 50},
-    {"weak": "feature", "n_estimators": 50},
-    {"weak": "tree", "min_rows": 2, "n_estimators": 20},
-    {"step": "numeric", "max_bins": None, "default_rank": 0, "n_estimators": 50},
-    {"subsample": 0.5, "balance": "queries", "record_risks": True, "n_estimators": 50},
+    RankBoost(50, 1.0, choice="largest_drop", step="exact"),
+    RankBoost(50, choice="steepest_positive", positive_weights="cumulative"),
+    RankBoost(50, weak="feature"),
+    RankBoost(20, weak="tree", min_rows=2),
+    RankBoost(50, step="numeric", max_bins=None, default_rank=0),
+    RankBoost(50, subsample=0.5, balance="queries", record_risks=True),
+    RankBoostPlus(40, search="optimal"),
+    RankBoostPlus(40, 0.5, balance="queries", static_after=3),
+    RankCosine(centred=False),
+    SVMMap(top=3),
+    SmoothMarginRanker(50, choice="steepest", step="line_search"),
+    SmoothMarginRanker(30, weak="feature"),
+    SmoothMarginRanker(50, 0.3, balance="queries"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "estimator",
-    [*(RankBoost(**one) for one in VARIANTS), *(one() for one in public_estimators())],
-    ids=str,
-)
+@pytest.mark.parametrize("estimator", [*VARIANTS, *(one() for one in public_estimators())], ids=str)
 def test_scikit_learns_checks_with_defaults_and_other_parameters(estimator: BaseEstimator):
     results = check_estimator(
         estimator, on_fail="raise", on_skip=None, expected_failed_checks=excused(estimator)

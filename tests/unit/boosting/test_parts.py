@@ -15,6 +15,7 @@ from crucial.boosting.stumps import StumpLearner, VoteLearner
 from crucial.data.groups import Groups
 from crucial.errors import ParameterError
 from crucial.parameters import parameters_of
+from refusals import refused
 
 X = np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
 Y = [1, 1, 0, 1, 0]
@@ -91,8 +92,7 @@ class OnlyBegins:
     ],
 )
 def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
-    with pytest.raises(ParameterError, match=message):
-        boosted(**parts)
+    refused(ParameterError, message, boosted, **parts)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,7 @@ def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
     ],
 )
 def test_a_part_that_needs_more_than_the_objective_has_is_refused(parts: Any, message: str):
-    with pytest.raises(ParameterError, match=message):
-        boosted(**parts)
+    refused(ParameterError, message, boosted, **parts)
 
 
 def test_an_incomplete_weak_learner_is_refused_by_the_estimator():

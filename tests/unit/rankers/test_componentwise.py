@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import crucial
 from crucial import AdaBoostRanker, ComponentwiseBoost, LogitBoost
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import NoProgressWarning
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 5))
@@ -163,21 +163,3 @@ def test_rows_that_are_separated_do_not_overflow() -> None:
     assert np.isfinite(ranker.predict(X)).all()
     assert ranker.score(X, X[:, 0] > 0) == 1.0
     np.testing.assert_allclose(ranker.predict_proba(X).sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("ranker", "problem"),
-    [
-        (LogitBoost(weak="linear", subsample=0.5), "subsample is for weak='stump'"),
-        (LogitBoost(l2=0.1), "for weak='linear'"),
-        (ComponentwiseBoost(loss="l1", aicc=True), "for loss='l2'"),
-        (ComponentwiseBoost(loss="binomial"), r"two labels.*RankBoost"),
-        (ComponentwiseBoost(aicc=True, early_stopping_rounds=3), "set one of them"),
-    ],
-    ids=str,
-)
-def test_parameters_that_do_not_go_together(ranker, problem: str) -> None:
-    with pytest.raises((DataError, ParameterError), match=problem):
-        ranker.fit(
-            X, np.digitize(Y, (-1, 1)) if ranker.get_params().get("loss") == "binomial" else GOOD
-        )

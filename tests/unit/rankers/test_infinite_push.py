@@ -1,7 +1,6 @@
 """The infinite push finds the minimum of what it says it minimises."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from crucial import InfinitePush, RankBoost
-from crucial.errors import DataError
 
 
 def problem(n: int = 40, d: int = 3, queries: int = 1, seed: int = 0) -> Any:
@@ -101,16 +99,3 @@ def test_it_gives_up_the_list_for_its_top() -> None:
     whole = RankBoost(50, weak="feature", step="numeric").fit(X[:, :1], y).predict(X[:, :1])
     above = [float((s[y == 1] > s[y == 0].max()).mean()) for s in (push, whole)]
     assert above == [0.5, 0.0]
-
-
-def test_grades_are_refused_and_the_alternative_named() -> None:
-    X = np.arange(6.0)[:, None]
-    with pytest.raises(DataError, match=r"the labels are 0, 1, 2\. Make them two .* PNormPush"):
-        InfinitePush().fit(X, [0, 1, 2, 0, 1, 2])
-    with pytest.raises(DataError, match=r"the labels of query 'b' are 0, 1, 2\."):
-        InfinitePush().fit(X, [0, 1, 1, 0, 1, 2], qid=list("aaabbb"))
-    with pytest.raises(DataError, match=r"are 0, 1, 2, 3, \.\.\."):
-        InfinitePush().fit(X, np.arange(6))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        InfinitePush().fit(X, [0, 1, 1, 1, 2, 2], qid=list("aaabbb"))  # (two in each is fine)

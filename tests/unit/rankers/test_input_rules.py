@@ -13,6 +13,7 @@ import crucial
 from crucial import RankBoost
 from crucial.errors import DataError
 from crucial.model.base import check_finite
+from refusals import refused
 
 RANDOM = np.random.default_rng(16)
 X = RANDOM.normal(size=(24, 3))
@@ -49,11 +50,9 @@ TABLES = [
 @pytest.mark.parametrize(("table", "match"), TABLES)
 def test_tables_are_refused_at_fit_and_predict_alike(table: Any, match: str) -> None:
     model = NAMED if isinstance(table, pd.DataFrame) else MODEL
-    with pytest.raises(DataError, match=match):
-        RankBoost(2).fit(table, Y)
+    refused(DataError, match, RankBoost(2).fit, table, Y)
     for predict in (model.predict, model.model_.predict):
-        with pytest.raises(DataError, match=match):
-            predict(table)
+        refused(DataError, match, predict, table)
 
 
 def test_a_matrix_is_an_array_of_two_dimensions() -> None:
@@ -105,8 +104,7 @@ WRONG = {
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors_follow_the_same_rule(name: str, wrong: str) -> None:
     values, match = WRONG[wrong]
-    with pytest.raises(DataError, match=match):
-        VECTORS[name](values)
+    refused(DataError, match, VECTORS[name], values)
 
 
 def test_ids_and_pairs_follow_it_too() -> None:
@@ -116,12 +114,10 @@ def test_ids_and_pairs_follow_it_too() -> None:
         (np.ma.masked_array(Y, mask=Y == 2), "NaN in row 2"),
         (np.ma.masked_array(Y.astype(str), mask=Y == 2), "missing in row 2"),
     ):
-        with pytest.raises(DataError, match=match):
-            RankBoost(2).fit(X, Y, qid=ids)
+        refused(DataError, match, RankBoost(2).fit, X, Y, qid=ids)
     hidden = np.ma.masked_array(PAIRS, mask=[(0, 1), (0, 0), (0, 0)])
     for pairs in (np.array(PAIRS) + 0j, hidden):
-        with pytest.raises(DataError, match="pairs must be row numbers"):
-            RankBoost(2).fit_pairs(X, pairs)
+        refused(DataError, "pairs must be row numbers", RankBoost(2).fit_pairs, X, pairs)
 
 
 INFINITE = np.full(24, 1.7e308)
@@ -167,8 +163,7 @@ def test_the_infinity_that_is_named_is_the_first(kind: str, fit: bool) -> None:
     column = "'b'" if kind == "frame" else "1"
     model = NAMED if kind == "frame" else MODEL
     use = (lambda: RankBoost(2).fit(made, Y)) if fit else (lambda: model.predict(made))
-    with pytest.raises(DataError, match=rf"row 2, column {column} is -inf"):
-        use()
+    refused(DataError, rf"row 2, column {column} is -inf", use)
 
 
 def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
@@ -179,8 +174,7 @@ def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
     assert instances.first_infinity(np.array([695, 690, 3])) == (690, 3)
     assert instances.first_infinity(np.arange(650)) is None
     for jobs in (1, 3):
-        with pytest.raises(DataError, match="row 650, column 999 is inf"):
-            check_finite(instances, None, jobs)
+        refused(DataError, "row 650, column 999 is inf", check_finite, instances, None, jobs)
     rows = np.abs(X)
     rows[2, 1], rows[1, 1] = -np.inf, np.inf
     with pytest.raises(DataError, match="row 2, column 1 is -inf"):

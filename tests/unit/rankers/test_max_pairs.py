@@ -1,12 +1,10 @@
 """max_pairs: trees of two features combine the pairs that gain most, and no others."""
 
-import numpy as np
 import pytest
 
 from crucial import GradientRanker, RankBoost, load_model, make_interactions
 from crucial.boosting import loop
 from crucial.boosting.loop import gains_of_pairs
-from crucial.errors import ParameterError
 
 DATA = make_interactions(n_queries=30, docs_per_query=20, n_pairs=3, n_noise=3, seed=1)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
@@ -65,12 +63,3 @@ def test_bags_folds_files_and_warm_starts_keep_the_limit(tmp_path):
     assert model.training["feature_pairs"] == [list(pair) for pair in whole.feature_pairs_]
     assert "pairs of features together" in "\n".join(model.explain(5))
     assert not hasattr(whole.set_params(max_pairs=None).fit(X, Y, qid=QID), "feature_pairs_")
-
-
-def test_the_limit_is_for_trees_of_two_features():
-    for interactions in (None, 1):
-        with pytest.raises(ParameterError, match=r"max_pairs limits .* Set interactions=2"):
-            GradientRanker(3, interactions=interactions, max_pairs=3).fit(X, Y, qid=QID)
-    with pytest.raises(ParameterError, match="max_pairs is for weak='tree'"):
-        RankBoost(3, max_pairs=3).fit(X, Y, qid=QID)
-    assert np.isfinite(fitted(max_pairs=2, weak="stump").predict(X)).all()

@@ -17,6 +17,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.rankers.linear.closed_form import NormalEquations
 from crucial.rankers.linear.columns import DifferenceFeedback
+from refusals import refused
 
 RANDOM = np.random.default_rng(4)
 N = 90
@@ -108,10 +109,8 @@ def test_equations_beyond_the_free_memory_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr("crucial.data.arrays._free_in_machine", lambda: 2 * 4 * 8 * 20 * 20 - 1)
     table = np.random.default_rng(0).normal(size=(60, 20))
     says = r"RankRLS of 60 rows of 20 features would take.*free memory.*RankingSVM.*n_landmarks"
-    with pytest.raises(DataError, match=says):
-        RankRLS().fit(table, table[:, 0])
-    with pytest.raises(DataError, match=says):
-        RankRLS().leave_pair_out(table, table[:, 0])
+    refused(DataError, says, RankRLS().fit, table, table[:, 0])
+    refused(DataError, says, RankRLS().leave_pair_out, table, table[:, 0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
@@ -185,8 +184,7 @@ def test_the_path_chooses_a_ridge() -> None:
     ],
 )  # fmt: skip
 def test_what_it_refuses(use: Callable[[], Any], error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
-        use()
+    refused(error, match, use)
 
 
 def test_few_conjugate_gradients_warn() -> None:

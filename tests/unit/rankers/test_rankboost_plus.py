@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from crucial import Groups, RankBoostPlus
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
-from crucial.rankers import plus_search as plus_pairs
-from crucial.rankers import plus_search as plus_search
+from crucial.rankers import plus_search
 from crucial.rankers.plus_search import list_pairs, sample_numbers
 
 RANDOM = np.random.default_rng(0)
@@ -132,7 +130,7 @@ def test_blocks_of_pairs_change_nothing(monkeypatch):
     from crucial.kernels import pairs as plus_kernels
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
-    monkeypatch.setattr(plus_pairs, "_PAIR_BLOCK", 7)
+    monkeypatch.setattr(plus_search, "_PAIR_BLOCK", 7)
     listed = RankBoostPlus(15).fit(X, Y, qid=QID)
     assert listed.model_.weights == whole.model_.weights
     monkeypatch.setattr(plus_kernels, "_BLOCK", 50)
@@ -152,7 +150,7 @@ def test_more_pairs_than_memory_are_refused_before_they_are_made():
 
 
 def test_memory_is_asked_for_and_a_sample_fits(monkeypatch):
-    monkeypatch.setattr(plus_pairs, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(plus_search, "free_memory", lambda: 20_000)
     with pytest.raises(DataError, match=r"there are [\d,]+ pairs.*Learn from a sample of them"):
         RankBoostPlus(2).fit(X, Y, qid=QID)
     assert RankBoostPlus(2, max_pairs=200).fit(X, Y, qid=QID).n_pairs_ == 200
@@ -185,18 +183,3 @@ def test_pairs_that_weigh_nothing_are_no_sample():
 
 
 # -- as scikit-learn wants it, for other parameters ---------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "parameters",
-    [{"search": "optimal"}, {"balance": "queries", "static_after": 3, "learning_rate": 0.5}],
-    ids=str,
-)
-def test_scikit_learns_checks_with_other_parameters(parameters):
-    results = check_estimator(
-        RankBoostPlus(n_estimators=40, **parameters), on_fail="raise", on_skip=None
-    )
-    skipped = {one["check_name"] for one in results if one["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}

@@ -16,6 +16,7 @@ from sklearn.preprocessing import QuantileTransformer
 
 from crucial import RankBoost
 from crucial.errors import NotRankedError, ParameterError
+from refusals import refused
 
 from .test_every_ranker import Data
 
@@ -197,8 +198,7 @@ def test_a_learner_of_ones_own_is_copied_cloned_and_pickled(data: Data):
 
 def test_a_ranker_that_sees_queries_asks_for_them(data: Data):
     ranker = RankBoost(n_estimators=3, weak=OwnLearner()).fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(NotRankedError, match="pass the query of every row"):
-        ranker.predict(data.X)
+    refused(NotRankedError, "pass the query of every row", ranker.predict, data.X)
     last = list(ranker.staged_predict(data.X, data.qid))[-1]
     np.testing.assert_array_equal(last, ranker.predict(data.X, data.qid))
     assert ranker.score(data.X, data.y, qid=data.qid) > 0.7

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 import crucial
 from crucial import RankBoost, SmoothMarginRanker
@@ -108,18 +107,3 @@ def test_weak_rankers_outside_0_and_1_are_refused():
         SmoothMarginRanker(5, weak=Twice()).fit(X, Y)
     with pytest.raises(DataError, match=r"must score in \[0, 1\]"):
         SmoothMarginRanker(5, weak="column").fit(2 * X, Y)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"choice": "steepest", "step": "line_search", "n_estimators": 50},
-        {"weak": "feature", "n_estimators": 30},
-        {"learning_rate": 0.3, "balance": "queries", "n_estimators": 50},
-    ],
-    ids=str,
-)
-def test_scikit_learns_checks_with_other_parameters_of_smooth_margin(parameters):
-    check_estimator(SmoothMarginRanker(**parameters), on_fail="raise", on_skip=None)

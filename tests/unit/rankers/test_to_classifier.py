@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from crucial import AdaBoostRanker, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.rankers.classifiers import RankingClassifier
+from refusals import refused
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:, :4]
@@ -105,17 +106,14 @@ def test_few_rows_are_enough_to_calibrate():
 
 def test_what_makes_no_classifier():
     graded = RankBoost(5).fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(NotRankedError, match=r"not fitted to labels of two values.*X=X, y=y"):
-        graded.to_classifier()
+    refused(NotRankedError, r"not fitted to labels of two values.*X=X, y=y", graded.to_classifier)
     made = graded.to_classifier(X=X, y=np.where(Y == 1, "benign", "malignant"))
     assert made.classes_.tolist() == ["benign", "malignant"]
     paired = RankBoost(5).fit_pairs(X, [(0, 20), (1, 30)])
-    with pytest.raises(NotRankedError, match="not fitted to labels of two values"):
-        paired.to_classifier()
+    refused(NotRankedError, "not fitted to labels of two values", paired.to_classifier)
     assert paired.to_classifier(X=X, y=Y).classes_.tolist() == [0, 1]
     asked = RankBoost(5).fit(X, Y, qid=np.arange(len(X)) % 2)
-    with pytest.raises(NotRankedError, match=r"fitted with queries.*no common zero"):
-        asked.to_classifier(X=X, y=Y)
+    refused(NotRankedError, r"fitted with queries.*no common zero", asked.to_classifier, X=X, y=Y)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +128,7 @@ def test_what_makes_no_classifier():
     ],
 )
 def test_bad_arguments(given, match):
-    with pytest.raises((DataError, ParameterError), match=match):
-        RankBoost(5).fit(X, Y).to_classifier(*given)
+    refused((DataError, ParameterError), match, RankBoost(5).fit(X, Y).to_classifier, *given)
 
 
 def test_labels_keep_their_values():

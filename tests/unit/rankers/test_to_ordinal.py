@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from crucial import DiffRank, InfinitePush, ListMLE, RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier, best_cuts
+from refusals import refused
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.4, 1.2])
@@ -127,10 +128,8 @@ def test_selection_without_queries_and_what_is_refused():
     ranker = InfinitePush().fit(X, Y > 1)
     assert ranker.select(X, 10).sum() == pytest.approx(10)
     assert ranker.select(X, 500).tolist() == [1.0] * 120
-    with pytest.raises(ParameterError, match="'k' parameter of select must be"):
-        ranker.select(X, 0)
-    with pytest.raises(ParameterError, match="'ties' parameter of select must be"):
-        ranker.select(X, 3, ties="last")
+    refused(ParameterError, "'k' parameter of select must be", ranker.select, X, 0)
+    refused(ParameterError, "'ties' parameter of select must be", ranker.select, X, 3, ties="last")
 
 
 @pytest.mark.parametrize("signs", [(0.0, -0.0), (-0.0, 0.0)])

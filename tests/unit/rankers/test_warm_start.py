@@ -10,6 +10,7 @@ import pytest
 from crucial import GradientRanker, RankBoost
 from crucial.errors import DataError, ParameterError
 from naive.cuts import Problem
+from refusals import refused
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(96, 4))
@@ -85,8 +86,7 @@ def test_copies_and_pickles_are_continued(moved: Any) -> None:
     ranker, seen = moved(fit(RankBoost(5, warm_start=True))), []
     assert_fresh(fit(ranker.set_params(n_estimators=8, callbacks=seen.append)), 8)
     assert [one.number for one in seen] == [6, 7, 8]
-    with pytest.raises(DataError, match="these are others"):
-        fit(moved(ranker), 3 - Y)
+    refused(DataError, "these are others", fit, moved(ranker), 3 - Y)
 
 
 @pytest.mark.parametrize("state", [None, np.random.RandomState(0), np.random])
@@ -95,8 +95,7 @@ def test_copies_and_pickles_are_continued(moved: Any) -> None:
 )
 def test_random_numbers_that_cannot_be_continued_are_refused(ranker: Any, state: Any) -> None:
     how = {**ranker.get_params(), "warm_start": True, "random_state": state}
-    with pytest.raises(ParameterError, match="needs an integer as random_state"):
-        fit(type(ranker)(**how))
+    refused(ParameterError, "needs an integer as random_state", fit, type(ranker)(**how))
 
 
 def test_seeds_of_numpy_are_continued() -> None:

@@ -5,23 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from crucial import (
     AdaBoostRanker,
     GradientRanker,
-    Groups,
-    LabelFeedback,
     LogisticRanker,
     LogitBoost,
     PNormPush,
     RankBoost,
-    RankBoostPlus,
     SmoothMarginRanker,
-    inspection,
 )
-from crucial.boosting.pair_losses import LogisticLoss
-from crucial.boosting.push import PNormLoss
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
 
@@ -99,78 +92,6 @@ def test_symmetric_trees_end_under_monotone_bounds(seed: int) -> None:
     table = scores.reshape(4, 4)
     assert (np.diff(table, axis=0) >= 0.0).all()
     assert (np.diff(table, axis=1) <= 0.0).all()
-
-
-@pytest.mark.parametrize(
-    ("kind", "objective"), [(LogisticRanker, LogisticLoss()), (PNormPush, PNormLoss(4.0))]
-)
-@pytest.mark.parametrize("with_pairs", [False, True])
-def test_the_first_weight_is_at_the_minimum_of_the_loss(
-    kind: Any, objective: Any, with_pairs: bool
-) -> None:
-    pairs = [(a, b) for a in range(90) for b in range(90) if Y[a] > Y[b] and QID[a] == QID[b]]
-    ranker = kind(n_estimators=1, learning_rate=1.0, weak="tree", min_rows=5)
-    groups = Groups.from_qid(QID[:90], 90)
-    feedback = LabelFeedback(Y[:90], groups, balance=ranker.balance)
-    if with_pairs:
-        ranker.fit_pairs(X[:90], pairs)
-    else:
-        ranker.fit(X[:90], Y[:90], qid=QID[:90])
-    if not with_pairs:
-        state = objective.begin(feedback, 1)
-        spare, h = np.zeros(len(state.scores) + 8), ranker.predict(X[:90])[feedback.rows]
-
-        def loss(alpha: float) -> float:
-            again = objective.begin(feedback, 1)
-            again.advance(alpha * h, 1.0)
-            return float(again.potentials(spare)[1])
-
-        best = minimize_scalar(loss, bounds=(0.2, 3.0), method="bounded", options={"xatol": 1e-9})
-        assert best.x == pytest.approx(1.0, abs=1e-3)
-        assert loss(1.0) == pytest.approx(ranker.trace_[0].log_loss, abs=1e-9)
-    elif kind is LogisticRanker:
-        labels = kind(n_estimators=1, learning_rate=1.0, weak="tree", min_rows=5)
-        labels.fit(X[:90], Y[:90], qid=QID[:90])
-        np.testing.assert_allclose(ranker.predict(X), labels.predict(X), rtol=1e-6, atol=1e-8)
-    else:
-        assert ranker.trace_[0].z < 0.95
-
-
-@pytest.mark.parametrize("step", ["smooth", "line_search"])
-def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
-    ranker = SmoothMarginRanker(20, weak="tree", min_rows=2, max_leaves=16, step=step)
-    ranker.fit(X[:90], Y[:90], qid=QID[:90])
-    assert ranker.separable_round_ is not None
-    g = ranker.trace_.column("smooth_margin")[ranker.separable_round_ - 1 :]
-    assert (np.diff(g) >= -1e-9).all()
-    found = inspection.margins(ranker, X[:90], Y[:90], qid=QID[:90])
-    last = ranker.trace_[-1].extras
-    assert found.minimum == pytest.approx(last["margin"], rel=1e-6)
-    assert last["smooth_margin"] <= found.minimum <= 1.0
-    two = AdaBoostRanker(20, 1.0, weak="tree", min_rows=2, max_leaves=16, step=step)
-    two.fit(X[:90], TWO[:90])
-    assert two.separable_round_ is not None
-    found = inspection.class_margins(two, X[:90], TWO[:90])
-    assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("kind", "bad", "message"),
-    [
-        (RankBoost, {"max_leaves": 1}, "'max_leaves' parameter of RankBoost must be an int of at"),
-        (RankBoost, {"step": "exact"}, "with weak='tree' use step='bound' or step='numeric'"),
-        (RankBoost, {"choice": "largest_drop"}, "leave it at 'steepest'"),
-        (SmoothMarginRanker, {"choice": "steepest"}, "leave it at 'steepest_positive'"),
-        (RankBoost, {"default_rank": 0}, "'learned' with weak='tree'"),
-        (RankBoost, {"max_bins": None}, r"an int in \[2, 255\] with weak='tree'"),
-        (PNormPush, {"max_bins": 1000}, r"an int in \[2, 255\] with weak='tree'"),
-        (RankBoost, {"positive_weights": "cumulative"}, "use monotone_constraints"),
-        (RankBoostPlus, {}, r"use RankBoost\(weak='tree'\)"),
-    ],
-)
-def test_what_trees_cannot_do_is_refused(kind: Any, bad: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        kind(3, weak="tree", **bad).fit(X, Y, qid=QID)
 
 
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
