@@ -203,6 +203,11 @@ CANNOT = [
     # queries, judges, pairs and rows to choose the rounds by
     (STOPPING, {"qid": [1] * 80}, r"all rows are of one query: pass eval_set=\(X, y\)"),
     (STOPPING, {"X": ROWS[:3], "y": [0, 1, 2]}, "3 rows are too few"),
+    (STOPPING, {"sample_weight": np.arange(80) < 3}, "3 rows of positive weight are too few"),
+    *[(STOPPING, {"qid": QUERIES, one: (QUERIES == "a") * 1.0}, "weight are of one query: pass")
+      for one in ("sample_weight", "query_weight")],
+    *[(RankBoost(**FOLDS), {"qid": QUERIES, one: (QUERIES == "a") * 1.0}, "as many queries .* Got")
+      for one in ("sample_weight", "query_weight")],
     (STOPPING, JUDGES, r"with several judges needs eval_set=\(X, y\)"),
     (STOPPING, PAIR, r"with pairs needs eval_set=\(X, y\)"),
     (STOPPING, {**PAIR, "y": GRADES, "qid": QUERIES}, r"with pairs needs eval_set=\(X, y\)"),
@@ -410,6 +415,9 @@ def test_columns_without_use_are_named():
         }
 
 
+SOME, TRUTH, TEXT = [1, 2, None, 4], [True, False, None, True], ["a", None] * 2
+
+
 def test_a_fit_that_learns_nothing_says_so():
     with pytest.warns(NoProgressWarning, match="no round could be made"):
         model = RankBoost(3).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
@@ -420,26 +428,27 @@ def test_a_fit_that_learns_nothing_says_so():
 @pytest.mark.parametrize(
     "values",
     [
-        pd.array([1, 2, None, 4], dtype="Int64"),
-        pd.array([1.5, 2, None, 4], dtype="Float64"),
-        pd.array([True, False, None, True], dtype="boolean"),
-        pd.Series([1, 2, None, 4], dtype=object),
-        pl.Series([1, 2, None, 4]),
-        pl.Series([True, False, None, True]),
-        pa.array([1, 2, None, 4]),
-        pa.array([True, False, None, True]),
+        *[pd.array(TEXT, dtype=kind) for kind in ("string", pd.ArrowDtype(pa.string()))],
+        pd.Series(TEXT, dtype="string").astype("category"),
+        pd.Series(["a", pd.NA] * 2, dtype=object),
+        pd.array(SOME, dtype="Int64"),
+        pd.array([1.5, *SOME[1:]], dtype="Float64"),
+        pd.array(TRUTH, dtype="boolean"),
+        pd.Series([1, 2, pd.NA, 4], dtype=object),
+        *map(pl.Series, (SOME, TRUTH)),
+        *map(pa.array, (SOME, TRUTH)),
     ],
     ids=lambda values: f"{type(values).__module__.split('.')[0]}-{getattr(values, 'dtype', '')}",
 )
 def test_missing_values_of_frames_are_abstentions(values):
     made = {pl.Series: pl.DataFrame, pa.Array: pa.table}
-    frame = next((made[kind] for kind in made if isinstance(values, kind)), pd.DataFrame)
-    frame = frame({"a": values, "b": X[:, 1]})
-    model = RankBoost(5).fit(frame, Y)
+    make = next((made[kind] for kind in made if isinstance(values, kind)), pd.DataFrame)
     known = values.to_pylist() if isinstance(values, pa.Array) else list(values)
-    dense = [nan if v is None or v is pd.NA else float(v) for v in known]
-    table = np.column_stack((dense, X[:, 1]))
-    plain = RankBoost(5).fit(table, Y)
+    known = [None if one is None or one is pd.NA else one for one in known]
+    if "a" not in known:
+        known = [nan if one is None else float(one) for one in known]
+    frame, table = make({"a": values, "b": X[:, 1]}), pd.DataFrame({"a": known, "b": X[:, 1]})
+    model, plain = (RankBoost(5).fit(one, Y) for one in (frame, table))
     assert model.model_.rankers == plain.model_.rankers
     assert model.model_.weights == plain.model_.weights
     np.testing.assert_array_equal(model.predict(frame), plain.predict(table))

@@ -1,13 +1,11 @@
 """Columns of text and dates: features of every ranker, kept in the model."""
 
 import datetime
-import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 
 from crucial import RankBoost, RSRank, load_model
 from crucial.data.groups import Groups
@@ -137,7 +135,7 @@ class TestRankers:
         assert ranker.predict(new).tolist() == ranker.predict(none).tolist()
         assert ranker.predict(new).tolist() != ranker.predict(frame).tolist()
 
-    def test_pairs_judges_eval_sets_bags_and_copies(self):
+    def test_pairs_judges_and_eval_sets(self):
         frame, y, qid = make()
         pairs = [(i, j) for i in range(20) for j in range(20) if y[i] > y[j]]
         found = RankBoost(5).fit_pairs(frame, pairs).model_.encodings.categories[0]
@@ -149,10 +147,6 @@ class TestRankers:
         ranker = RankBoost(20, early_stopping_rounds=5)
         ranker.fit(frame, y, qid=qid, eval_set=(more, labels), eval_qid=queries)
         assert ranker.score(more, labels, qid=queries) > 0.8
-        assert clone(ranker).fit(frame, y, qid=qid).predict(more).shape == (240,)
-        assert pickle.loads(pickle.dumps(ranker)).predict(more).tolist() == \
-            ranker.predict(more).tolist()  # fmt: skip
-        assert [s.shape for s in ranker.staged_predict(more)][-1] == (240,)
 
     def test_the_automatic_ranker(self):
         from crucial import AutoRanker

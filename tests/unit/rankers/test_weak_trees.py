@@ -1,4 +1,4 @@
-"""Trees as weak rankers of every estimator of the loop: what they learn, and what is refused."""
+"""Trees as weak rankers of the loop: what they learn, their pairs of features, refusals."""
 
 import warnings
 from typing import Any
@@ -14,7 +14,12 @@ from crucial import (
     PNormPush,
     RankBoost,
     SmoothMarginRanker,
+    inspection,
+    load_model,
+    make_interactions,
 )
+from crucial.boosting import loop
+from crucial.boosting.loop import gains_of_pairs
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
 
@@ -94,6 +99,31 @@ def test_symmetric_trees_end_under_monotone_bounds(seed: int) -> None:
     assert (np.diff(table, axis=1) <= 0.0).all()
 
 
+@pytest.mark.parametrize("how", [{}, {"step": "bound"}])
+def test_the_push_of_power_1_is_rankboost(how: Any) -> None:
+    push = fitted(PNormPush, p=1, balance="pairs", n_estimators=8, **how)
+    plain = fitted(RankBoost, n_estimators=8, **how)
+    assert push.predict(X).tobytes() == plain.predict(X).tobytes()
+
+
+@pytest.mark.parametrize("step", ["smooth", "line_search"])
+def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
+    ranker = SmoothMarginRanker(20, weak="tree", min_rows=2, max_leaves=16, step=step)
+    ranker.fit(X[:90], Y[:90], qid=QID[:90])
+    assert ranker.separable_round_ is not None
+    g = ranker.trace_.column("smooth_margin")[ranker.separable_round_ - 1 :]
+    assert (np.diff(g) >= -1e-9).all()
+    found = inspection.margins(ranker, X[:90], Y[:90], qid=QID[:90])
+    last = ranker.trace_[-1].extras
+    assert found.minimum == pytest.approx(last["margin"], rel=1e-6)
+    assert last["smooth_margin"] <= found.minimum <= 1.0
+    two = AdaBoostRanker(20, 1.0, weak="tree", min_rows=2, max_leaves=16, step=step)
+    two.fit(X[:90], TWO[:90])
+    assert two.separable_round_ is not None
+    found = inspection.class_margins(two, X[:90], TWO[:90])
+    assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
+
+
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
 def test_parameters_of_trees_are_refused_without_trees(kind: Any) -> None:
     for name, value in (("max_leaves", 4), ("interactions", 2), ("min_rows", 5), ("max_depth", 2)):
@@ -123,3 +153,67 @@ def test_no_grid_tries_parameters_of_trees_with_stumps() -> None:
 
     for one in as_contenders(["rankboost", "logistic", "pnorm-push", "adaboost"], "small"):
         assert {"max_leaves", "l2"}.isdisjoint(one.grid)
+
+
+# -- max_pairs: trees of two features combine the pairs that gain most, and no others. --
+DATA = make_interactions(n_queries=30, docs_per_query=20, n_pairs=3, n_noise=3, seed=1)
+TRUE = [(0, 1), (2, 3), (4, 5)]
+TRIAL = 30
+
+
+@pytest.fixture(autouse=True)
+def short_trial(monkeypatch):
+    monkeypatch.setattr(loop, "TRIAL_ROUNDS", TRIAL)
+
+
+def fitted_pairs(kind=GradientRanker, n_estimators=8, **more):
+    return kind(n_estimators, interactions=2, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+
+
+def pairs_of(ranker):
+    return set(gains_of_pairs(ranker.model_.rankers))
+
+
+def test_the_pairs_are_those_that_gain_most_in_a_trial():
+    trial = fitted_pairs(n_estimators=TRIAL)
+    ranked = list(gains_of_pairs(trial.model_.rankers))
+    assert len(ranked) > 4
+    limited = fitted_pairs(max_pairs=4)
+    assert limited.feature_pairs_ == ranked[:4]
+    assert pairs_of(limited) <= set(ranked[:4])
+    assert set(TRUE) <= set(limited.feature_pairs_)
+    # by hand: the same trees, of a learner that is told the pairs
+    told = GradientRanker(8, interactions=2, max_pairs=4)
+    told._shared_pairs = ranked[:4]
+    assert (
+        told.fit(DATA.X, DATA.y, qid=DATA.qid).predict(DATA.X).tobytes()
+        == limited.predict(DATA.X).tobytes()
+    )
+
+
+@pytest.mark.parametrize(("kind", "more"), [(GradientRanker, {}), (RankBoost, {"weak": "tree"})])
+def test_no_pairs_are_trees_of_one_feature_and_many_are_all(kind, more):
+    none, many = (fitted_pairs(kind, max_pairs=most, **more) for most in (0, 1000))
+    one = kind(8, interactions=1, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+    assert none.predict(DATA.X).tobytes() == one.predict(DATA.X).tobytes()
+    assert none.feature_pairs_ == []
+    assert many.predict(DATA.X).tobytes() == fitted_pairs(kind, **more).predict(DATA.X).tobytes()
+    assert len(pairs_of(fitted_pairs(kind, max_pairs=1, **more))) <= 1
+
+
+def test_bags_folds_files_and_warm_starts_keep_the_limit(tmp_path):
+    bagged = fitted_pairs(n_bags=3, max_pairs=2, subsample_rows=0.7)
+    assert pairs_of(bagged) <= set(bagged.feature_pairs_)
+    assert len(bagged.feature_pairs_) == 2
+    assert fitted_pairs(validation_folds=2, max_pairs=2, n_estimators=5).feature_pairs_
+    whole = fitted_pairs(max_pairs=2, n_estimators=8)
+    grown = fitted_pairs(max_pairs=2, n_estimators=3, warm_start=True)
+    grown.set_params(n_estimators=8).fit(DATA.X, DATA.y, qid=DATA.qid)
+    assert grown.predict(DATA.X).tobytes() == whole.predict(DATA.X).tobytes()
+    whole.save(tmp_path / "m.json")
+    model = load_model(tmp_path / "m.json")
+    assert model.training["feature_pairs"] == [list(pair) for pair in whole.feature_pairs_]
+    assert "pairs of features together" in "\n".join(model.explain(5))
+    assert not hasattr(
+        whole.set_params(max_pairs=None).fit(DATA.X, DATA.y, qid=DATA.qid), "feature_pairs_"
+    )
