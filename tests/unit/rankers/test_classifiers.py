@@ -25,7 +25,11 @@ TRAIN, HELD, TEST = slice(0, 300), slice(300, 430), slice(430, None)
 
 
 @parametrize_with_checks(
-    [RankingClassifier(RankBoost(20)), RankingClassifier(AdaBoostRanker(20, 1.0))]
+    [
+        RankingClassifier(RankBoost(20)),
+        RankingClassifier(AdaBoostRanker(20, 1.0)),
+        OrdinalClassifier(RankBoost(20)),
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -153,11 +157,6 @@ def test_rows_that_are_given_balance_the_classes():
 # -- Ordered classes by cut-offs on scores, and the best K rows. --
 Z = np.random.default_rng(0).normal(size=(120, 3))
 GRADES = np.digitize(Z[:, 0] + 0.2 * Z[:, 1], [-0.5, 0.4, 1.2])
-
-
-@parametrize_with_checks([OrdinalClassifier(RankBoost(20))])
-def test_scikit_learns_checks_of_ordinal(estimator, check):
-    check(estimator)
 
 
 def errors_of(cuts, scores, codes, weight):

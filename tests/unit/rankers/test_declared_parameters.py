@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -122,6 +121,7 @@ Y = (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int)
 QUICK = {"n_estimators": 3, "n_intervals": 2, "max_iter": 30}
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if one is not RankingClassifier])
 def test_numpys_scalars_give_the_same_model(estimator: type[Any]) -> None:
     """One fit with every default as a NumPy scalar, and one per choice of every parameter."""
@@ -140,14 +140,12 @@ def test_numpys_scalars_give_the_same_model(estimator: type[Any]) -> None:
         plain_values = changes | quick
         table = (X > 0.0).astype(float) if changes.get("weak") == "column" else X
         table = X @ X.T if changes.get("kernel") == "precomputed" else table
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            try:
-                expected = estimator(**plain_values).fit(table, Y)
-            except ParameterError:  # (choices that do not go with the defaults)
-                continue
-            scalars = {name: as_numpy(value) for name, value in plain_values.items()}
-            found = estimator(**scalars).fit(table, Y)
+        try:
+            expected = estimator(**plain_values).fit(table, Y)
+        except ParameterError:  # (choices that do not go with the defaults)
+            continue
+        scalars = {name: as_numpy(value) for name, value in plain_values.items()}
+        found = estimator(**scalars).fit(table, Y)
         if hasattr(found, "get_support"):  # (a selection of features)
             assert found.get_support().tolist() == expected.get_support().tolist(), changes
             continue

@@ -193,9 +193,6 @@ def test_pairs_that_weigh_nothing_are_no_sample():
         RankBoostPlus(2, max_pairs=3, random_state=2).fit_pairs(X[:20], pairs, pair_weight=weight)
 
 
-# -- as scikit-learn wants it, for other parameters ---------------------------------------
-
-
 # -- RankBoost+ where numbers grow large: weights are computed anew, and nothing is lost. --
 def weights_of(n=8):
     random = np.random.default_rng(0)

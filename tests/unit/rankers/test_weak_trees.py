@@ -1,6 +1,5 @@
 """Trees as weak rankers of the loop: what they learn, their pairs of features, refusals."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,8 @@ from crucial.boosting.loop import gains_of_pairs
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 RANDOM = np.random.default_rng(0)
 N = 360
 X = RANDOM.normal(size=(N, 4)).round(1)
@@ -39,11 +40,9 @@ OF_CLASSES = [AdaBoostRanker, LogitBoost]
 def fitted(kind: Any, rows: Any = TRAIN, n_estimators: int = 20, **how: Any) -> Any:
     how = {"weak": "tree", "min_rows": 5} | how
     ranker = kind(n_estimators=n_estimators, **how)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            return ranker.fit(X[rows], TWO[rows])
-        return ranker.fit(X[rows], Y[rows], qid=QID[rows])
+    if kind in OF_CLASSES:
+        return ranker.fit(X[rows], TWO[rows])
+    return ranker.fit(X[rows], Y[rows], qid=QID[rows])
 
 
 def right(ranker: Any) -> float:
@@ -54,13 +53,7 @@ def right(ranker: Any) -> float:
 
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
 def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
-    tree, stump = fitted(kind), kind(n_estimators=20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            stump.fit(X[TRAIN], TWO[TRAIN])
-        else:
-            stump.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
+    tree, stump = fitted(kind), fitted(kind, weak="stump", min_rows=20.0)
     assert right(tree) > right(stump) + 0.03
     assert all(isinstance(one, Tree) for one in tree.model_.rankers)
     losses = tree.trace_.column("log_loss")
