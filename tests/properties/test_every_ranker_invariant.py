@@ -54,6 +54,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         f"treerank {task}": {"task": task, "min_rows": 4}
         for task in ("bipartite", "tournament", "continuous")
     },
+    "treerank pruned": {"splitter": "stump", "pruning": "cv", "min_rows": 4},
     **{
         f"ranking-forest {task}": {"task": task}
         for task in ("tournament", "aggregation", "continuous")

@@ -9,8 +9,8 @@ from crucial import Groups, LabelFeedback, PairFeedback, SumFeedback
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, draw_share, padded, risks_of
 from crucial.feedback.labels import TopFeedback
-from naive.pairs import from_labels
 from naive.paths import PATHS, using
+from refusals import refused
 
 RANDOM = np.random.default_rng(0)
 
@@ -58,56 +58,6 @@ def test_a_loss_may_overflow_but_its_logarithm_does_not(path):
         assert feedback.z([0.0, 0.0], [0.0, 1.0], 5000.0) == math.inf
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("spread", [1.0, 300.0, 3000.0])
-def test_draws_count_the_drawn_queries_only(path, spread):
-    """Also where those left out are far better or far worse than those drawn."""
-    y, qid = np.tile([0.0, 1.0, 2.0], 8), np.repeat(np.arange(8), 3)
-    scores = np.tile([0.0, 0.5, 1.0], 8) * np.repeat(np.linspace(-1, 1, 8), 3) * spread
-    with using(path):
-        feedback = LabelFeedback(y, Groups.from_qid(qid, 24))
-        state = feedback.state()
-        state.advance(scores[feedback.rows], 1.0)
-        for seed in range(6):
-            state.subsample(0.25, np.random.default_rng(seed))
-            pi = np.zeros(24)
-            scale, log_loss = state.potentials(pi)
-            drawn = np.unique(qid[feedback.rows[np.flatnonzero(pi)]])
-            assert len(drawn) <= 2
-            chosen = np.random.default_rng(seed).permutation(8)[:2].tolist()
-            expected = from_labels(
-                y.tolist(), qid.tolist(), query_weight={q: float(q in chosen) for q in range(8)}
-            )
-            wanted = expected.potentials(scores)[feedback.rows]
-            np.testing.assert_allclose(scale * pi, wanted, atol=1e-14 * max(1.0, spread))
-            assert log_loss == pytest.approx(from_labels(y, qid).log_loss(scores), rel=1e-12)
-            output = (np.arange(24) % 2).astype(np.uint8)
-            right, wrong = state.binary_weights(output)
-            full = np.zeros(24, np.uint8)
-            full[feedback.rows] = output
-            if spread < 3000:
-                assert (right, wrong) == pytest.approx(expected.split(scores, full)[:2], abs=1e-11)
-
-
-def test_pairs_are_listed_by_number():
-    qid = RANDOM.integers(0, 3, 15)
-    y = RANDOM.integers(0, 3, 15)
-    weight = RANDOM.random(15)
-    feedback = LabelFeedback(
-        y, Groups.from_qid(qid, 15), weight=weight, gain="exp", balance="queries"
-    )
-    high, low, share = feedback.pairs_at(np.arange(feedback.n_pairs))
-    found = {(int(feedback.rows[h]), int(feedback.rows[l])): s for h, l, s in zip(high, low, share)}
-    assert len(found) == feedback.n_pairs
-    for (h, l), s in found.items():
-        assert y[h] > y[l]
-        assert qid[h] == qid[l]
-        mine = [(a, b) for a, b in found if qid[a] == qid[h]]
-        raw = {(a, b): weight[a] * weight[b] * (2.0 ** y[a] - 2.0 ** y[b]) for a, b in mine}
-        queries = {int(qid[a]) for a, _ in found}
-        assert s == pytest.approx(raw[h, l] / sum(raw.values()) / len(queries))
-
-
 # -- explicit pairs that repeat or contradict each other, and sums of feedbacks -------------------
 
 
@@ -131,8 +81,7 @@ def test_contradictions_are_kept_or_netted():
     ([PairFeedback([(0, 1)], 2)], [1.0, 1.0], "one positive finite number per part"),
 ])  # fmt: skip
 def test_sums_that_make_no_sense(parts, shares, match):
-    with pytest.raises(DataError, match=match):
-        SumFeedback(parts, shares)
+    refused(DataError, match, SumFeedback, parts, shares)
 
 
 def test_weights_of_any_size_add_up():
@@ -191,7 +140,11 @@ def test_labels_of_the_first_positions_are_known_uncut():
 
 
 def test_pairs_by_number_weigh_what_the_loss_weighs_them():
-    for feedback in (LABELS, PAIRS, BOTH):
+    groups = Groups.from_qid(QID, 5)
+    gains = LabelFeedback(
+        Y, groups, weight=[1.0, 2.0, 1.0, 0.5, 1.0], gain="exp", balance="queries"
+    )
+    for feedback in (LABELS, gains, PAIRS, BOTH):
         pairs = listed(feedback)
         assert (len(pairs), sum(pairs.values())) == (feedback.n_pairs, pytest.approx(1.0))
         expected = np.zeros(5)

@@ -11,16 +11,29 @@ from sklearn.exceptions import NotFittedError
 
 from crucial import (
     AdaBoostRanker,
+    ComponentwiseBoost,
     DiffRank,
+    GradientRanker,
     Groups,
+    InfinitePush,
     LabelFeedback,
     LogisticRanker,
+    LogitBoost,
     PairFeedback,
     PNormPush,
     RankBoost,
+    RankBoostPlus,
+    RankingSVM,
+    RankNet,
+    RankOver,
+    RankRLS,
+    RSRank,
+    SmoothMarginRanker,
+    SVMMap,
 )
 from crucial.boosting.stumps import StumpLearner
 from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
+from refusals import refused
 
 X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])
 Y = np.array([0, 1, 1, 2])
@@ -97,6 +110,9 @@ BAD_DATA = [
     ({"qid": QID, "eval_set": (X, Y)}, "qid was given without eval_qid"),
     ({"eval_set": (X, Y), "eval_qid": QID}, "eval_qid was given without qid"),
     ({"eval_set": (X, [1, 1, 1, 1])}, "auc has no value on it"),
+    ({"eval_set": (X, [1.0, 2.0])}, "eval_set: .*4 rows"),
+    ({"eval_set": (X, [nan] * 4)}, "eval_set: Input y contains NaN"),
+    ({"eval_set": (X[:, :1], Y)}, "eval_set: X has 1 features"),
     ({"y": ["1", "0", "1", "0"]}, r"Row 0 is '1'. Map names of grades to numbers"),
 ]
 BAD_TYPES = [
@@ -112,6 +128,7 @@ BAD_TYPES = [
         "the values of 'b' cannot be read as numbers",
     ),
     ({"X": X.astype("M8[D]")}, "datetime64"),
+    ({"sample_weight": "a"}, r"sample_weight must be numbers\. Row 0 is 'a'"),
 ]
 
 
@@ -123,11 +140,9 @@ def test_bad_data(error, change, match):
     model = RankBoost(3)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(error, match=match):
-            model.fit(**{"X": X, "y": Y, **change})
+        refused(error, match, model.fit, **{"X": X, "y": Y, **change})
     # Nothing of the failed fit is left that predict could use.
-    with pytest.raises(NotFittedError, match="not fitted"):
-        model.predict(X)
+    refused(NotFittedError, "not fitted", model.predict, X)
 
 
 @pytest.mark.parametrize(
@@ -152,17 +167,14 @@ def test_bad_data(error, change, match):
     ],
 )
 def test_bad_pairs(pairs, weight, match):
-    with pytest.raises(DataError, match=match):
-        RankBoost(3).fit_pairs(X, pairs, pair_weight=weight)
+    refused(DataError, match, RankBoost(3).fit_pairs, X, pairs, pair_weight=weight)
 
 
 def test_pairs_that_cancel_labels_out():
     net = RankBoost(3, 1.0, contradictions="net")
     match = "every pair is contradicted with the same weight, by labels or by other pairs"
-    with pytest.raises(DataError, match=match):
-        net.fit_pairs(X[:2], [(1, 0)], y=[1, 0])
-    with pytest.raises(DataError, match=match):
-        net.fit(X[:2], [[1, 0], [0, 1]])
+    refused(DataError, match, net.fit_pairs, X[:2], [(1, 0)], y=[1, 0])
+    refused(DataError, match, net.fit, X[:2], [[1, 0], [0, 1]])
     with pytest.raises(DataError, match="every pair is contradicted with the same weight"):
         net.fit_pairs(X, [(0, 1), (1, 0)])
     with pytest.raises(DataError, match=match):  # (0.1 + 0.2 is not 0.3 in floating point)
@@ -179,38 +191,116 @@ def test_a_net_of_too_many_pairs(monkeypatch):
         RankBoost(3, contradictions="net").fit_pairs(X_many, [(0, 1), (0, 7), (0, 99)], y=y)
 
 
-def test_several_judges_with_nothing_to_judge_by():
-    judges = np.column_stack((Y, [0, 1, 2, 2]))
-    with pytest.raises(DataError, match=r"with several judges needs eval_set=\(X, y\)"):
-        RankBoost(3, early_stopping_rounds=2).fit(X, judges)
-    ranker = RankBoost(3, early_stopping_rounds=2).fit(X, judges, eval_set=(X, Y))
-    assert ranker.best_round_ >= 1
+ROWS = np.random.default_rng(7).normal(size=(80, 4))
+GRADES = np.digitize(ROWS[:, 0] + 0.5 * ROWS[:, 1], [-0.5, 0.5])
+TWO_CLASSES, QUERIES = (GRADES > 0) * 1, np.repeat(list("abcd"), 20)
+STOPPING, PAIR = RankBoost(3, early_stopping_rounds=2), {"pairs": [(0, 1)]}
+GRAM, HIGH = RankingSVM(kernel="precomputed"), {"y": np.where(GRADES > 0, 1e60, 0.0)}
+JUDGES = {"y": np.column_stack((GRADES, GRADES[::-1]))}
+FOLDS = {"n_estimators": 3, "validation_folds": 2}
+TREES = {"n_estimators": 3, "weak": "tree"}
+CANNOT = [
+    # queries, judges, pairs and rows to choose the rounds by
+    (STOPPING, {"qid": [1] * 80}, r"all rows are of one query: pass eval_set=\(X, y\)"),
+    (STOPPING, {"X": ROWS[:3], "y": [0, 1, 2]}, "3 rows are too few"),
+    (STOPPING, {"sample_weight": np.arange(80) < 3}, "3 rows of positive weight are too few"),
+    *[(STOPPING, {"qid": QUERIES, one: (QUERIES == "a") * 1.0}, "weight are of one query: pass")
+      for one in ("sample_weight", "query_weight")],
+    *[(RankBoost(**FOLDS), {"qid": QUERIES, one: (QUERIES == "a") * 1.0}, "as many queries .* Got")
+      for one in ("sample_weight", "query_weight")],
+    (STOPPING, JUDGES, r"with several judges needs eval_set=\(X, y\)"),
+    (STOPPING, PAIR, r"with pairs needs eval_set=\(X, y\)"),
+    (STOPPING, {**PAIR, "y": GRADES, "qid": QUERIES}, r"with pairs needs eval_set=\(X, y\)"),
+    *[(one, JUDGES, f"{type(one).__name__} learns from the labels of one judge, and y has 2 col")
+      for one in (AdaBoostRanker(3), PNormPush(), LogisticRanker(3), DiffRank())],
+    *[(one, {**PAIR, "sample_weight": np.ones(80)}, "there is no y; use pair_weight")
+      for one in (RankBoost(3), RankingSVM())],
+    (RankBoost(3), {**PAIR, "qid": QUERIES, "query_weight": dict.fromkeys("abcd", 1)}, "no y; use"),
+    (RankBoost(3, eval_metric="ndgc@10"), {"eval_set": (ROWS, GRADES)}, "ndgc"),
+    # bags and folds
+    (RankBoost(**FOLDS, n_bags=2), {}, "n_bags and validation_folds do not go"),
+    (RankBoost(**FOLDS, warm_start=True), {}, "validation_folds chooses another"),
+    (RankBoost(**FOLDS), {"eval_set": (ROWS, GRADES)}, "pass one of them"),
+    (RankBoost(**FOLDS | {"validation_folds": 5}), {"qid": QUERIES},
+     "needs as many queries .* Got 4. Use validation_folds=4"),
+    (RankBoost(**FOLDS), JUDGES, "rows of several labels each"),
+    (RankBoost(**FOLDS | {"validation_folds": 5}), {"y": (np.arange(80) < 2) * 1},
+     "rows of a fold cannot be measured .* Use fewer folds"),
+    (RankBoost(3, n_bags=2), {"qid": [0] * 80}, "only one of them has rows of different labels"),
+    (RankBoost(3, n_bags=2), PAIR, "explicit pairs belong to none"),
+    (ComponentwiseBoost(**FOLDS, aicc=True), {}, "aicc and validation_folds both choose"),
+    (ComponentwiseBoost(aicc=True, early_stopping_rounds=3), {}, "set one of them"),
+    (ComponentwiseBoost(loss="l1", aicc=True), {}, "for loss='l2'"),
+    (ComponentwiseBoost(loss="binomial"), {}, "two labels.*RankBoost"),
+    # weak rankers
+    (LogitBoost(weak="linear", subsample=0.5), {"y": TWO_CLASSES}, "subsample is for weak='stump'"),
+    (LogitBoost(l2=0.1), {"y": TWO_CLASSES}, "for weak='linear'"),
+    (RankBoost(3, weak="column"), {"X": X, "y": Y}, r"in \[0, 1\]. Column 0 goes from 1 to 4"),
+    (RankBoost(3, weak="column", step="exact"), {"X": X / 10, "y": Y}, "weak rankers of 0 and 1"),
+    (RankBoost(**TREES, max_leaves=1), {}, "'max_leaves' parameter of RankBoost must be an int of"),
+    (RankBoost(**TREES, step="exact"), {}, "with weak='tree' use step='bound' or step='numeric'"),
+    (RankBoost(**TREES, choice="largest_drop"), {}, "leave it at 'steepest'"),
+    (SmoothMarginRanker(**TREES, choice="steepest"), {}, "leave it at 'steepest_positive'"),
+    (RankBoost(**TREES, default_rank=0), {}, "'learned' with weak='tree'"),
+    (RankBoost(**TREES, max_bins=None), {}, r"an int in \[2, 255\] with weak='tree'"),
+    (PNormPush(**TREES, max_bins=1000), {}, r"an int in \[2, 255\] with weak='tree'"),
+    (RankBoost(**TREES, positive_weights="cumulative"), {}, "use monotone_constraints"),
+    (RankBoostPlus(**TREES), {}, r"use RankBoost\(weak='tree'\)"),
+    (GradientRanker(3, weak="stump", max_leaves=4), {}, "trees of 2 leaves, and max_leaves is 4"),
+    (GradientRanker(3, step="line"), {}, "step='line' needs loss='exponential'"),
+    (GradientRanker(3, max_pairs=3), {}, "max_pairs limits .* Set interactions=2"),
+    (GradientRanker(3, max_pairs=3, interactions=1), {}, "max_pairs limits .* Set interactions=2"),
+    (RankBoost(3, max_pairs=3), {}, "max_pairs is for weak='tree'"),
+    # linear rankers, kernels and nets
+    (RankingSVM(n_landmarks=5), {}, "needs a kernel of features"),
+    (RankingSVM(n_landmarks=5, kernel="precomputed"), {}, "needs a kernel"),
+    (GRAM, {}, r"square matrix.*\(80, 4\)"),
+    (GRAM, {"X": np.triu(np.ones((80, 80)))}, "must be symmetric"),
+    (GRAM, {"X": np.full((80, 80), nan)}, "finite numbers"),
+    (GRAM, {"X": -np.eye(80)}, "not positive semidefinite"),
+    (RankRLS(1e-6, kernel="precomputed"), {"X": -np.eye(80)}, "not positive semidefinite"),
+    (RankingSVM(kernel=lambda a, b: a), {}, r"array of shape \(80, 80\)"),
+    (RankingSVM(kernel="poly", degree=900), {"X": 50.0 * ROWS}, "overflows"),
+    (RankingSVM(kernel="rbf"), {"X": np.zeros((20_001, 1)), "y": np.arange(20_001)},
+     "20,001 rows.*n_landmarks"),
+    *[(RankingSVM(margin=one), HIGH, r"from 0 to 1e\+60.*set margin='sign'")
+      for one in ("gap", "product")],
+    *[(RankingSVM(penalty="l1", **one), {}, "penalty='l1' selects.*or penalty='l2'")
+      for one in ({"kernel": "rbf"}, {"loss": "hinge"})],
+    (RSRank(), {"y": GRADES - 1}, "labels must be grades from 0 on"),
+    (RSRank(), {"y": GRADES * 1000.0}, "or use RankingSVM"),
+    (RSRank(), {"sample_weight": [1e7] * 80}, "positions are counted one by one"),
+    (InfinitePush(), {}, r"the labels are 0, 1, 2\. Make them two .* PNormPush"),
+    (InfinitePush(penalty="l1"), {}, "PNormPush"),
+    (InfinitePush(), {"qid": QUERIES}, r"the labels of query 'a' are 0, 1, 2\."),
+    (InfinitePush(), {"y": np.arange(80)}, r"are 0, 1, 2, 3, \.\.\."),
+    (SVMMap(), {"y": np.arange(80), "qid": QUERIES},
+     r"labels of query 'a' are 0, 1, 2, 3, \.\.\.\. Set top="),
+    (SVMMap(), {"y": TWO_CLASSES, "sample_weight": [1, 2, 0.5] + [1] * 77}, "Row 2 is 0.5"),
+    (SVMMap(), {"y": TWO_CLASSES, "sample_weight": [1e9] * 80}, "adds up to"),
+    *[(RankNet(one), {}, "numbers of units in each hidden layer")
+      for one in (16, (0,), (2.5,), "16", (True,))],
+    (RankNet(), {"qid": QUERIES, "validation": (ROWS, GRADES)}, "given without validation_qid"),
+    (RankNet(), {"qid": QUERIES, "validation": ROWS}, "validation must be a pair"),
+    # trees of rankings
+    *[(RankOver(one), {"y": TWO_CLASSES}, r"numbers in \[0, 1\], ascending")
+      for one in ([0.5, 0.2], [], [0.1, 1.5], [-0.1, 0.5])],
+    (RankOver("some"), {"y": TWO_CLASSES}, "levels"),
+    *[(DiffRank(prec=one), {}, "'prec' parameter of DiffRank must be an int of at")
+      for one in (0, -1, 0.0, 1.5, "ten", True)],
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("ranker", [AdaBoostRanker(3), PNormPush(), LogisticRanker(3), DiffRank()])
-def test_rankers_of_one_judge(ranker):
-    name = type(ranker).__name__
-    match = f"{name} learns from the labels of one judge, and y has 2 columns. RankBoost, "
-    with pytest.raises(DataError, match=match):
-        ranker.fit(X, np.column_stack((Y, Y[::-1])))
+@pytest.mark.parametrize(("ranker", "change", "match"), CANNOT)
+def test_what_a_ranker_cannot_do_is_refused(ranker, change, match):
+    data = {"X": ROWS, **({} if "pairs" in change else {"y": GRADES}), **change}
+    fit = ranker.fit_pairs if "pairs" in change else ranker.fit
+    refused((DataError, ParameterError), match, fit, **data)
 
 
-def test_weights_of_labels_without_labels():
-    with pytest.raises(DataError, match="there is no y; use pair_weight"):
-        RankBoost(3).fit_pairs(X, [(0, 1)], sample_weight=[1, 1, 1, 1])
-    with pytest.raises(DataError, match="there is no y; use pair_weight"):
-        RankBoost(3).fit_pairs(X, [(0, 1)], qid=QID, query_weight={7: 1, 8: 1})
-
-
-def test_early_stopping_with_nothing_to_judge_by():
-    stopping = RankBoost(3, early_stopping_rounds=2)
-    with pytest.raises(DataError, match=r"all rows are of one query: pass eval_set=\(X, y\)"):
-        stopping.fit(X, Y, qid=[1, 1, 1, 1])
-    with pytest.raises(DataError, match="3 rows are too few"):
-        stopping.fit(X[:3], Y[:3])
-    for more in ({}, {"y": Y, "qid": QID}):
-        with pytest.raises(DataError, match=r"with pairs needs eval_set=\(X, y\)"):
-            stopping.fit_pairs(X, [(0, 1)], **more)
+def test_an_unknown_preset():
+    match = r"unknown preset 'rankbost\.3'; did you mean 'rankboost"
+    refused(ParameterError, match, RankBoost.preset, "rankbost.3")
 
 
 SIGNS = "one of -1, 0, 1"
@@ -240,29 +330,12 @@ def test_bad_parameters(parameters, match):
     table = pd.DataFrame(X, columns=["a", "b"]) if "unknown" in match else X
     absent = ("monotone_constraints: ", "there is", "by name", "unknown")
     error = DataError if match.startswith(absent) else ParameterError
-    with pytest.raises(error, match=match):
-        RankBoost(**parameters).fit(table, Y)
+    refused(error, match, RankBoost(**parameters).fit, table, Y)
 
 
 def test_an_empty_mapping_constrains_nothing():
     first, second = (RankBoost(3, monotone_constraints=one).fit(X, Y) for one in ({}, None))
     assert first.predict(X).tolist() == second.predict(X).tolist()
-
-
-def test_unknown_presets_and_measures():
-    with pytest.raises(
-        ParameterError, match=r"unknown preset 'rankbost\.3'; did you mean 'rankboost"
-    ):
-        RankBoost.preset("rankbost.3")
-    with pytest.raises(ValueError, match="ndgc"):
-        RankBoost(3, eval_metric="ndgc@10").fit(X, Y, eval_set=(X, Y))
-
-
-def test_columns_that_are_no_weak_rankers():
-    with pytest.raises(DataError, match=r"score in \[0, 1\]. Column 0 goes from 1 to 4"):
-        RankBoost(3, weak="column").fit(X, Y)
-    with pytest.raises(ParameterError, match="step='exact' needs weak rankers of 0 and 1"):
-        RankBoost(3, weak="column", step="exact").fit(X / 10, Y)
 
 
 # -- after fit ----------------------------------------------------------------------------
@@ -282,11 +355,6 @@ class TestPredict:
     frame = pd.DataFrame(X, columns=["a", "b"])
     named = RankBoost(3).fit(frame, Y)
 
-    @pytest.mark.parametrize("table", [X[:, :1], np.column_stack((X, X))])
-    def test_another_number_of_columns(self, table):
-        with pytest.raises(DataError, match=rf"X has {table.shape[1]} features, but RankBoost is"):
-            self.model.predict(table)
-
     @pytest.mark.parametrize(
         ("columns", "match"),
         [
@@ -302,28 +370,22 @@ class TestPredict:
     def test_other_names(self, columns, match):
         table = pd.DataFrame(dict.fromkeys(columns, X[:, 0]))
         for frame in (table, pl.from_pandas(table), pa.Table.from_pandas(table)):
-            with pytest.raises(DataError, match=match):
-                self.named.predict(frame)
+            refused(DataError, match, self.named.predict, frame)
+
+    def test_what_does_not_suit_the_model(self):
+        for table in (X[:, :1], np.column_stack((X, X))):
+            match = f"X has {table.shape[1]} features, but RankBoost is"
+            refused(DataError, match, self.model.predict, table)
+        refused(DataError, "one class", self.named.score, self.frame, [1, 1, 1, 1])
+        refused(DataError, "one id for each of the 4 rows", self.model.rank, X, [1, 2])
+        refused(ParameterError, "'ties'", self.model.rank, X, QID, ties="max")
+        refused(ParameterError, "'n_rounds'", self.model.truncate, 4)
 
     def test_names_on_one_side_only_are_warned_of(self):
         with pytest.warns(UserWarning, match="X does not have valid feature names"):
             self.named.predict(X)
         with pytest.warns(UserWarning, match="RankBoost was fitted without feature names"):
             self.model.predict(pd.DataFrame(X, columns=["a", "b"]))
-
-    def test_scoring_labels_of_one_class(self):
-        with pytest.raises(DataError, match="one class"):
-            self.named.score(self.frame, [1, 1, 1, 1])
-
-    def test_ranking_with_bad_queries(self):
-        with pytest.raises(DataError, match="one id for each of the 4 rows"):
-            self.model.rank(X, [1, 2])
-        with pytest.raises(ParameterError, match="'ties'"):
-            self.model.rank(X, QID, ties="max")
-
-    def test_more_rounds_than_there_are(self):
-        with pytest.raises(ParameterError, match="'n_rounds'"):
-            self.model.truncate(4)
 
 
 # -- fine, but said -----------------------------------------------------------------------
@@ -353,6 +415,9 @@ def test_columns_without_use_are_named():
         }
 
 
+SOME, TRUTH, TEXT = [1, 2, None, 4], [True, False, None, True], ["a", None] * 2
+
+
 def test_a_fit_that_learns_nothing_says_so():
     with pytest.warns(NoProgressWarning, match="no round could be made"):
         model = RankBoost(3).fit([[1.0], [2.0], [2.0], [1.0]], [0, 0, 1, 1])
@@ -363,26 +428,27 @@ def test_a_fit_that_learns_nothing_says_so():
 @pytest.mark.parametrize(
     "values",
     [
-        pd.array([1, 2, None, 4], dtype="Int64"),
-        pd.array([1.5, 2, None, 4], dtype="Float64"),
-        pd.array([True, False, None, True], dtype="boolean"),
-        pd.Series([1, 2, None, 4], dtype=object),
-        pl.Series([1, 2, None, 4]),
-        pl.Series([True, False, None, True]),
-        pa.array([1, 2, None, 4]),
-        pa.array([True, False, None, True]),
+        *[pd.array(TEXT, dtype=kind) for kind in ("string", pd.ArrowDtype(pa.string()))],
+        pd.Series(TEXT, dtype="string").astype("category"),
+        pd.Series(["a", pd.NA] * 2, dtype=object),
+        pd.array(SOME, dtype="Int64"),
+        pd.array([1.5, *SOME[1:]], dtype="Float64"),
+        pd.array(TRUTH, dtype="boolean"),
+        pd.Series([1, 2, pd.NA, 4], dtype=object),
+        *map(pl.Series, (SOME, TRUTH)),
+        *map(pa.array, (SOME, TRUTH)),
     ],
     ids=lambda values: f"{type(values).__module__.split('.')[0]}-{getattr(values, 'dtype', '')}",
 )
 def test_missing_values_of_frames_are_abstentions(values):
     made = {pl.Series: pl.DataFrame, pa.Array: pa.table}
-    frame = next((made[kind] for kind in made if isinstance(values, kind)), pd.DataFrame)
-    frame = frame({"a": values, "b": X[:, 1]})
-    model = RankBoost(5).fit(frame, Y)
+    make = next((made[kind] for kind in made if isinstance(values, kind)), pd.DataFrame)
     known = values.to_pylist() if isinstance(values, pa.Array) else list(values)
-    dense = [nan if v is None or v is pd.NA else float(v) for v in known]
-    table = np.column_stack((dense, X[:, 1]))
-    plain = RankBoost(5).fit(table, Y)
+    known = [None if one is None or one is pd.NA else one for one in known]
+    if "a" not in known:
+        known = [nan if one is None else float(one) for one in known]
+    frame, table = make({"a": values, "b": X[:, 1]}), pd.DataFrame({"a": known, "b": X[:, 1]})
+    model, plain = (RankBoost(5).fit(one, Y) for one in (frame, table))
     assert model.model_.rankers == plain.model_.rankers
     assert model.model_.weights == plain.model_.weights
     np.testing.assert_array_equal(model.predict(frame), plain.predict(table))
@@ -399,8 +465,14 @@ def test_missing_values_of_frames_are_abstentions(values):
         (lambda: LabelFeedback([2000, 0], gain="exp"), "must be finite and rise with the label"),
         (lambda: LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp"), "add up to infinity"),
         (lambda: LabelFeedback([1, 0], balance="rows"), "'balance' parameter of LabelFeedback"),
+        *[
+            (
+                lambda gain=one: LabelFeedback([1, 0], gain=gain),
+                "return one number for each of 2 lab",
+            )
+            for one in (lambda y: 1.0, lambda y: None, lambda y: y[:1], lambda y: ["a"] * len(y))
+        ],
     ],
 )
 def test_explicit_feedback_says_what_is_wrong_too(make, match):
-    with pytest.raises((DataError, ParameterError), match=match):
-        make()
+    refused((DataError, ParameterError), match, make)

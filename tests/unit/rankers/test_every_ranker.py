@@ -2,14 +2,11 @@
 
 import inspect
 import pickle
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -18,6 +15,9 @@ import crucial
 from crucial import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
+from refusals import refused
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 FROM_PAIRS = {
     "rankboost", "rankboost-plus", "smooth-margin", "pnorm-push", "logistic", "ranking-svm",
@@ -54,21 +54,13 @@ DATA = Data()
 
 
 def fitted(name: str, **more: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return make(name, **more).fit(DATA.X, DATA.y, **DATA.queries(name))
+    return make(name, **more).fit(DATA.X, DATA.y, **DATA.queries(name))
 
 
 def scores(ranker: Any, name: str, X: Any = DATA.X) -> bytes:
     """Scores of the rows it learned from; some rankers must see whole queries."""
     found: bytes = ranker.predict(X, **DATA.queries(name)).tobytes()
     return found
-
-
-@pytest.fixture
-def routing() -> Iterator[None]:
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,16 +86,20 @@ def test_clones_and_pickles(name: str) -> None:
     expected = scores(ranker, name)
     assert scores(pickle.loads(pickle.dumps(ranker)), name) == expected
     assert scores(fitted(name), name) == expected
-    with pytest.raises(NotFittedError, match="not fitted"):
-        clone(ranker).predict(DATA.X)
+    refused(NotFittedError, "not fitted", clone(ranker).predict, DATA.X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_says_how_it_was_made(name: str) -> None:
+    training = fitted(name).model_.training
+    assert training["estimator"] == ranker_class(name).__name__
+    assert {"n_jobs", "verbose", "warm_start"}.isdisjoint(training["parameters"])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_features_stay_with_the_model(name: str, tmp_path: Any) -> None:
     frame = pd.DataFrame(DATA.X, columns=["bm25", "clicks", "age", "length"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        ranker = make(name).fit(frame, DATA.y, **DATA.queries(name))
+    ranker = make(name).fit(frame, DATA.y, **DATA.queries(name))
     assert list(ranker.feature_names_in_) == list(frame.columns)
     assert ranker.model_.feature_names == tuple(frame.columns)
     assert scores(ranker, name, frame) == scores(fitted(name), name)
@@ -116,13 +112,11 @@ def test_names_of_features_stay_with_the_model(name: str, tmp_path: Any) -> None
 @pytest.mark.usefixtures("routing")
 def test_queries_are_routed_without_being_asked_for(name: str) -> None:
     folds = GroupKFold(3).set_split_request(groups="qid")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        found = cross_val_score(make(name), DATA.X, DATA.y, params={"qid": DATA.qid}, cv=folds)
-        expected = []
-        for train, test in GroupKFold(3).split(DATA.X, DATA.y, DATA.qid):
-            ranker = make(name).fit(DATA.X[train], DATA.y[train], qid=DATA.qid[train])
-            expected.append(ranker.score(DATA.X[test], DATA.y[test], qid=DATA.qid[test]))
+    found = cross_val_score(make(name), DATA.X, DATA.y, params={"qid": DATA.qid}, cv=folds)
+    expected = []
+    for train, test in GroupKFold(3).split(DATA.X, DATA.y, DATA.qid):
+        ranker = make(name).fit(DATA.X[train], DATA.y[train], qid=DATA.qid[train])
+        expected.append(ranker.score(DATA.X[test], DATA.y[test], qid=DATA.qid[test]))
     np.testing.assert_allclose(found, expected)
     requests = make(name).get_metadata_routing()
     assert all(getattr(requests, m).requests["qid"] is True for m in ("fit", "predict", "score"))
@@ -161,23 +155,19 @@ def test_queries_are_refused_where_they_have_no_meaning(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_query_ids_are_not_taken_for_weights(name: str) -> None:
-    with pytest.raises(TypeError, match="positional argument"):
-        make(name).fit(DATA.X, DATA.y, DATA.qid)
+    refused(TypeError, "positional argument", make(name).fit, DATA.X, DATA.y, DATA.qid)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_grades_are_learned_from_or_refused_with_a_way_out(name: str) -> None:
     grades = DATA.y + (DATA.X[:, 0] > 1.0)
     ranker = make(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if ranker.__sklearn_tags__().classifier_tags is None:
-            ranker.fit(DATA.X, grades, **DATA.queries(name))
-            assert ranker.score(DATA.X, grades, **DATA.queries(name)) > 0.8
-        else:
-            few = r"labels of two values, and y has 3.*RankBoost|labels of query .* are 0, 1, 2\."
-            with pytest.raises(DataError, match=few):
-                ranker.fit(DATA.X, grades, **DATA.queries(name))
+    if ranker.__sklearn_tags__().classifier_tags is None:
+        ranker.fit(DATA.X, grades, **DATA.queries(name))
+        assert ranker.score(DATA.X, grades, **DATA.queries(name)) > 0.8
+    else:
+        few = r"labels of two values, and y has 3.*RankBoost|labels of query .* are 0, 1, 2\."
+        refused(DataError, few, ranker.fit, DATA.X, grades, **DATA.queries(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -189,26 +179,21 @@ def test_pairs_are_learned_from_or_not_on_offer(name: str) -> None:
     if not hasattr(ranker, "fit_pairs"):
         assert "pairs" not in inspect.signature(ranker.fit).parameters
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if name not in FROM_PAIRS:
-            way_out = "For explicit pairs use RankBoost|RankBoost's|RankBoost for pairs"
-            with pytest.raises((DataError, NotRankedError), match=way_out):
-                ranker.fit_pairs(DATA.X, pairs)
-            return
-        ranker.fit_pairs(DATA.X, pairs)
-        assert ranker.model_.training["pairs"] == len(np.unique(pairs, axis=0))
-        found = ranker.predict(DATA.X)
+    if name not in FROM_PAIRS:
+        way_out = "For explicit pairs use RankBoost|RankBoost's|RankBoost for pairs"
+        refused((DataError, NotRankedError), way_out, ranker.fit_pairs, DATA.X, pairs)
+        return
+    ranker.fit_pairs(DATA.X, pairs)
+    assert ranker.model_.training["pairs"] == len(np.unique(pairs, axis=0))
+    found = ranker.predict(DATA.X)
     assert (found[pairs[:, 0]] > found[pairs[:, 1]]).mean() > 0.75
     assert not ranker.fitted_with_qid_
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nobody_learns_from_labels_that_are_all_the_same(name: str) -> None:
-    with pytest.raises(DataError, match="one class"):
-        make(name).fit(DATA.X, np.ones(len(DATA.y)))
-    with pytest.raises(DataError, match="requires y to be passed"):
-        make(name).fit(DATA.X, None)
+    refused(DataError, "one class", make(name).fit, DATA.X, np.ones(len(DATA.y)))
+    refused(DataError, "requires y to be passed", make(name).fit, DATA.X, None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -243,9 +228,7 @@ def test_both_zeros_are_one(name: str, tmp_path: Any) -> None:
     files, found = set(), set()
     for signs in ((0.0, 0.0), (0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0)):
         rows, labels = with_zeros(X, *signs), with_zeros(DATA.y, *signs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            ranker = make(name).fit(rows, labels, **DATA.queries(name))
+        ranker = make(name).fit(rows, labels, **DATA.queries(name))
         ranker.save(tmp_path / "model.json")
         files.add((tmp_path / "model.json").read_bytes())
         found.add(scores(ranker, name, rows))

@@ -1,18 +1,25 @@
-"""One rule for everything that is passed as numbers, at fit and predict alike."""
+"""One rule for everything that is passed as numbers, whatever library it comes from."""
 
+import tracemalloc
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from scipy import sparse
 
 import crucial
-from crucial import FeatureRank, RankBoost
-from crucial.errors import DataError
+from crucial import FeatureRank, GradientRanker, RankBoost, load_model
+from crucial.data import arrays, bins
+from crucial.data.groups import Groups
+from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
 from crucial.model.base import check_finite
+from crucial.rankers.registry import RANKERS, ranker_class
+from refusals import refused
 
 RANDOM = np.random.default_rng(16)
 X = RANDOM.normal(size=(24, 3))
@@ -49,11 +56,9 @@ TABLES = [
 @pytest.mark.parametrize(("table", "match"), TABLES)
 def test_tables_are_refused_at_fit_and_predict_alike(table: Any, match: str) -> None:
     model = NAMED if isinstance(table, pd.DataFrame) else MODEL
-    with pytest.raises(DataError, match=match):
-        RankBoost(2).fit(table, Y)
+    refused(DataError, match, RankBoost(2).fit, table, Y)
     for predict in (model.predict, model.model_.predict):
-        with pytest.raises(DataError, match=match):
-            predict(table)
+        refused(DataError, match, predict, table)
 
 
 def test_a_matrix_is_an_array_of_two_dimensions() -> None:
@@ -105,8 +110,7 @@ WRONG = {
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors_follow_the_same_rule(name: str, wrong: str) -> None:
     values, match = WRONG[wrong]
-    with pytest.raises(DataError, match=match):
-        VECTORS[name](values)
+    refused(DataError, match, VECTORS[name], values)
 
 
 def test_ids_and_pairs_follow_it_too() -> None:
@@ -116,12 +120,10 @@ def test_ids_and_pairs_follow_it_too() -> None:
         (np.ma.masked_array(Y, mask=Y == 2), "NaN in row 2"),
         (np.ma.masked_array(Y.astype(str), mask=Y == 2), "missing in row 2"),
     ):
-        with pytest.raises(DataError, match=match):
-            RankBoost(2).fit(X, Y, qid=ids)
+        refused(DataError, match, RankBoost(2).fit, X, Y, qid=ids)
     hidden = np.ma.masked_array(PAIRS, mask=[(0, 1), (0, 0), (0, 0)])
     for pairs in (np.array(PAIRS) + 0j, hidden):
-        with pytest.raises(DataError, match="pairs must be row numbers"):
-            RankBoost(2).fit_pairs(X, pairs)
+        refused(DataError, "pairs must be row numbers", RankBoost(2).fit_pairs, X, pairs)
 
 
 INFINITE = np.full(24, 1.7e308)
@@ -147,13 +149,6 @@ def test_weights_of_queries_by_id_and_of_comparisons_too() -> None:
         Rankings.from_places(("a", "b"), [((0,), (1,)), ((1,), (0,))], [1.7e308, 1.7e308])
 
 
-def test_feature_rank_with_weights_that_overflow() -> None:
-    """Repeated: the sum became infinite, indexed an array and corrupted the heap."""
-    for _ in range(20):
-        with pytest.raises(DataError, match="sample_weight adds up to infinity"):
-            FeatureRank().fit(X[:20], Y[:20], sample_weight=np.full(20, 1.7e308))
-
-
 INFINITIES = [(7, 0), (2, 2), (2, 1), (9, 1)]
 
 
@@ -174,8 +169,7 @@ def test_the_infinity_that_is_named_is_the_first(kind: str, fit: bool) -> None:
     column = "'b'" if kind == "frame" else "1"
     model = NAMED if kind == "frame" else MODEL
     use = (lambda: RankBoost(2).fit(made, Y)) if fit else (lambda: model.predict(made))
-    with pytest.raises(DataError, match=rf"row 2, column {column} is -inf"):
-        use()
+    refused(DataError, rf"row 2, column {column} is -inf", use)
 
 
 def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
@@ -186,9 +180,172 @@ def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
     assert instances.first_infinity(np.array([695, 690, 3])) == (690, 3)
     assert instances.first_infinity(np.arange(650)) is None
     for jobs in (1, 3):
-        with pytest.raises(DataError, match="row 650, column 999 is inf"):
-            check_finite(instances, None, jobs)
+        refused(DataError, "row 650, column 999 is inf", check_finite, instances, None, jobs)
     rows = np.abs(X)
     rows[2, 1], rows[1, 1] = -np.inf, np.inf
     with pytest.raises(DataError, match="row 2, column 1 is -inf"):
         RankBoost(2).fit(rows, Y, sample_weight=np.arange(24) != 1)  # (row 1 counts for nothing)
+
+
+# -- Inputs of other libraries, and data in which there is nothing to learn. --
+RANDOM = np.random.default_rng(0)
+ROWS = RANDOM.normal(size=(60, 2))
+GOOD = (ROWS[:, 0] + RANDOM.normal(size=60) > 0).astype(float)
+
+
+@pytest.mark.parametrize("name", sorted(RANKERS))
+@pytest.mark.filterwarnings("ignore")
+def test_features_of_one_value_each_give_equal_scores(name):
+    ranker = ranker_class(name)()
+    ranker.set_params(**({"n_estimators": 3} if "n_estimators" in ranker.get_params() else {}))
+    why = "no feature distinguishes any rows|no (round|step) could be made|no node could be split"
+    with pytest.warns(NoProgressWarning, match=why):
+        ranker.fit(np.ones((20, 2)), [0, 1] * 10)
+    assert len(set(ranker.predict(np.ones((20, 2))))) == 1
+    assert not ranker.feature_importances_.any()
+
+
+def test_columns_of_arrow():
+    ranker = RankBoost(3).fit(
+        ROWS, pa.array(GOOD.astype(bool)), sample_weight=pa.array(np.ones(60))
+    )
+    assert ranker.model_ == RankBoost(3).fit(ROWS, GOOD, sample_weight=np.ones(60)).model_
+    for ids in (pa.array(["a", "b"] * 30), pa.chunked_array([["a", "b"] * 30])):
+        assert (
+            ranker.rank(ROWS, qid=ids).tolist() == ranker.rank(ROWS, qid=["a", "b"] * 30).tolist()
+        )
+    refused(
+        DataError, "sample_weight", ranker.fit, ROWS, GOOD, sample_weight=pa.array([1.0, None] * 30)
+    )
+
+
+def test_columns_of_polars_that_are_no_numbers_or_wide_ones():
+    nested = pl.DataFrame({"a": ROWS[:, 0], "z": [{"u": 1, "v": 2}] * 60})
+    refused(DataTypeError, "the values of 'z' cannot be read", RankBoost(2).fit, nested, GOOD)
+    wide = pl.DataFrame({"a": ROWS[:, 0], "z": pl.Series([1, None, 3] * 20, dtype=pl.Int128)})
+    plain = wide.with_columns(pl.col("z").cast(pl.Float64))
+    assert RankBoost(3).fit(wide, GOOD).model_ == RankBoost(3).fit(plain, GOOD).model_
+
+
+@pytest.mark.parametrize(
+    ("qid", "problem"),
+    [
+        (["a", float("nan"), float("nan"), "b"], "missing in row 1"),
+        ([1, "1", 1, "1"], "mixes int and str"),
+        ([2**53, 2**53 + 1, 0.5, 0.5], "mixes float and int"),
+    ],
+)
+def test_ids_of_several_types_are_not_made_one(qid, problem):
+    for ids in (qid, tuple(qid)):
+        refused(DataError, problem, Groups.from_qid, ids, 4)
+
+
+@pytest.mark.parametrize("qid", [[1, 2.0, 1, 2], [True, 2, 1, 2], [np.int8(1), 2, 1, 2]])
+def test_numbers_of_several_types_are_ids(qid):
+    assert Groups.from_qid(qid, 4).ids.tolist() == [1, 2]
+
+
+def test_batches_of_arrow_are_tables_with_names():
+    columns = {"a": ROWS[:, 0], "b": ROWS[:, 1]}
+    ranker = RankBoost(3).fit(pa.table(columns), GOOD)
+    same = RankBoost(3).fit(pa.record_batch(columns), GOOD)
+    assert same.feature_names_in_.tolist() == ["a", "b"]
+    expected = ranker.predict(pa.table(columns)).tolist()
+    assert same.predict(pa.record_batch(columns)).tolist() == expected
+    with pytest.raises(DataError, match="Column 0 is 'b', expected 'a'"):
+        ranker.predict(pa.record_batch({"b": ROWS[:, 1], "a": ROWS[:, 0]}))
+    mixed = {
+        "text": ["x", "y"] * 30,
+        "day": pa.array(pd.to_datetime(["2020-01-02", "2020-02-01", "2021-03-01"] * 20)),
+    }
+    RankBoost(3).fit(pa.record_batch(columns | mixed), GOOD)
+    from crucial.data.comparisons import Comparisons
+
+    assert len(Comparisons.from_frame(pa.record_batch({"winner": ["a"], "loser": ["b"]}))) == 1
+    with pytest.raises(DataError, match=r"a frame or a mapping of columns is needed. Got int"):
+        Comparisons.from_frame(3)
+
+
+@pytest.mark.parametrize("kind", [RankBoost, FeatureRank], ids=["rows", "queries"])
+def test_a_saved_model_takes_queries_as_its_ranker_does(kind, tmp_path):
+    qid = np.arange(60) % 6
+    ranker = kind().fit(ROWS, GOOD, qid=qid)
+    ranker.save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    expected = ranker.predict(ROWS, qid=qid).tolist()
+    assert model.predict(ROWS, qid).tolist() == expected
+    assert model.predict(ROWS, qid=qid).tolist() == expected
+    refused(ParameterError, "as groups or as qid, not both", model.predict, ROWS, qid, qid=qid)
+
+
+# -- Sparse input stays sparse, from fit to predict, and gives what dense input gives. --
+def text_like(n_rows, n_features, per_row, seed=0):
+    """Rows with few values, some features far more common than others, graded by some of them."""
+    random = np.random.default_rng(seed)
+    share = 1.0 / np.arange(1, n_features + 1)
+    columns = random.choice(n_features, n_rows * per_row, p=share / share.sum())
+    rows = np.repeat(np.arange(n_rows), per_row)
+    values = random.lognormal(0.0, 0.5, n_rows * per_row).round(2)
+    TEXTS = sp.csr_array((values, (rows, columns)), shape=(n_rows, n_features))
+    score = TEXTS @ (random.normal(size=n_features) * (random.random(n_features) < 0.2))
+    y = np.digitize(score, np.quantile(score, [0.6, 0.9])).astype(float)
+    return TEXTS, y, np.arange(n_rows) // 20
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*are constant:crucial.errors.DataWarning")
+
+TEXTS, GRADES, QID = text_like(1000, 1500, 12)
+
+
+def learned(ranker, table):
+    return ranker.fit(table, GRADES, qid=QID)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"choice": "largest_drop", "step": "exact", "learning_rate": 1.0},
+        {"choice": "largest_drop", "step": "exact", "early_stopping_rounds": 5},
+        {"n_bags": 2},
+    ],
+    ids=str,
+)
+def test_the_model_and_its_scores_are_those_of_dense_input(settings):
+    made = [
+        learned(RankBoost(**{"n_estimators": 12, "n_jobs": n_jobs, **settings}), table)
+        for table, n_jobs in ((TEXTS.toarray(), 1), (TEXTS, 1), (TEXTS, 2))
+    ]
+    assert len({ranker.model_.rankers for ranker in made}) == 1
+    assert len({ranker.model_.weights for ranker in made}) == 1
+    scores = [
+        ranker.predict(table).tobytes() for ranker in made for table in (TEXTS, TEXTS.toarray())
+    ]
+    assert len(set(scores)) == 1
+
+
+def test_a_fit_takes_little_more_than_its_input():
+    many, y, qid = text_like(20_000, 4_000, 25)
+    size = many.data.nbytes + many.indices.nbytes + many.indptr.nbytes
+    for choice, step in (("steepest", "bound"), ("largest_drop", "exact")):
+        ranker = RankBoost(3, choice=choice, step=step, n_jobs=1)
+        ranker.fit(many, y, qid=qid).predict(many)  # (everything is compiled by now)
+        tracemalloc.start()
+        ranker.fit(many, y, qid=qid)
+        peak = tracemalloc.get_traced_memory()[1]
+        ranker.predict(many)
+        both = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 3 * size
+        assert both < 3 * size
+
+
+def test_trees_say_what_they_would_take(monkeypatch):
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2_000_000)
+    with pytest.raises(DataError, match=r"1,000 rows and [\d,]+ non-empty .* would take 0\.0 GiB"):
+        learned(GradientRanker(2), TEXTS)
+    learned(RankBoost(2), TEXTS)
+    monkeypatch.setattr(arrays, "free_memory", lambda: 2**34)
+    monkeypatch.setattr(bins, "_MUCH", 1_000_000)
+    with pytest.warns(DataWarning, match=r"every cell, takes 0\.0 GiB\. Use stumps"):
+        learned(GradientRanker(2), TEXTS)

@@ -1,16 +1,14 @@
 """RankingSVM: forms that must agree, invariances, kernels and what it refuses."""
 
 import pickle
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from crucial import KernelRanker, RankingSVM
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.errors import NotRankedError
 
 RANDOM = np.random.default_rng(7)
 N = 80
@@ -132,65 +130,9 @@ def test_landmarks() -> None:
     assert len(found.model_.coefficients) == 10
 
 
-def test_labels_and_pairs() -> None:
-    pairs = [(0, 1), (2, 3), (4, 5)]
-    both = RankingSVM(0.05).fit_pairs(X, pairs, pair_weight=[500.0] * 3, y=GRADES, qid=QID)
-    assert (both.predict(X)[[0, 2, 4]] > both.predict(X)[[1, 3, 5]]).all()
-    light = RankingSVM(0.05, tol=1e-8).fit_pairs(
-        X, pairs, pair_weight=[1e-9] * 3, y=GRADES, qid=QID
-    )
-    assert light.objective_ == pytest.approx(fitted().objective_, abs=1e-5)
-    kernel = RankingSVM(0.05, kernel="rbf").fit_pairs(X, pairs)
-    assert len(kernel.model_.coefficients) == 6
-    with pytest.raises(DataError, match="no y; use pair_weight"):
-        RankingSVM().fit_pairs(X, pairs, sample_weight=np.ones(N))
-
-
 def test_a_function_is_pickled_and_not_saved(tmp_path: Any) -> None:
     ranker = fitted(kernel=rbf)
     again = pickle.loads(pickle.dumps(ranker))
     assert again.predict(X).tolist() == ranker.predict(X).tolist()
     with pytest.raises(NotRankedError, match=r"'rbf' is a function.*kernel='precomputed'"):
         ranker.save(tmp_path / "m.json")
-
-
-@pytest.mark.parametrize(
-    ("settings", "rows", "error", "message"),
-    [
-        ({"n_landmarks": 5}, X, ParameterError, "needs a kernel of features"),
-        ({"n_landmarks": 5, "kernel": "precomputed"}, X, ParameterError, "needs a kernel"),
-        ({"kernel": "precomputed"}, X, DataError, r"square matrix.*\(80, 4\)"),
-        ({"kernel": "precomputed"}, np.triu(np.ones((N, N))), DataError, "must be symmetric"),
-        ({"kernel": "precomputed"}, np.full((N, N), np.nan), DataError, "finite numbers"),
-        ({"kernel": "precomputed"}, -np.eye(N), DataError, "not positive semidefinite"),
-        ({"kernel": lambda a, b: a}, X, DataError, r"array of shape \(80, 80\)"),
-        ({"kernel": "poly", "degree": 400}, 50.0 * X, DataError, "overflows"),
-    ],
-)
-def test_what_it_refuses(
-    settings: dict[str, Any], rows: Any, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        RankingSVM(**settings).fit(rows, GRADES)
-
-
-def test_too_many_rows_for_a_kernel_name_the_way_out() -> None:
-    many = np.arange(20_001.0)[:, None]
-    with pytest.raises(DataError, match=r"20,001 rows.*n_landmarks"):
-        RankingSVM(kernel="rbf").fit(many, many[:, 0] % 2)
-
-
-@pytest.mark.parametrize("margin", ["gap", "product"])
-def test_labels_too_far_apart_for_a_margin_of_their_distance(margin: str) -> None:
-    with pytest.raises(DataError, match=r"from 0 to 1e\+60.*set margin='sign'"):
-        fitted(y=np.where(GRADES > 0, 1e60, 0.0), margin=margin)
-    assert fitted(y=np.where(GRADES > 0, 1e60, 0.0)).gap_ <= 1e-8
-
-
-def test_an_early_end_is_reported() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"2 steps left.*raise max_iter"):
-        ranker = fitted(max_iter=2, tol=1e-12)
-    assert ranker.gap_ > 1e-12
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RankingSVM().fit(X, GRADES, qid=QID)

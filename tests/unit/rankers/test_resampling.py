@@ -20,7 +20,7 @@ from crucial import (
 )
 from crucial.data.groups import deal
 from crucial.data.instances import Instances
-from crucial.errors import DataError, ParameterError
+from crucial.errors import ParameterError
 from crucial.rankers.base import RankingInput
 from crucial.rankers.resampling import bag_weights as weights_of_bags
 from naive.paths import using
@@ -208,34 +208,6 @@ def test_rows_without_queries_are_dealt_by_label():
         assert ranker.fold_curves_.values.shape == (4, 15)
     bagged = RankBoost(10, n_bags=4, early_stopping_rounds=5).fit(X, y)
     assert evaluate(y, bagged.predict(X), measures="auc")["auc"] > 0.7
-
-
-@pytest.mark.parametrize(
-    ("parameters", "more", "message"),
-    [
-        ({"n_bags": 2, "validation_folds": 2}, {}, "n_bags and validation_folds do not go"),
-        ({"validation_folds": 2, "warm_start": True}, {}, "validation_folds chooses another"),
-        ({"validation_folds": 2}, {"eval_set": (X, Y), "eval_qid": QID}, "pass one of them"),
-        ({"validation_folds": 13}, {}, r"needs as many queries .* Got 12. Use validation_folds=12"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(parameters, more, message):
-    with pytest.raises((DataError, ParameterError), match=message):
-        RankBoost(3, **parameters).fit(X, Y, qid=QID, **more)
-
-
-def test_data_that_cannot_be_divided_are_refused():
-    one = np.zeros(N)
-    with pytest.raises(DataError, match="only one of them has rows of different labels"):
-        RankBoost(3, n_bags=2).fit(X, Y, qid=one)
-    with pytest.raises(DataError, match="explicit pairs belong to none"):
-        RankBoost(3, n_bags=2).fit_pairs(X, [[0, 1]])
-    with pytest.raises(DataError, match="rows of several labels each"):
-        RankBoost(3, validation_folds=2).fit(X, np.column_stack((Y, Y)), qid=QID)
-    with pytest.raises(DataError, match=r"rows of a fold cannot be measured .* Use fewer folds"):
-        RankBoost(3, validation_folds=5).fit(X, (np.arange(N) < 2) * 1)
-    with pytest.raises(ParameterError, match="aicc and validation_folds both choose"):
-        ComponentwiseBoost(3, loss="l2", aicc=True, validation_folds=2).fit(X, Y, qid=QID)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """qid and weights on their way through scikit-learn's pipelines and searches."""
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
@@ -18,42 +16,27 @@ from sklearn.preprocessing import QuantileTransformer
 
 from crucial import RankBoost
 from crucial.errors import NotRankedError, ParameterError
+from refusals import refused
+
+from .test_every_ranker import Data
 
 NAMES = ["bm25", "clicks", "age", "length"]
 
 
-class Data:
-    """A frame of user B: string qids in no order, NaNs."""
-
-    def __init__(self, n_rows: int = 240, n_queries: int = 12) -> None:
-        random = np.random.default_rng(5)
-        self.X = random.normal(size=(n_rows, len(NAMES)))
-        self.y = (self.X[:, 0] + 0.5 * random.normal(size=n_rows) > 0.3).astype(int)
-        self.X[random.random(self.X.shape) < 0.1] = np.nan
-        self.qid = np.array([f"query-{i}" for i in random.integers(0, n_queries, n_rows)])
-        self.weight = random.integers(1, 4, n_rows).astype(float)
-
-    def in_form(self, form: str) -> tuple[Any, Any, Any]:
-        """X, y and qid as arrays, or as frames and series."""
-        if form == "numpy":
-            return self.X, self.y, self.qid
-        library = {"pandas": pd, "polars": pl}[form]
-        columns = {name: self.X[:, j] for j, name in enumerate(NAMES)}
-        frame = library.DataFrame(columns)
-        if form == "pandas":
-            frame.index = np.random.default_rng(0).permutation(len(frame))
-        return frame, library.Series(self.y), library.Series(self.qid)
+def in_form(data: Data, form: str) -> tuple[Any, Any, Any]:
+    """X, y and qid as arrays, or as frames and series."""
+    if form == "numpy":
+        return data.X, data.y, data.qid
+    library = {"pandas": pd, "polars": pl}[form]
+    frame = library.DataFrame({name: data.X[:, j] for j, name in enumerate(NAMES)})
+    if form == "pandas":
+        frame.index = np.random.default_rng(0).permutation(len(frame))
+    return frame, library.Series(data.y), library.Series(data.qid)
 
 
 @pytest.fixture(scope="module")
 def data() -> Data:
-    return Data()
-
-
-@pytest.fixture
-def routing() -> Iterator[None]:
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
+    return Data(240, 12)
 
 
 def folds(n_splits: int = 3) -> Any:
@@ -74,7 +57,7 @@ def by_hand(ranker: Any, data: Data, n_splits: int = 3, **weights: NDArray[np.fl
 @pytest.mark.parametrize("form", ["numpy", "pandas", "polars"])
 @pytest.mark.usefixtures("routing")
 def test_grid_search_splits_fits_and_scores_by_query(data: Data, form: str):
-    X, y, qid = data.in_form(form)
+    X, y, qid = in_form(data, form)
     ranker = RankBoost(n_estimators=10)
     search = GridSearchCV(ranker, {"learning_rate": [0.1, 1.0]}, cv=folds())
     search.fit(X, y, qid=qid)
@@ -88,21 +71,12 @@ def test_grid_search_splits_fits_and_scores_by_query(data: Data, form: str):
 
 
 @pytest.mark.usefixtures("routing")
-def test_grid_search_in_other_processes(data: Data):
-    X, y, qid = data.in_form("pandas")
-    search = GridSearchCV(RankBoost(n_estimators=5), {"step": ["bound", "exact"]}, cv=folds())
-    alone = clone(search).fit(X, y, qid=qid).cv_results_["mean_test_score"]
-    search.set_params(n_jobs=2).fit(X, y, qid=qid)
-    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], alone)
-
-
-@pytest.mark.usefixtures("routing")
 def test_pipeline_fits_predicts_and_scores(data: Data):
     ranker = RankBoost(n_estimators=10)
     pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), ranker).set_output(
         transform="pandas"
     )
-    X, y, qid = data.in_form("pandas")
+    X, y, qid = in_form(data, "pandas")
     pipeline.fit(X, y, qid=qid)
     assert pipeline[-1].fitted_with_qid_
     assert list(pipeline[-1].feature_names_in_) == NAMES
@@ -224,8 +198,7 @@ def test_a_learner_of_ones_own_is_copied_cloned_and_pickled(data: Data):
 
 def test_a_ranker_that_sees_queries_asks_for_them(data: Data):
     ranker = RankBoost(n_estimators=3, weak=OwnLearner()).fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(NotRankedError, match="pass the query of every row"):
-        ranker.predict(data.X)
+    refused(NotRankedError, "pass the query of every row", ranker.predict, data.X)
     last = list(ranker.staged_predict(data.X, data.qid))[-1]
     np.testing.assert_array_equal(last, ranker.predict(data.X, data.qid))
     assert ranker.score(data.X, data.y, qid=data.qid) > 0.7

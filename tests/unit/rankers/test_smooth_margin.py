@@ -7,8 +7,7 @@ import pytest
 
 import crucial
 from crucial import RankBoost, SmoothMarginRanker
-from crucial.boosting.parts import Candidate
-from crucial.errors import DataError, NotSeparableWarning, ParameterError
+from crucial.errors import NotSeparableWarning
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in
@@ -57,25 +56,19 @@ def test_a_perfect_ranker():
     assert stopped.separable_round_ is None
 
 
-class Twice:
-    """A weak learner whose scores are not in [0, 1]."""
-
-    def prepare(self, training, constraints, step):
-        self.column = 2.0 * training.instances.table[training.rows, 0] + 0.25
-
-    def propose(self, potentials):
-        slope = float(potentials.pi[: len(self.column)] @ self.column) * potentials.scale
-        return Candidate(self, self.column, slope)
-
-    def accept(self, candidate, alpha):
-        pass
-
-    def scores(self, X, groups=None):
-        return 2.0 * X[:, 0] + 0.25
-
-
-def test_weak_rankers_outside_0_and_1_are_refused():
-    with pytest.raises(ParameterError, match=r"step='smooth' needs .* from 0.25 to 2.25; scale"):
-        SmoothMarginRanker(5, weak=Twice()).fit(X, Y)
-    with pytest.raises(DataError, match=r"must score in \[0, 1\]"):
-        SmoothMarginRanker(5, weak="column").fit(2 * X, Y)
+def test_features_themselves_take_the_same_step_as_columns():
+    """A column of 0 and 1 scaled to [0, 1] is itself; numeric and closed form agree."""
+    columns = SmoothMarginRanker(60, weak="column").fit(X, Y)
+    features = SmoothMarginRanker(60, weak="feature").fit(X, Y)
+    assert [one.feature for one in features.model_.rankers] == [
+        one.feature for one in columns.model_.rankers
+    ]
+    assert features.model_.weights == pytest.approx(columns.model_.weights, rel=1e-8)
+    for weak in ("column", "feature"):
+        searched = SmoothMarginRanker(60, weak=weak, step="line_search").fit(X, Y)
+        assert searched.separable_round_ == 14
+        # The best step of one round is not the best start for the next.
+        assert (
+            searched.trace_[14].extras["smooth_margin"]
+            >= (columns.trace_[14].extras["smooth_margin"])
+        )

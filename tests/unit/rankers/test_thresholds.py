@@ -7,7 +7,6 @@ from crucial import AdaBoostRanker, RankBoost, RankBoostPlus
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
-from crucial.rankers.registry import PRESETS
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(1500, 3))
@@ -63,10 +62,6 @@ def test_a_warm_start_needs_the_thresholds_of_the_last_fit():
 
 
 def test_presets_as_run_and_to_the_letter():
-    assert PRESETS["rb_d"]["choice"] == PRESETS["rb_c"]["choice"] == "steepest"
-    assert PRESETS["rb_d"]["step"] == "exact"
-    assert PRESETS["rb_c"]["step"] == "bound"
-    assert PRESETS["rb_d.eq13"]["choice"] == PRESETS["rb_c.eq13"]["choice"] == "steepest_positive"
     # A feature that points down: eq. 13 alone has no use for it, a complement has.
     table = np.column_stack((X[:, 1], np.full(len(X), 1.0)))
     down = (X[:, 1] < 0).astype(int)

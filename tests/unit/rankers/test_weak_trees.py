@@ -1,29 +1,28 @@
-"""Trees as weak rankers of every estimator of the loop: what they learn, and what is refused."""
+"""Trees as weak rankers of the loop: what they learn, their pairs of features, refusals."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from crucial import (
     AdaBoostRanker,
     GradientRanker,
-    Groups,
-    LabelFeedback,
     LogisticRanker,
     LogitBoost,
     PNormPush,
     RankBoost,
-    RankBoostPlus,
     SmoothMarginRanker,
     inspection,
+    load_model,
+    make_interactions,
 )
-from crucial.boosting.pair_losses import LogisticLoss
-from crucial.boosting.push import PNormLoss
+from crucial.boosting import loop
+from crucial.boosting.loop import gains_of_pairs
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 RANDOM = np.random.default_rng(0)
 N = 360
@@ -41,11 +40,9 @@ OF_CLASSES = [AdaBoostRanker, LogitBoost]
 def fitted(kind: Any, rows: Any = TRAIN, n_estimators: int = 20, **how: Any) -> Any:
     how = {"weak": "tree", "min_rows": 5} | how
     ranker = kind(n_estimators=n_estimators, **how)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            return ranker.fit(X[rows], TWO[rows])
-        return ranker.fit(X[rows], Y[rows], qid=QID[rows])
+    if kind in OF_CLASSES:
+        return ranker.fit(X[rows], TWO[rows])
+    return ranker.fit(X[rows], Y[rows], qid=QID[rows])
 
 
 def right(ranker: Any) -> float:
@@ -56,13 +53,7 @@ def right(ranker: Any) -> float:
 
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
 def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
-    tree, stump = fitted(kind), kind(n_estimators=20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        if kind in OF_CLASSES:
-            stump.fit(X[TRAIN], TWO[TRAIN])
-        else:
-            stump.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
+    tree, stump = fitted(kind), fitted(kind, weak="stump", min_rows=20.0)
     assert right(tree) > right(stump) + 0.03
     assert all(isinstance(one, Tree) for one in tree.model_.rankers)
     losses = tree.trace_.column("log_loss")
@@ -101,49 +92,11 @@ def test_symmetric_trees_end_under_monotone_bounds(seed: int) -> None:
     assert (np.diff(table, axis=1) <= 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("kind", "objective"), [(LogisticRanker, LogisticLoss()), (PNormPush, PNormLoss(4.0))]
-)
-@pytest.mark.parametrize("with_pairs", [False, True])
-def test_the_first_weight_is_at_the_minimum_of_the_loss(
-    kind: Any, objective: Any, with_pairs: bool
-) -> None:
-    pairs = [(a, b) for a in range(90) for b in range(90) if Y[a] > Y[b] and QID[a] == QID[b]]
-    ranker = kind(n_estimators=1, learning_rate=1.0, weak="tree", min_rows=5)
-    groups = Groups.from_qid(QID[:90], 90)
-    feedback = LabelFeedback(Y[:90], groups, balance=ranker.balance)
-    if with_pairs:
-        ranker.fit_pairs(X[:90], pairs)
-    else:
-        ranker.fit(X[:90], Y[:90], qid=QID[:90])
-    if not with_pairs:
-        state = objective.begin(feedback, 1)
-        spare, h = np.zeros(len(state.scores) + 8), ranker.predict(X[:90])[feedback.rows]
-
-        def loss(alpha: float) -> float:
-            again = objective.begin(feedback, 1)
-            again.advance(alpha * h, 1.0)
-            return float(again.potentials(spare)[1])
-
-        best = minimize_scalar(loss, bounds=(0.2, 3.0), method="bounded", options={"xatol": 1e-9})
-        assert best.x == pytest.approx(1.0, abs=1e-3)
-        assert loss(1.0) == pytest.approx(ranker.trace_[0].log_loss, abs=1e-9)
-    elif kind is LogisticRanker:
-        labels = kind(n_estimators=1, learning_rate=1.0, weak="tree", min_rows=5)
-        labels.fit(X[:90], Y[:90], qid=QID[:90])
-        np.testing.assert_allclose(ranker.predict(X), labels.predict(X), rtol=1e-6, atol=1e-8)
-    else:
-        assert ranker.trace_[0].z < 0.95
-
-
-@pytest.mark.parametrize("kind", [RankBoost, LogisticRanker, PNormPush])
-def test_method_3_keeps_its_bound_on_z(kind: Any) -> None:
-    ranker = fitted(kind, step="bound", learning_rate=1.0)
-    r, z = (ranker.trace_.column(name) for name in ("r", "z"))
-    assert (r > 0.0).all()
-    if kind is RankBoost:
-        assert (z <= np.sqrt(1.0 - r**2) + 1e-9).all()
-    assert (z < 1.0).all()
+@pytest.mark.parametrize("how", [{}, {"step": "bound"}])
+def test_the_push_of_power_1_is_rankboost(how: Any) -> None:
+    push = fitted(PNormPush, p=1, balance="pairs", n_estimators=8, **how)
+    plain = fitted(RankBoost, n_estimators=8, **how)
+    assert push.predict(X).tobytes() == plain.predict(X).tobytes()
 
 
 @pytest.mark.parametrize("step", ["smooth", "line_search"])
@@ -162,37 +115,6 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     assert two.separable_round_ is not None
     found = inspection.class_margins(two, X[:90], TWO[:90])
     assert found.minimum == pytest.approx(two.trace_[-1].extras["margin"], rel=1e-6)
-
-
-def test_judges_pairs_and_random_thresholds() -> None:
-    judges = np.column_stack((Y, np.where(RANDOM.random(N) < 0.3, np.nan, Y)))
-    ranker = RankBoost(10, weak="tree", thresholds="random", max_bins=16, random_state=3)
-    ranker.fit(X, judges, qid=QID)
-    assert ranker.score(X, Y, qid=QID) > 0.85
-    again = RankBoost(10, weak="tree", thresholds="random", max_bins=16, random_state=4)
-    assert again.fit(X, judges, qid=QID).predict(X).tobytes() != ranker.predict(X).tobytes()
-    pairs = [(a, b) for a in range(60) for b in range(60) if Y[a] > Y[b] and QID[a] == QID[b]]
-    both = RankBoost(10, weak="tree").fit_pairs(X[:60], pairs, y=Y[:60], qid=QID[:60])
-    assert both.score(X[:60], Y[:60], qid=QID[:60]) > 0.85
-
-
-@pytest.mark.parametrize(
-    ("kind", "bad", "message"),
-    [
-        (RankBoost, {"max_leaves": 1}, "'max_leaves' parameter of RankBoost must be an int of at"),
-        (RankBoost, {"step": "exact"}, "with weak='tree' use step='bound' or step='numeric'"),
-        (RankBoost, {"choice": "largest_drop"}, "leave it at 'steepest'"),
-        (SmoothMarginRanker, {"choice": "steepest"}, "leave it at 'steepest_positive'"),
-        (RankBoost, {"default_rank": 0}, "'learned' with weak='tree'"),
-        (RankBoost, {"max_bins": None}, r"an int in \[2, 255\] with weak='tree'"),
-        (PNormPush, {"max_bins": 1000}, r"an int in \[2, 255\] with weak='tree'"),
-        (RankBoost, {"positive_weights": "cumulative"}, "use monotone_constraints"),
-        (RankBoostPlus, {}, r"use RankBoost\(weak='tree'\)"),
-    ],
-)
-def test_what_trees_cannot_do_is_refused(kind: Any, bad: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        kind(3, weak="tree", **bad).fit(X, Y, qid=QID)
 
 
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
@@ -224,3 +146,67 @@ def test_no_grid_tries_parameters_of_trees_with_stumps() -> None:
 
     for one in as_contenders(["rankboost", "logistic", "pnorm-push", "adaboost"], "small"):
         assert {"max_leaves", "l2"}.isdisjoint(one.grid)
+
+
+# -- max_pairs: trees of two features combine the pairs that gain most, and no others. --
+DATA = make_interactions(n_queries=30, docs_per_query=20, n_pairs=3, n_noise=3, seed=1)
+TRUE = [(0, 1), (2, 3), (4, 5)]
+TRIAL = 30
+
+
+@pytest.fixture(autouse=True)
+def short_trial(monkeypatch):
+    monkeypatch.setattr(loop, "TRIAL_ROUNDS", TRIAL)
+
+
+def fitted_pairs(kind=GradientRanker, n_estimators=8, **more):
+    return kind(n_estimators, interactions=2, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+
+
+def pairs_of(ranker):
+    return set(gains_of_pairs(ranker.model_.rankers))
+
+
+def test_the_pairs_are_those_that_gain_most_in_a_trial():
+    trial = fitted_pairs(n_estimators=TRIAL)
+    ranked = list(gains_of_pairs(trial.model_.rankers))
+    assert len(ranked) > 4
+    limited = fitted_pairs(max_pairs=4)
+    assert limited.feature_pairs_ == ranked[:4]
+    assert pairs_of(limited) <= set(ranked[:4])
+    assert set(TRUE) <= set(limited.feature_pairs_)
+    # by hand: the same trees, of a learner that is told the pairs
+    told = GradientRanker(8, interactions=2, max_pairs=4)
+    told._shared_pairs = ranked[:4]
+    assert (
+        told.fit(DATA.X, DATA.y, qid=DATA.qid).predict(DATA.X).tobytes()
+        == limited.predict(DATA.X).tobytes()
+    )
+
+
+@pytest.mark.parametrize(("kind", "more"), [(GradientRanker, {}), (RankBoost, {"weak": "tree"})])
+def test_no_pairs_are_trees_of_one_feature_and_many_are_all(kind, more):
+    none, many = (fitted_pairs(kind, max_pairs=most, **more) for most in (0, 1000))
+    one = kind(8, interactions=1, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+    assert none.predict(DATA.X).tobytes() == one.predict(DATA.X).tobytes()
+    assert none.feature_pairs_ == []
+    assert many.predict(DATA.X).tobytes() == fitted_pairs(kind, **more).predict(DATA.X).tobytes()
+    assert len(pairs_of(fitted_pairs(kind, max_pairs=1, **more))) <= 1
+
+
+def test_bags_folds_files_and_warm_starts_keep_the_limit(tmp_path):
+    bagged = fitted_pairs(n_bags=3, max_pairs=2, subsample_rows=0.7)
+    assert pairs_of(bagged) <= set(bagged.feature_pairs_)
+    assert len(bagged.feature_pairs_) == 2
+    assert fitted_pairs(validation_folds=2, max_pairs=2, n_estimators=5).feature_pairs_
+    whole = fitted_pairs(max_pairs=2, n_estimators=8)
+    grown = fitted_pairs(max_pairs=2, n_estimators=3, warm_start=True)
+    grown.set_params(n_estimators=8).fit(DATA.X, DATA.y, qid=DATA.qid)
+    assert grown.predict(DATA.X).tobytes() == whole.predict(DATA.X).tobytes()
+    whole.save(tmp_path / "m.json")
+    model = load_model(tmp_path / "m.json")
+    assert model.training["feature_pairs"] == [list(pair) for pair in whole.feature_pairs_]
+    assert "pairs of features together" in "\n".join(model.explain(5))
+    assert not hasattr(
+        whole.set_params(max_pairs=None).fit(DATA.X, DATA.y, qid=DATA.qid), "feature_pairs_"
+    )

@@ -1,4 +1,4 @@
-"""ComponentwiseBoost and LogitBoost: limits, stopping, divergence, errors."""
+"""ComponentwiseBoost, LogitBoost and AdaBoostRanker: limits, stopping, divergence."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import crucial
 from crucial import AdaBoostRanker, ComponentwiseBoost, LogitBoost
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataWarning, NoProgressWarning
+from crucial.model.weak import Constant
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 5))
@@ -157,19 +158,30 @@ def test_rows_that_are_separated_do_not_overflow() -> None:
     np.testing.assert_allclose(ranker.predict_proba(X).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize(
-    ("ranker", "problem"),
-    [
-        (LogitBoost(weak="linear", subsample=0.5), "subsample is for weak='stump'"),
-        (LogitBoost(l2=0.1), "for weak='linear'"),
-        (ComponentwiseBoost(loss="l1", aicc=True), "for loss='l2'"),
-        (ComponentwiseBoost(loss="binomial"), r"two labels.*RankBoost"),
-        (ComponentwiseBoost(aicc=True, early_stopping_rounds=3), "set one of them"),
-    ],
-    ids=str,
-)
-def test_parameters_that_do_not_go_together(ranker, problem: str) -> None:
-    with pytest.raises((DataError, ParameterError), match=problem):
-        ranker.fit(
-            X, np.digitize(Y, (-1, 1)) if ranker.get_params().get("loss") == "binomial" else GOOD
-        )
+# -- AdaBoostRanker as an estimator: what it takes, what it refuses, what it tells. --
+
+
+def test_the_constant_takes_part_where_classes_differ_in_size():
+    """With no feature that says anything, the odds of the classes are all there is to learn."""
+    y = np.array([1, 0, 0, 0])
+    with pytest.warns(UserWarning, match="constant"):
+        ranker = AdaBoostRanker(5, 1.0).fit(np.zeros((4, 1)), y)
+    assert ranker.model_.rankers == (Constant(),)
+    assert ranker.model_.weights[0] == pytest.approx(0.5 * np.log(1 / 3))
+    assert ranker.score(np.zeros((4, 1)), y) == 0.5
+    with pytest.warns() as said:
+        AdaBoostRanker(5).fit([[1.0], [1.0]], [0, 1])
+    assert {one.category for one in said} == {DataWarning, NoProgressWarning}
+
+
+def test_a_perfect_hypothesis_is_smoothed_or_ends_the_rounds():
+    x, y = np.arange(10.0)[:, None], np.arange(10) > 4
+    smoothed = AdaBoostRanker(50, 1.0).fit(x, y)
+    assert smoothed.score(x, y) == 1.0
+    assert np.isfinite(smoothed.model_.weights).all()
+    with pytest.warns(NoProgressWarning, match="perfect weak ranker"):
+        AdaBoostRanker(50, on_perfect="stop").fit(x, y)
+    long = AdaBoostRanker(2000, 1.0).fit(x, y)  # far beyond where weights underflow
+    assert np.isfinite(long.trace_.column("log_loss")).all()
+    assert np.diff(long.trace_.column("log_loss")).max() < 0
+    assert long.trace_[-1].log_loss < -1000
