@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError, DataTypeError
 from crucial.measures import lists as judged_module
 from crucial.measures.evaluation import evaluate
 from crucial.measures.lists import JudgedLists, Ranking, size_classes, slots, sort_into_blocks
@@ -89,23 +88,6 @@ def test_no_lists_have_no_blocks() -> None:
     assert [len(blocks.items), len(blocks.position), len(blocks.query)] == [0, 0, 0]
     assert blocks.starts.tolist() == [0]
     assert not blocks.tied
-
-
-def test_two_tables() -> None:
-    judged = JudgedLists.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
-    blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
-    assert (len(judged._plain_tables), blocks.items.tolist()) == (2, [0, 4, 3, 2, 1, 5])
-    assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
-
-
-def test_the_first_negative_weight_is_named() -> None:
-    with pytest.raises(DataError, match=r"sample_weight must not be negative. Got -2.0 in row 1\."):
-        JudgedLists.from_labels([0, 1, 2], sample_weight=[1.0, -2.0, -3.0])
-
-
-def test_names_of_the_wrong_kind_are_shown() -> None:
-    with pytest.raises(DataTypeError, match=r"y must be numbers. Got <U1 values such as \['a'\]\."):
-        JudgedLists.from_labels(np.array(["a", "b"]))
 
 
 MEASURES = [

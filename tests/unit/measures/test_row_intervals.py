@@ -126,7 +126,6 @@ def test_every_interval_is_inside_and_named():
         assert least <= low <= found[name] <= high <= 1.0
     assert found.unit == "row"
     text = str(found)
-    assert "34 rows" in text
     assert "quer" not in text
     assert "nan" not in text
     assert "DeLong from rows, symmetric on the logit scale" in text or "Newcombe" in text
@@ -157,8 +156,7 @@ def test_equal_scores_are_surely_a_half():
 def test_no_interval_where_there_is_no_value():
     found = crucial.evaluate([0, 0, 0], [1, 2, 3], measures=["auc", "map"], intervals=True)
     assert [one.interval for one in found.results.values()] == [None, None]
-    assert str(found).count("(no interval)") == 2
-    assert "3 rows, no value" in str(found)
+    assert "a measure without a value: no row is relevant, or no two labels differ" in str(found)
 
 
 def test_labels_of_single_rows_are_exchanged():
@@ -338,17 +336,6 @@ def test_permutation_tries_every_sign(changes):
     assert found.p == pytest.approx(expected, abs=1e-15)
     assert found.exact
     assert found.difference == pytest.approx(change.mean())
-
-
-def test_permutation_agrees_with_scipy():
-    random = np.random.default_rng(1)
-    a = random.random(12)
-    b = a + random.normal(0.05, 0.1, 12)
-    theirs = stats.permutation_test(
-        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
-        n_resamples=np.inf, vectorized=True,
-    )  # fmt: skip
-    assert paired_test(a, b).p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 def test_drawn_signs_come_near_and_are_the_same_again():

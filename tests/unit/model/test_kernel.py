@@ -64,13 +64,6 @@ def test_scores_slopes_and_importances(kernel: Kernel, function: Any) -> None:
     assert (shares.sum(), shares[1]) == (pytest.approx(1.0), 0.0)
 
 
-def test_blocks_and_threads_do_not_change_a_score() -> None:
-    many = np.tile(X, (600, 1))
-    found = model().predict(many, n_jobs=2)
-    assert found.tobytes() == model().predict(many, n_jobs=1).tobytes()
-    np.testing.assert_allclose(found[:4], model().predict(X), rtol=1e-14)
-
-
 def test_a_precomputed_kernel_is_a_weighted_sum_of_columns() -> None:
     found = KernelRanker(
         4, Kernel("precomputed"), [], np.zeros((2, 0)), [1.0, -2.0], rows=np.array([3, 1])

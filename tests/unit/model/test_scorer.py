@@ -81,20 +81,6 @@ def test_models_too_long_for_code_are_scored_by_kernels(monkeypatch):
     checked(model.scorer(), model, random_rows(model, 3, 3))
 
 
-def test_deep_trees_are_code_up_to_the_limit():
-    depth = 24
-    from crucial.model.weak import Tree
-
-    chain = Tree(
-        (0,) * depth, tuple(map(float, range(depth))), (1,) * depth,
-        tuple(~one for one in range(depth)), (*range(1, depth), ~depth), (1.0,) * depth,
-        tuple(map(float, range(depth + 1))),
-    )  # fmt: skip
-    model = AdditiveRanker(1, [chain], [1.0])
-    assert row_function(score_form(model)) is not None
-    assert [model.scorer()([x]) for x in (-1.0, 3.0, 99.0)] == [0.0, 3.0, 24.0]
-
-
 def test_threads_share_a_scorer():
     model = random_model("mixed", 5, n_rounds=30, names=NAMES)
     X = random_rows(model, 5, 200)
@@ -181,13 +167,6 @@ def test_features_without_names_have_numbers():
     assert nameless.scorer()({1: 1.0}) == 1.0
     said = "no names of features: use their numbers, 0 to 1"
     refused(DataError, said, nameless.scorer(), {"b": 1.0})
-
-
-def test_frames_of_other_columns_are_refused_at_any_call():
-    model = random_model("stumps", 1, n_rounds=30, names=NAMES)
-    score, X = model.scorer(), pd.DataFrame(np.zeros((2, 4)), columns=NAMES)
-    score(X), score(X)
-    refused(DataError, "same order", score, X[["b", "a", "c", "d"]])
 
 
 @pytest.mark.parametrize("kind", ["stumps", "trees"])
