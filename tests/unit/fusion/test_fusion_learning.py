@@ -376,11 +376,6 @@ class TestComparison:
         match = "3 judged queries are too few to hold out 2 of them"
         refused(DataError, match, compare_fusions, {"x": run, "y": run}, qrels)
 
-    def test_nothing_warns(self, search):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            learn_fusion(*search, features="reciprocal", folds=2, rounds=200, positive=True)
-
 
 class TestRankOneQuery:
     """`FusionRanker.rank`, as a search service calls it."""

@@ -311,17 +311,6 @@ def test_one_judge_leaves_effects_open():
     assert "nan" in str(board.position)
 
 
-def test_effects_by_the_sandwich_are_near_those_by_curvature():
-    made = battles(rows=600, length=0.4, judges=100)
-    plain, robust = (
-        leaderboard(made, independent=what, covariates=["length_diff"]).effects[0]
-        for what in ("observation", "judge")
-    )
-    assert plain.effect == robust.effect
-    assert plain.high != robust.high
-    assert robust.high - robust.low == pytest.approx(plain.high - plain.low, rel=0.15)
-
-
 # Comparisons and rankings of odd kinds: what is refused, and in which words
 
 compared = Comparisons.from_columns
@@ -350,10 +339,6 @@ def test_items_without_a_name(nothing):
     if not isinstance(nothing, str):
         orders = [["a", "b"], ["a", ("b", nothing)]]
         refused(DataError, f"ranking {lacks}", Rankings.from_orders, orders)
-
-
-def test_judges_without_a_name_are_one():
-    assert compared(["a", "b"], ["b", "a"], judge=[None, float("nan")]).judges == ("",)
 
 
 @pytest.mark.parametrize("names", [None, 3, "ab"])
