@@ -307,6 +307,9 @@ def test_reasons_are_viewers_who_like_the_film_and_agree(ratings, fitted, method
         refused(NotRankedError, "only method='rankboost' has a model", lambda: found.model)
 
 
+# -- what cannot be recommended ---------------------------------------------------------------
+
+
 def test_few_viewers_and_few_raters(club):
     found = Recommender(club, "rankboost", max_viewers=5).recommend(0)
     assert found.model.training["viewers"] == 5
@@ -315,9 +318,6 @@ def test_few_viewers_and_few_raters(club):
     nothing = Recommender(club, "popularity", min_raters=10**6).recommend(0)
     assert nothing.picks == ()
     assert "no item left that 1000000 others rated" in str(nothing)
-
-
-# -- what cannot be recommended ---------------------------------------------------------------
 
 
 def test_what_to_rate_is_known_and_divides():

@@ -140,14 +140,6 @@ def test_a_search_is_reached_through_too(pipeline: Any) -> None:
     assert curve.measured["auc"][-1] == pytest.approx(search.best_estimator_.score(FRAME, Y))
 
 
-def test_steps_without_names_leave_numbers() -> None:
-    ranker = make_pipeline(StandardScaler().set_output(), RankBoost(n_estimators=3))
-    ranker.fit(FRAME.to_numpy(), Y)
-    assert {one.name for one in inspection.shapes(ranker).features} <= {"x0", "x1"}
-    alone = make_pipeline(RankBoost(n_estimators=3)).fit(FRAME, Y)
-    assert inspection.why(alone, FRAME, 0, 1).names == inspection.why(alone[-1], FRAME, 0, 1).names
-
-
 def test_labels_of_a_frame_name_rows(pipeline: Any) -> None:
     by_label = inspection.why(pipeline, FRAME, loc=("d3", "d7"))
     by_place = inspection.why(pipeline, FRAME, 3, 7)

@@ -144,12 +144,6 @@ def test_bad_arguments_are_refused(ranker, call, error, message):
     refused(error, message, call, ranker)
 
 
-def test_an_unfitted_ranker_is_no_ranker():
-    from sklearn.exceptions import NotFittedError
-
-    refused(NotFittedError, "not fitted yet", margins, SmoothMarginRanker(), X, Y)
-
-
 # -- the largest margin -------------------------------------------------------------------
 
 

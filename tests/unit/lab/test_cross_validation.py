@@ -1,7 +1,6 @@
 """cross_validate: any estimator, whole queries, numbers that can be found again by hand."""
 
 import math
-import pickle
 import warnings
 from typing import Any
 
@@ -15,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, cross_val_score
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -175,12 +173,6 @@ def test_weights_in_a_pipeline_must_be_asked_for(data):
     found = cross_validate(make_pipeline(scaler, asked), data.X, data.y, **given)
     expected = cross_validate(RANKER, data.X, data.y, **given)
     assert found["ndcg@10"] == pytest.approx(expected["ndcg@10"])
-
-
-def test_weights_that_fit_does_not_take(data):
-    given = {"qid": data.qid, "sample_weight": data.weight}
-    with pytest.raises(ParameterError, match="to KNeighborsRegressor: its fit has no such"):
-        cross_validate(KNeighborsRegressor(), data.X, data.y, **given)
 
 
 def test_classifiers_rank_by_decision_or_expected_label(data):
@@ -440,11 +432,3 @@ def test_lists_without_queries() -> None:
         warnings.simplefilter("error")
         found = make_scorer("auc")(ranker, DATA.X, DATA.y)
         assert found == ranker.score(DATA.X, DATA.y, measure="auc")
-
-
-def test_a_scorer_is_pickled_and_refuses_what_it_does_not_know() -> None:
-    scorer = pickle.loads(pickle.dumps(make_scorer("ndcg@5")))
-    assert repr(scorer) == "make_scorer('ndcg@5')"
-    refused(ValueError, "did you mean 'ndcg'", make_scorer, "ngcd@10")
-    with pytest.raises(ValueError, match="unknown metadata of a scorer 'groups'"):
-        scorer.set_score_request(groups=True)

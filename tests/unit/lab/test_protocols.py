@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
@@ -50,15 +50,6 @@ def test_three_way_folds_take_turns():
         assert train == set(range(10)) - valid - tests[number]
         rows = np.concatenate((one.train, one.valid, one.test))
         assert sorted(rows.tolist()) == list(range(40))
-
-
-def test_plain_folds_have_no_validation():
-    task = make_task(n_queries=8)
-    splits = PlainFolds().splits(task, 0)
-    assert len(splits) == 4
-    assert all(one.valid is None for one in splits)
-    assert all(len(queries_of(task, one.train)) == 6 for one in splits)
-    assert not PlainFolds().has_valid
 
 
 def test_half_of_the_items_of_every_list():
@@ -326,11 +317,6 @@ def test_splitters_are_given_the_queries(splitter):
     folds = folds_of(splitter, [0, 1, 0, 0, 1, 1], qid)
     assert sorted(len(fold.test) for fold in folds) == [2, 2, 2]
     assert all(len(set(qid[fold.test])) == 1 for fold in folds)
-
-
-def test_splitters_without_queries():
-    folds = folds_of(StratifiedKFold(2), [0, 1, 0, 1])
-    assert [sum(fold.test % 2) for fold in folds] == [1, 1]
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")

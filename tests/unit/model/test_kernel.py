@@ -15,6 +15,7 @@ from crucial.model.describe import describe
 from crucial.model.kernel import Column, Kernel
 from crucial.model.weak import ScaledFeature
 from naive.random_models import sealed
+from refusals import refused
 
 COLUMNS = [
     Column(ScaledFeature(0, 0.0, 4.0, 0.5), 1.25, -0.625),
@@ -102,8 +103,7 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path, change, message)
     path = tmp_path / "m.json"
     model().save(path)
     path.write_bytes(sealed(json.loads(path.read_text())["model"] | change))
-    with pytest.raises(ModelFileError, match=message):
-        load_model(path)
+    refused(ModelFileError, message, load_model, path)
 
 
 def test_models_that_do_not_fit_together_are_refused() -> None:

@@ -350,6 +350,12 @@ def test_blind_pages_contain_no_name():
     refused(DataError, match, check_blind, (Item("a", "text"), Item("b", cells=(("id", "1"),))))
 
 
+# Items
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
 def test_few_places_and_cut_texts_are_sent_with_a_question():
     session = PreferenceSession(Items((Item("a", "x" * 30_000), Item("b"))))
     assert "… (cut: 20,000 of 30,000 characters)" in str(page_state(session, PageOptions()))
@@ -358,12 +364,6 @@ def test_few_places_and_cut_texts_are_sent_with_a_question():
         session.answer("left")
     state = page_state(session, PageOptions())
     assert (state["ranked"], len(state["ranking"])) == (60, 20)
-
-
-# Items
-
-
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
 
 @pytest.fixture
