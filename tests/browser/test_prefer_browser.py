@@ -53,31 +53,14 @@ def start() -> Iterator[Start]:
 
 
 @pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open the page; at the end nothing it did not ask for must have gone wrong."""
-    trouble: list[str] = []
-    contexts = []
+def visit(open_page: Any) -> Callable[..., Any]:
+    """Open the page of a program."""
 
-    def open_page(program, width=1280, scheme="light", height=850):
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme,
-            accept_downloads=True, has_touch=width < 500,
-            permissions=["clipboard-read", "clipboard-write"],
-        )  # fmt: skip
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("request", lambda one: one.url.startswith(program.url) or trouble.append(one.url))
-        page.goto(program.url)
-        page.wait_for_selector("html[data-ready=yes]")
-        return page
+    def open_program(program, width=1280, scheme="light", height=850):
+        return open_page(program.url, width, scheme, height)
 
-    open_page.trouble = trouble  # type: ignore[attr-defined]
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert trouble == []
+    open_program.trouble = open_page.trouble  # type: ignore[attr-defined]
+    return open_program
 
 
 def items_file(tmp_path: Path, n: int = 8) -> Path:

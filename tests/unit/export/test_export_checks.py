@@ -71,6 +71,7 @@ def test_what_a_target_can_hold(target, made, settings):
     ("names", "features", "match"),
     [
         (NAMES, {"x": "y"}, r"features names 'x', which is no .* Its first is 'a'"),
+        (NAMES, {"aa": "y"}, r"features names 'aa'.*Did you mean 'a'\?"),
         (NAMES, {"a": "b"}, "two features, 'a' and 'b', are called 'b' in the engine"),
         (None, {"f0": "title"}, r'finds features by their names, .* as in {"f1": "title_match"}'),
     ],
@@ -137,12 +138,6 @@ def test_bounds_of_pieces_with_far_defaults():
     assert (far.largest(), far.lowest()) == (6.0, -6.0)
     near = ScoreForm(1, ("a",), True, (), (), (StraightPiece(0, 0.0, 1.0, 1.0, 0.5, 2.0),))
     assert (near.largest(), near.lowest()) == (2.0, 0.0)
-
-
-def test_columns_are_counted():
-    training = {"columns": {str(j): {"kind": "time", "unit": "days"} for j in (0, 1)}}
-    with pytest.raises(NotRankedError, match="'a', 'b' are columns of dates"):
-        check_export(target_named("python"), form(training=training), ExportSettings())
 
 
 def verify(engine=None, twin=0.0, numbers="float64", rounding=0.5, probability=False, **more):
@@ -369,12 +364,3 @@ def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_
 def test_a_table_of_bigquery_is_named_with_its_data_set(tmp_path):
     MODEL.export(tmp_path / "x", "sql", name="project.data.rows", dialect="bigquery")
     assert "FROM `project.data.rows`" in (tmp_path / "x").read_text()
-
-
-def test_names_for_features_are_explained(tmp_path):
-    for name, said in (
-        ("aa", r"features names 'aa'.*Did you mean 'a'\?"),
-        ("zzz", r"features names 'zzz'.*Its first is 'a'\."),
-        ("a", "two features, 'a' and 'b', are called 'b'"),
-    ):
-        refused(ParameterError, said, MODEL.export, tmp_path, "xgboost", features={name: "b"})

@@ -121,11 +121,6 @@ class TestLearning:
         scores = Fusion("rrf").scores(whole.pool)
         mine = part.values("map", scores[wanted[whole.pool.query_of_row]])
         assert mine.tolist() == whole.values("map", scores)[wanted].tolist()
-        run = Run(whole.pool.queries[whole.pool.query_of_row], whole.pool.doc, scores)
-        expected = evaluate_run(qrels, run, "map").per_query
-        by_name = dict(zip(expected["qid"].tolist(), expected["map"].tolist()))
-        wanted = [by_name[query] for query in whole.pool.queries]
-        assert whole.values("map", scores).tolist() == pytest.approx(wanted)
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
         runs, qrels = search

@@ -72,12 +72,6 @@ def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     assert rows(task, 0) != rows(make_task(name="other"), 0)
 
 
-def test_who_chooses():
-    assert ThreeWayFolds(choose_by="MAP").chooser("ndcg@5") == "map"
-    mapped = GivenFolds(choose_by={"ndcg@5": "map"})
-    assert (mapped.chooser("ndcg@5"), mapped.chooser("r2")) == ("map", "r2")
-
-
 @pytest.mark.parametrize(
     ("call", "kind", "said"),
     [

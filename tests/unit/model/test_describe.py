@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from crucial.data.arrays import DAYS, time_number
 from crucial.data.instances import Encodings
 from crucial.errors import ParameterError
-from crucial.model.additive import AdditiveRanker, Shape, draw_shape
+from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.tree_table import value_text
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
@@ -50,24 +50,6 @@ def test_names_cannot_reach_the_terminal():
     assert printable("a\x1b]0;x\x07\r\n‮b") == "a\\x1b]0;x\\x07\\r\\n\\u202eb"
     assert (printable("x" * 100), printable("x" * 60)) == ("x" * 59 + "…", "x" * 60)
     assert printable("größe") == "größe"
-
-
-def test_drawing_steps():
-    shape = Shape(0, None, np.array([0.5, 10.0]), np.array([-1.0, 0.0, 3.0]), -0.5)
-    assert draw_shape(shape, width=7, height=2) == [
-        "         3 ┤    ██",
-        "        -1 ┤▁▁▅▅██",
-        "            steps from 0.5 to 10",
-        "            no opinion: -0.5",
-    ]
-    one = Shape(0, None, np.array([0.25]), np.array([1.0, 0.0]), 0.0)
-    assert draw_shape(one, width=2, height=1) == [
-        "         1 ┤█▁",
-        "            step at 0.25",
-        "            no opinion: 0",
-    ]
-    none = Shape(0, None, np.array([]), np.array([0.5]), 0.0)
-    assert draw_shape(none, width=3, height=1)[1] == "            the same for every value"
 
 
 def test_ramps_are_drawn():

@@ -1,6 +1,5 @@
 """The model that adds up rankings: what it scores, what it refuses, its file."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ from scipy.sparse import csr_array
 
 from crucial import Groups, RankAdditionRanker, load_model
 from crucial.errors import DataError, ModelFileError, NotRankedError, ParameterError
-from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.weak import QuasiKNN
 from naive.random_models import sealed
@@ -87,15 +85,6 @@ def test_a_model_that_cannot_be_is_refused(change, words):
 ])  # fmt: skip
 def test_centres_that_cannot_be_are_refused(centres, words):
     refused(ParameterError, words, QuasiKNN, 0, centres)
-
-
-def test_what_is_loaded_equals_what_was_saved(tmp_path):
-    path = tmp_path / "model.json"
-    small_model().save(path)
-    assert load_model(path) == pickle.loads(pickle.dumps(small_model())) == small_model()
-    additive = AdditiveRanker(1, [QuasiKNN(0, (0.5, None, 1.0))], [2.0])
-    additive.save(path)
-    assert load_model(path) == additive
 
 
 HOSTILE = [
