@@ -11,6 +11,7 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -138,6 +139,11 @@ def test_a_search_is_reached_through_too(pipeline: Any) -> None:
     assert found.added.sum() == pytest.approx(scores[1] - scores[2])
     curve = inspection.learning_curve(search, FRAME, Y)
     assert curve.measured["auc"][-1] == pytest.approx(search.best_estimator_.score(FRAME, Y))
+
+
+def test_an_unfitted_pipeline_is_refused() -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        inspection.shapes(make_pipeline(StandardScaler(), RankBoost()))
 
 
 def test_labels_of_a_frame_name_rows(pipeline: Any) -> None:

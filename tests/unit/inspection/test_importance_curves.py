@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from crucial import FeatureRank, RankNet, TreeRank, inspection
 from crucial.data.instances import with_shuffled
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
 from refusals import refused
 
@@ -154,6 +154,15 @@ def test_pipelines_hand_queries_to_their_last_step(rows) -> None:
     alone = inspection.importances(ranker, X, y, **common)
     inside = inspection.importances(steps, X, y, **common)
     assert inside.repeats.tolist() == alone.repeats.tolist()
+
+
+def test_predictions_that_are_no_scores_are_refused(rows) -> None:
+    class Words:
+        def predict(self, X):
+            return np.array(["good"] * len(X))
+
+    with pytest.raises(DataTypeError, match=r"predict of Words must return one number per row"):
+        inspection.importances(Words(), np.nan_to_num(rows[0]), rows[1], kind="permutation")
 
 
 def test_shuffling_leaves_the_callers_table_alone() -> None:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -173,6 +174,12 @@ def test_weights_in_a_pipeline_must_be_asked_for(data):
     found = cross_validate(make_pipeline(scaler, asked), data.X, data.y, **given)
     expected = cross_validate(RANKER, data.X, data.y, **given)
     assert found["ndcg@10"] == pytest.approx(expected["ndcg@10"])
+
+
+def test_weights_that_fit_does_not_take(data):
+    given = {"qid": data.qid, "sample_weight": data.weight}
+    with pytest.raises(ParameterError, match="to KNeighborsRegressor: its fit has no such"):
+        cross_validate(KNeighborsRegressor(), data.X, data.y, **given)
 
 
 def test_classifiers_rank_by_decision_or_expected_label(data):

@@ -160,6 +160,15 @@ def test_many_rounds_at_a_time_are_as_one_at_a_time(name):
 # -- failures -----------------------------------------------------------------------
 
 
+def test_own_measures_see_their_queries():
+    def seen(y, scores, qid):
+        return float(qid)
+
+    X, y, qid = problem(5)
+    part = Rows(X, y.astype(float), qid)
+    assert curve(get_measure(seen), part, np.zeros((3, len(y)))).tolist() == [2.0] * 3
+
+
 def test_a_failure_is_recorded_and_the_rest_goes_on(tmp_path):
     tasks = {"small": problem(10), "large": problem(15), "other": problem(20)}
     rankers = {"good": Columns(), "bad": Columns(fail_on=72)}  # 9 of 15 queries train

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import BaseEstimator
 
-from crucial.errors import DataError
+from crucial.errors import DataError, ParameterError
 from crucial.lab.comparison import (
     average_ranks,
     critical_difference,
@@ -113,6 +113,11 @@ def test_a_ranker_without_any_value_takes_no_part():
 ])  # fmt: skip
 def test_refusals(call, said):
     refused(DataError, said, call)
+
+
+def test_alpha_is_checked():
+    with pytest.raises(ParameterError, match="'alpha' parameter of critical_difference"):
+        critical_difference(3, 10, 2.0)
 
 
 def test_a_diagram_is_as_wide_as_the_room():

@@ -90,6 +90,11 @@ def test_bad_parameters_are_named(change: dict, message: str) -> None:
     refused(ParameterError, message, evaluate, **given)
 
 
+def test_prepare_checks_its_parameters() -> None:
+    refused(ParameterError, "'ties' parameter", get_measure("map").prepare, [1, 0], ties="none")
+    refused(ParameterError, "'empty' parameter", get_measure("map").prepare, [1, 0], empty="zero")
+
+
 def many_queries() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     qid = np.repeat(np.arange(200), 5)

@@ -159,6 +159,13 @@ def test_features_without_names_have_numbers():
     refused(DataError, said, nameless.scorer(), {"b": 1.0})
 
 
+def test_frames_of_other_columns_are_refused_at_any_call():
+    model = random_model("stumps", 1, n_rounds=30, names=NAMES)
+    score, X = model.scorer(), pd.DataFrame(np.zeros((2, 4)), columns=NAMES)
+    score(X), score(X)
+    refused(DataError, "same order", score, X[["b", "a", "c", "d"]])
+
+
 @pytest.mark.parametrize("kind", ["stumps", "trees"])
 def test_arrays_of_another_width_are_refused_at_any_call(kind):
     """The kernels would read beyond the rows."""

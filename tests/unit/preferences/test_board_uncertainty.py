@@ -341,6 +341,10 @@ def test_items_without_a_name(nothing):
         refused(DataError, f"ranking {lacks}", Rankings.from_orders, orders)
 
 
+def test_judges_without_a_name_are_one():
+    assert compared(["a", "b"], ["b", "a"], judge=[None, float("nan")]).judges == ("",)
+
+
 @pytest.mark.parametrize("names", [None, 3, "ab"])
 def test_names_that_are_no_list(names):
     refused(DataTypeError, "winner must be a sequence of names", compared, names, names)
