@@ -25,24 +25,29 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Open]:
-    """Open a file from disk; at the end of the test nothing must have gone wrong."""
+    """Open a file or an address; at the end of the test nothing must have gone wrong."""
     trouble: list[str] = []
     contexts = []
 
-    def open_file(path: Path, width: int = 1280, scheme: str = "light") -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def open_at(place: Path | str, width: int = 1280, scheme: str = "light", height: int = 900):
+        address = place.as_uri() if isinstance(place, Path) else place
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme,
+            has_touch=width < 500, permissions=["clipboard-read", "clipboard-write"],
+        )  # fmt: skip
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (trouble.append("a dialog"), dialog.dismiss()))
-        own = (path.as_uri(), "data:")
+        own = (address, "data:")
         page.on("request", lambda one: one.url.startswith(own) or trouble.append(one.url))
-        page.goto(path.as_uri())
+        page.goto(address)
         page.wait_for_selector("[data-ready=yes]", state="attached")
         return page
 
-    yield open_file
+    open_at.trouble = trouble  # type: ignore[attr-defined]
+    yield open_at
     for context in contexts:
         context.close()
     assert trouble == []

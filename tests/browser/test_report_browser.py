@@ -162,22 +162,6 @@ def test_features_are_found(open_page, file: Path, made: Page) -> None:
     assert all(name in one for one in shown)
 
 
-def test_light_and_dark(open_page, file: Path) -> None:
-    def brightness(page) -> float:
-        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return sum(int(part) for part in colour[4:-1].split(",")) / 3
-
-    light, dark = open_page(file), open_page(file, scheme="dark")
-    assert brightness(light) > 200
-    assert brightness(dark) < 60
-    for page in (light, dark):
-        before = brightness(page)
-        page.click("#theme")
-        assert abs(brightness(page) - before) > 140
-        page.click("#theme")
-        assert brightness(page) == before
-
-
 def test_hostile_names_stay_text(open_page, tmp_path: Path) -> None:
     X, y, _ = problem()
     qid = np.array([f"{HOSTILE}{row // 30}" for row in range(len(y))])

@@ -1,5 +1,6 @@
-"""Results in notebooks: every class of results has HTML, which is whole, escaped and colourless."""
+"""Every class of results: its HTML is whole, escaped and colourless; its text, frame and plot."""
 
+import inspect
 import pkgutil
 import re
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +23,7 @@ from crucial.results import Result, frame_html
 from naive.html import Page
 
 RNG = np.random.default_rng(0)
-NAMES = ["<b>bm25</b>", "age & co", "x\u202ey"]
+NAMES = ["<b>bm25</b>", "age & co $\\frac{", "x\u202ey"]  # (Matplotlib reads formulas)
 FRAME = pd.DataFrame(RNG.normal(size=(80, 3)).round(2), columns=NAMES)
 FRAME.iloc[::7, 1] = np.nan
 Y = (FRAME[NAMES[0]] + 0.3 * RNG.normal(size=80) > 0).astype(int)
@@ -36,7 +38,7 @@ def ranker() -> RankBoost:
 
 @pytest.fixture(scope="module")
 def pairs() -> Any:
-    items = RNG.permuted(np.tile(np.array(["<i>a", "b", "c", "d"]), (60, 1)), axis=1)
+    items = RNG.permuted(np.tile(np.array(["<i>a", "$_$", "$^$", "d"]), (60, 1)), axis=1)
     judges = np.array(["u", "v"])[np.arange(60) % 2]
     return Comparisons.from_columns(items[:, 0], items[:, 1], judge=judges)
 
@@ -133,12 +135,21 @@ def test_the_html_is_whole_and_follows_the_page(name: str, ranker: RankBoost, pa
     styles = [value for name, value in found.attributes if name == "style"]
     assert not {"b", "i", "script", "img"} & set(found.tags)  # (names are escaped)
     assert "\u202e" not in "".join(found.words)
+    assert str(result)
     if isinstance(result, Result):
         assert repr(result).startswith(f"<{name}: ")
         assert len(repr(result).splitlines()) == 1
     for style in styles:
         assert not re.search(r"(?<!-)color:|font", style)  # (text is as the page has it)
         assert "background" not in style or style.startswith("margin-left")  # (only of bars)
+    if hasattr(result, "to_frame"):
+        assert len(result.to_frame())
+    if hasattr(result, "plot"):
+        axes = result.plot()
+        np.ravel(axes)[0].figure.canvas.draw()
+        if "ax" in inspect.signature(result.plot).parameters:
+            assert result.plot(axes) is axes
+        plt.close("all")
 
 
 def test_names_and_numbers_are_there(ranker: RankBoost) -> None:

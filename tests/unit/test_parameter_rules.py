@@ -70,6 +70,7 @@ def test_what_a_rule_allows(rule: Rule, good: list[object], bad: list[object]) -
     (between(0, 1, low_open=True), "a number in (0, 1]", "float"),
     (above(0), "a number in (0, inf)", "float"),
     (one_of("pairs", 1, None), "one of 'pairs', 1, None", '{"pairs", 1, None}'),
+    (one_of("a"), "'a'", '"a"'),
     (flag, "True or False", "bool"),
     (none_or(nonzero), "a nonzero int or None", "int or None"),
     (either(one_of(None, "exp"), function), "None, 'exp' or a function",
@@ -125,10 +126,6 @@ def test_the_names_close_to_an_unknown_one() -> None:
         lookup(known, "zzzzz", "measure")
     with pytest.raises(ParameterError, match=r"^unknown measure \['map'\]; did you mean 'map'"):
         lookup(known, ["map"], "measure")  # type: ignore[arg-type]
-
-
-def test_one_choice_is_not_one_of() -> None:
-    assert (one_of("a").wording, one_of("a", "b").wording) == ("'a'", "one of 'a', 'b'")
 
 
 def test_numbers_beyond_the_floats_are_refused_in_words() -> None:

@@ -10,6 +10,7 @@ import pytest
 import crucial
 from crucial import progress
 from crucial.data.files import open_bytes
+from refusals import refused
 
 ROWS = "".join(f"{i % 2} qid:{i // 10} 1:{i}.5\n" for i in range(400)).encode()
 
@@ -117,5 +118,4 @@ def test_readers_that_do_not_say_how_far_they_are_show_a_status(tmp_path, monkey
     frame.to_parquet(tmp_path / "rows[red].parquet")
     assert crucial.read_data(tmp_path / "rows[red].parquet", qid=None).n_rows == 100
     assert "reading rows[red].parquet" in terminal.getvalue()
-    with pytest.raises(ValueError, match="no such file"):
-        crucial.read_table(tmp_path / "none.xlsx")
+    refused(ValueError, "no such file", crucial.read_table, tmp_path / "none.xlsx")

@@ -83,11 +83,7 @@ def test_ease_is_its_naive_twins(seed, penalty):
     assert ours == pytest.approx(naive.ease_by_regressions(X, penalty), abs=1e-9)
 
 
-def test_two_of_every_user_are_twice_the_weight():
-    X = some_users(4)
-    twice = ease_weights(csr_array(np.vstack((X, X))), 2.0)
-    assert twice == pytest.approx(ease_weights(csr_array(X), 1.0), abs=1e-9)
-
+def test_a_penalty_that_is_too_small_is_refused():
     match, huge = "penalty of EASE, 1e-09, is too small", csr_array(np.full((3, 3), 1e50))
     refused(DataError, match, ease_weights, huge, 1e-9)
 
@@ -144,40 +140,6 @@ def test_rounding_orders_no_equal_scores(seed):
         keys = [(-round(exact[one], 6), -raters[one], one) for one in range(40)]
         known = sorted(key for key in keys if not np.isnan(key[0]))
         assert items.tolist() == [key[2] for key in known[:top]]
-
-
-def test_lists_are_the_same_where_lapack_rounds_differently(ratings, fitted, monkeypatch):
-    solved, random = ease_weights, np.random.default_rng(0)
-
-    def elsewhere(users, penalty):
-        weight = solved(users, penalty)
-        return weight + 1e-12 * random.normal(size=weight.shape)
-
-    monkeypatch.setattr(recommend, "ease_weights", elsewhere)
-    other = Recommender(ratings).fit()
-    assert str(other.choice) == str(fitted.choice)
-    for one, same in zip(other.recommend_all(50), fitted.recommend_all(50)):
-        assert [pick.item for pick in one.picks] == [pick.item for pick in same.picks]
-        scores = [pick.score for pick in same.picks]
-        assert [pick.score for pick in one.picks] == pytest.approx(scores, abs=1e-7)
-
-
-def found_hidden(ratings: Ratings, method: str) -> float:
-    """NDCG@10 of finding a fifth of everybody's ratings through the public interface."""
-    train, test, _ = hold_out(Opinions.from_ratings(ratings), seed=9)
-    known = Ratings.from_columns(ratings.users[train.column], ratings.items[train.row], train.value)
-    recommender = Recommender(known, method, rounds=None, min_raters=0)
-    best = np.full((len(ratings.users), 10), -1)
-    for number, one in enumerate(recommender.recommend_all(10, n_jobs=1)):
-        best[number, : len(one.picks)] = [ratings.place_of_item(pick.item) for pick in one.picks]
-    return float(np.nanmean(ndcg(best, (~np.isnan(test.to_dense().T)).astype(float))))
-
-
-def test_auto_finds_more_than_popularity_and_as_much_as_ease(ratings):
-    auto = found_hidden(ratings, "auto")
-    assert auto > 1.2 * found_hidden(ratings, "popularity")
-    assert auto > 0.97 * found_hidden(ratings, "ease")
-    assert auto > 1.2 * found_hidden(ratings, "rankboost")  # (which orders, and does not find)
 
 
 def test_what_was_chosen_is_the_best_that_was_tried(ratings, fitted):
@@ -345,6 +307,9 @@ def test_reasons_are_viewers_who_like_the_film_and_agree(ratings, fitted, method
         refused(NotRankedError, "only method='rankboost' has a model", lambda: found.model)
 
 
+# -- what cannot be recommended ---------------------------------------------------------------
+
+
 def test_few_viewers_and_few_raters(club):
     found = Recommender(club, "rankboost", max_viewers=5).recommend(0)
     assert found.model.training["viewers"] == 5
@@ -353,9 +318,6 @@ def test_few_viewers_and_few_raters(club):
     nothing = Recommender(club, "popularity", min_raters=10**6).recommend(0)
     assert nothing.picks == ()
     assert "no item left that 1000000 others rated" in str(nothing)
-
-
-# -- what cannot be recommended ---------------------------------------------------------------
 
 
 def test_what_to_rate_is_known_and_divides():

@@ -13,9 +13,9 @@ import pytest
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.export import trees as forest
-from crucial.export.export import RESERVED, Verification, check_export, engine_names, verified
+from crucial.export.export import RESERVED, check_export, engine_names, verified
 from crucial.export.targets import target_named
-from crucial.export.trees import EngineForest, ExportSettings, NestedNode, flattened, spliced
+from crucial.export.trees import EngineForest, ExportSettings, NestedNode, flattened
 from crucial.model.additive import AdditiveRanker
 from crucial.model.form import FormTree, ScoreForm, StepFunction, StraightPiece, score_form
 from crucial.model.weak import ScaledFeature, Stump, Tree
@@ -71,6 +71,7 @@ def test_what_a_target_can_hold(target, made, settings):
     ("names", "features", "match"),
     [
         (NAMES, {"x": "y"}, r"features names 'x', which is no .* Its first is 'a'"),
+        (NAMES, {"aa": "y"}, r"features names 'aa'.*Did you mean 'a'\?"),
         (NAMES, {"a": "b"}, "two features, 'a' and 'b', are called 'b' in the engine"),
         (None, {"f0": "title"}, r'finds features by their names, .* as in {"f1": "title_match"}'),
     ],
@@ -137,26 +138,6 @@ def test_bounds_of_pieces_with_far_defaults():
     assert (far.largest(), far.lowest()) == (6.0, -6.0)
     near = ScoreForm(1, ("a",), True, (), (), (StraightPiece(0, 0.0, 1.0, 1.0, 0.5, 2.0),))
     assert (near.largest(), near.lowest()) == (2.0, 0.0)
-
-
-def test_columns_are_counted():
-    training = {"columns": {str(j): {"kind": "time", "unit": "days"} for j in (0, 1)}}
-    with pytest.raises(NotRankedError, match="'a', 'b' are columns of dates"):
-        check_export(target_named("python"), form(training=training), ExportSettings())
-
-
-@pytest.mark.parametrize(
-    ("n_data", "same", "n_swapped", "text"),
-    [
-        (0, True, 0, "1,000 rows, 7 on thresholds, sqlite: identical order, scores equal"),
-        (200, False, 0, "1,000 rows (200 of the data), 7 on thresholds, sqlite: identical order, "
-         "scores within 1e-09"),
-        (0, False, 3, "1,000 rows, 7 on thresholds, sqlite: 3 of 999 neighbours in the order "
-         "differ, by rounding, scores within 1e-09"),
-    ],
-)  # fmt: skip
-def test_what_is_said_of_a_verification(n_data, same, n_swapped, text):
-    assert str(Verification(1000, n_data, 7, "sqlite", same, n_swapped, 1e-9, 0.0)) == text
 
 
 def verify(engine=None, twin=0.0, numbers="float64", rounding=0.5, probability=False, **more):
@@ -304,28 +285,6 @@ def test_numbers_beyond_float32_become_infinite_without_a_note(recwarn):
     assert len(recwarn) == 0
 
 
-def test_how_many_cells_are_walked_at_a_time(monkeypatch):
-    """The memory of a block is that of some 2^18 pairs of a row and a tree, whatever the rows."""
-    assert forest._WALK_CELLS == 1 << 18
-    seen = []
-    walk = EngineForest._leaves
-
-    def counted(self, columns, thresholds, children):
-        seen.append(columns.shape[1])
-        return walk(self, columns, thresholds, children)
-
-    monkeypatch.setattr(EngineForest, "_leaves", counted)
-    monkeypatch.setattr(forest, "_WALK_CELLS", 8)
-    trees = flattened([1.0, 2.0, 3.0], read)
-    EngineForest(trees, "<", np.float64, np.float64).scores(np.zeros((5, 1)))
-    assert seen == [2, 2, 1]
-
-
-def test_lists_become_one_array():
-    made = spliced([[1, 2], [], [3]], np.int64)
-    assert (made.tolist(), made.dtype) == ([1, 2, 3], np.int64)
-
-
 # -- names of exported functions, models and tables: what a language or format cannot hold --------
 
 
@@ -405,12 +364,3 @@ def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_
 def test_a_table_of_bigquery_is_named_with_its_data_set(tmp_path):
     MODEL.export(tmp_path / "x", "sql", name="project.data.rows", dialect="bigquery")
     assert "FROM `project.data.rows`" in (tmp_path / "x").read_text()
-
-
-def test_names_for_features_are_explained(tmp_path):
-    for name, said in (
-        ("aa", r"features names 'aa'.*Did you mean 'a'\?"),
-        ("zzz", r"features names 'zzz'.*Its first is 'a'\."),
-        ("a", "two features, 'a' and 'b', are called 'b'"),
-    ):
-        refused(ParameterError, said, MODEL.export, tmp_path, "xgboost", features={name: "b"})

@@ -128,15 +128,3 @@ class TestFile:
         back = load_model(tmp_path / "m.json")
         assert (back.plan, back.choice) == (fusion.plan, None)
         assert row_model(back).rankers == row_model(model).rankers
-
-    def test_any_reader_of_models_reads_it(self, learned, tmp_path):
-        learned.save(tmp_path / "fuse.json")
-        model = load_model(tmp_path / "fuse.json")
-        assert isinstance(model, FusionRanker)
-        assert model.feature_names == tuple(learned.plan.feature_names)
-        places = np.array([[-1.0, np.nan, -3.0, -20.0, np.nan, -2.0, -7.0]])
-        table = np.concatenate((places, 1 / (60 - places)), axis=1)
-        assert model.predict(table).tolist() == learned.model.predict(table).tolist()
-        assert (model.n_features, model.needs_query) == (14, False)
-        assert model.training == learned.model.training
-        assert json.loads((tmp_path / "fuse.json").read_text())["format"] == "crucial-model"

@@ -121,11 +121,6 @@ class TestLearning:
         scores = Fusion("rrf").scores(whole.pool)
         mine = part.values("map", scores[wanted[whole.pool.query_of_row]])
         assert mine.tolist() == whole.values("map", scores)[wanted].tolist()
-        run = Run(whole.pool.queries[whole.pool.query_of_row], whole.pool.doc, scores)
-        expected = evaluate_run(qrels, run, "map").per_query
-        by_name = dict(zip(expected["qid"].tolist(), expected["map"].tolist()))
-        wanted = [by_name[query] for query in whole.pool.queries]
-        assert whole.values("map", scores).tolist() == pytest.approx(wanted)
 
     def test_large_files_and_tables_are_learned_from_alike(self, search, tmp_path, monkeypatch):
         runs, qrels = search
@@ -375,11 +370,6 @@ class TestComparison:
         qrels = Qrels(["1", "2", "3"], ["a", "a", "a"], np.ones(3, int))
         match = "3 judged queries are too few to hold out 2 of them"
         refused(DataError, match, compare_fusions, {"x": run, "y": run}, qrels)
-
-    def test_nothing_warns(self, search):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            learn_fusion(*search, features="reciprocal", folds=2, rounds=200, positive=True)
 
 
 class TestRankOneQuery:

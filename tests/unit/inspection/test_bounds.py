@@ -84,16 +84,6 @@ def test_a_single_weak_ranker_costs_nothing():
     assert bound.value == pytest.approx(math.sqrt(4 / (1000 * 0.25**2) * 2 * math.log(40)))
 
 
-@given(st.integers(10, 10**9), st.integers(1, 500), st.floats(0.001, 0.5))
-def test_more_instances_never_make_a_bound_worse(m, rounds, delta):
-    for make in (
-        lambda size: bounds.vc_bound(size, size, 2, rounds, delta),
-        lambda size: bounds.margin_bound(size, 0.3, rounds, 0.2, delta),
-        lambda size: bounds.finite_class_bound(size, 0.3, rounds, delta),
-    ):
-        assert make(2 * m).value <= make(m).value * (1 + 1e-12)
-
-
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: bounds.vc_bound(0, 5, 2, 3), "'m' parameter of vc_bound must be a whole number"),
     (lambda: bounds.vc_bound(5, 2.5, 2, 3), "'n' parameter of vc_bound must be a whole"),

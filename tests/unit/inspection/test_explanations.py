@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from crucial import LabelRanker, RankBoost, inspection
-from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.errors import DataError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from refusals import refused
@@ -48,16 +48,6 @@ def test_contributions_sum_to_the_margin(rounds, a, b) -> None:
     assert list(np.abs(found.added)) == sorted(np.abs(found.added), reverse=True)
 
 
-def test_stumps_add_to_the_score_to_the_last_bit(ranker, frame) -> None:
-    scores = ranker.predict(frame)
-    for number in (0, 7, 41):
-        one = inspection.contributions(ranker, frame.iloc[[number]])
-        total = 0.0
-        for slot in np.argsort(one.features):
-            total += one.added[slot]
-        assert total == scores[number]
-
-
 def test_sparse_rows_and_frames_say_the_same(ranker, rows) -> None:
     X = np.nan_to_num(rows[0])
     dense = inspection.why(ranker.model_, X, 3, 5)
@@ -73,26 +63,6 @@ def test_words(ranker, frame) -> None:
     assert f"ranks above row {worst}" in text
     assert "ranks below" in str(inspection.why(ranker, frame, worst, best))
     assert "ranks level with" in str(inspection.why(ranker, frame, best, best))
-    table = inspection.why(ranker, frame, best, worst).to_frame()
-    assert list(table.columns) == [
-        "feature",
-        "name",
-        "value_a",
-        "value_b",
-        "text_a",
-        "text_b",
-        "adds",
-    ]
-    assert table["adds"].sum() == pytest.approx(scores[best] - scores[worst])
-
-
-def test_bad_rows_are_named(ranker, frame) -> None:
-    with pytest.raises(ParameterError, match=r"'b' parameter of why must be an int in \[0, 199\]"):
-        inspection.why(ranker, frame, 0, 200)
-    with pytest.raises(DataError, match=r"explains one row. Got 3: pass one"):
-        inspection.contributions(ranker, frame.iloc[:3])
-    with pytest.raises(DataError, match=r"X has 2 features, but RankBoost is expecting 4"):
-        inspection.contributions(ranker, [1.0, 2.0])
 
 
 def test_the_names_of_a_series_count() -> None:
@@ -121,21 +91,6 @@ def test_the_names_of_a_series_count() -> None:
         inspection.contributions(fitted, frame.iloc[0][::-1])
     with pytest.raises(DataError, match="unseen at fit time:\n- years"):
         inspection.contributions(fitted, frame.iloc[0].rename({"age": "years"}))
-
-
-def test_a_series_without_names_is_an_array(ranker, frame) -> None:
-    row = frame.iloc[5]
-    unnamed = pandas.Series(row.to_numpy())
-    assert inspection.contributions(ranker, unnamed).score == ranker.predict(frame)[5]
-    assert inspection.contributions(ranker, row.tolist()).score == ranker.predict(frame)[5]
-
-
-def test_plots(ranker, frame) -> None:
-    found = inspection.why(ranker, frame, 0, 1)
-    ax = found.plot(top=2)
-    widths = [bar.get_width() for bar in ax.patches]
-    assert sum(widths) == pytest.approx(found.margin)  # (the last bar is all the others)
-    assert len(inspection.contributions(ranker, frame.iloc[[0]]).plot().patches) == 3
 
 
 # -- rankers inside pipelines and searches, and rows named by the labels of a frame ---------------
@@ -186,14 +141,6 @@ def test_a_search_is_reached_through_too(pipeline: Any) -> None:
     assert curve.measured["auc"][-1] == pytest.approx(search.best_estimator_.score(FRAME, Y))
 
 
-def test_steps_without_names_leave_numbers() -> None:
-    ranker = make_pipeline(StandardScaler().set_output(), RankBoost(n_estimators=3))
-    ranker.fit(FRAME.to_numpy(), Y)
-    assert {one.name for one in inspection.shapes(ranker).features} <= {"x0", "x1"}
-    alone = make_pipeline(RankBoost(n_estimators=3)).fit(FRAME, Y)
-    assert inspection.why(alone, FRAME, 0, 1).names == inspection.why(alone[-1], FRAME, 0, 1).names
-
-
 def test_an_unfitted_pipeline_is_refused() -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         inspection.shapes(make_pipeline(StandardScaler(), RankBoost()))
@@ -229,8 +176,12 @@ def test_a_number_that_may_be_a_label_is_never_taken_as_a_position(pipeline: Any
     ({"a": 1, "b": 60}, r"'b' parameter of why must be an int in \[0, 59\]"),
 ])  # fmt: skip
 def test_rows_that_cannot_be_found_are_refused(pipeline, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        inspection.why(pipeline, FRAME, **arguments)
+    refused(ValueError, message, inspection.why, pipeline, FRAME, **arguments)
+
+
+def test_one_row_is_explained_at_a_time(pipeline) -> None:
+    said = "explains one row. Got 3: pass one"
+    refused(DataError, said, inspection.contributions, pipeline, FRAME[:3])
 
 
 @pytest.mark.parametrize(("table", "loc", "said"), [
@@ -260,9 +211,3 @@ def test_rounds_of_label_rankers_are_in_their_trace():
         with pytest.raises(NotRankedError, match=r"LabelRanker ranks the labels.*one.loss for one"):
             inspection.learning_curve(fitted, *more)
     assert len([one.loss for one in fitted.trace_]) == 3
-
-
-def test_rows_may_be_called_like_formulas():
-    model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["a"])
-    frame = pd.DataFrame({"a": [0.0, 2.0]}, index=["$_$", "$^$"])
-    inspection.why(model, frame, loc=("$_$", "$^$")).plot().figure.canvas.draw()

@@ -8,11 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csc_array, csr_array
-from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
-from crucial import FeatureRank, RankBoost, RankNet, TreeRank, inspection
+from crucial import FeatureRank, RankNet, TreeRank, inspection
 from crucial.data.instances import with_shuffled
 from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
@@ -135,20 +134,6 @@ def test_other_rankers_get_the_types_of_the_callers_columns(form) -> None:
     data = inspection.report(ByTypes(), table, y).data
     assert data["measures"][0]["value"] == data["permutation"]["baseline"] == 1.0
     assert {one["name"] for one in data["permutation"]["features"]} == set(frame)
-
-
-def test_pipelines_over_columns_of_text() -> None:
-    frame, y = typed_rows()
-    columns = make_column_transformer(
-        (OneHotEncoder(), ["zip"]), (StandardScaler(), ["number"]), sparse_threshold=0
-    )
-    pipeline = make_pipeline(columns, RankBoost(n_estimators=20)).fit(frame, y)
-    found = inspection.importances(pipeline, frame, y, kind="permutation", repeats=2)
-    assert found.baseline == evaluate(y, pipeline.predict(frame), measures="auc")["auc"]
-    assert found["zip"] > 0.05
-    assert found.never == ("member", "day")
-    data = inspection.report(pipeline, frame, y).data
-    assert data["measures"][0]["value"] == found.baseline
 
 
 @pytest.mark.parametrize("kind", [TreeRank, RankNet], ids=["TreeRank", "RankNet"])

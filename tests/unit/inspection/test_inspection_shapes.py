@@ -9,20 +9,13 @@ import pandas
 import pytest
 
 from crucial import RankBoost, inspection
-from crucial.errors import DataError, MissingExtraError, NotRankedError
+from crucial.errors import MissingExtraError, NotRankedError
 from crucial.inspection.importance import importances
 from crucial.inspection.shape_functions import shapes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
 from crucial.results import NumberedNames, names_of
 from refusals import refused
-
-
-def test_shapes_add_up_to_the_score(ranker, frame) -> None:
-    found = inspection.shapes(ranker, frame)
-    rows = frame.to_numpy()
-    total = sum(np.array([one(float(v)) for v in rows[:, one.feature]]) for one in found.features)
-    assert np.allclose(total, ranker.predict(frame), rtol=0, atol=1e-12)
 
 
 def test_shares_count_every_row_once(ranker, frame) -> None:
@@ -34,6 +27,7 @@ def test_shares_count_every_row_once(ranker, frame) -> None:
         assert one.share_missing == np.isnan(column).mean()
         inner = (column > one.thresholds[0]) & (column <= [*one.thresholds, math.inf][1])
         assert one.share[1] == inner.mean()
+        assert one.histogram[1].sum() == frame[one.name].notna().sum()
     assert [one.share_of_weight for one in found.features] == sorted(
         (one.share_of_weight for one in found.features), reverse=True
     )
@@ -50,25 +44,6 @@ def test_ramps_and_steps_of_one_feature_are_added() -> None:
     assert [both(a) + presence(b) for a, b in X] == model.predict(X).tolist()
 
 
-def test_forms(ranker, frame) -> None:
-    found = inspection.shapes(ranker, frame)
-    table = found.to_frame()
-    assert list(table.columns) == ["feature", "name", "step", "above", "up_to", "adds", "share"]
-    assert table.groupby("name")["share"].sum().to_numpy() == pytest.approx(1.0)
-    text = str(found)
-    assert "clicks" in text.splitlines()[0]
-    assert "never used: length" in text
-    axes = found.plot(top=2)
-    assert [ax.get_title().split(" ")[0] for ax in axes] == [one.name for one in found.features[:2]]
-
-
-def test_names_of_features_may_look_like_formulas() -> None:
-    model = AdditiveRanker(1, [Stump(0, 1.0, 0)], [1.0], ["$\\frac{"])
-    inspection.shapes(model).plot()[0].figure.canvas.draw()
-    inspection.why(model, np.array([[0.0], [2.0]]), 1, 0).plot().figure.canvas.draw()
-    inspection.importances(model).plot().figure.canvas.draw()
-
-
 def test_without_matplotlib_it_says_what_to_install(ranker, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     refused(MissingExtraError, r"pip install crucial\[plots\]", inspection.shapes(ranker).plot)
@@ -79,13 +54,6 @@ def test_without_pandas_frames_are_columns(ranker, monkeypatch) -> None:
     table = inspection.shapes(ranker).to_frame()
     assert isinstance(table, dict)
     assert set(map(len, table.values())) == {len(table["adds"])}
-
-
-def test_other_features_are_named(ranker, frame) -> None:
-    with pytest.raises(
-        DataError, match=r"unseen at fit time:\n- tfidf\nFeature .* now missing:\n- bm25"
-    ):
-        inspection.shapes(ranker, frame.rename(columns={"bm25": "tfidf"}))
 
 
 class Nearest:
@@ -104,31 +72,7 @@ def test_what_cannot_be_split_is_refused_with_the_way_out() -> None:
         inspection.contributions(mixed, [0.0, 1.0])
 
 
-def test_a_plot_shows_where_the_rows_are_and_explains_missing_values(ranker, frame) -> None:
-    found = inspection.shapes(ranker, frame)
-    for ax, one in zip(found.plot(top=2), found.features):
-        assert (ax.get_xlabel(), ax.get_ylabel()) == (one.name, "adds to the score")
-        present = int(frame[one.name].notna().sum())
-        texts = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert texts[0].startswith(f"missing value adds {one.missing:.3g} (")
-        assert texts[0].endswith("% of rows)")
-        assert texts[1] == f"{present} rows"
-        edges, counts = one.histogram
-        heights = np.array([bar.get_height() for bar in ax.patches])
-        assert counts.sum() == present
-        np.testing.assert_allclose(heights, heights.max() * counts / counts.max())
-        assert ax.get_xlim() == (edges[0], edges[-1])
-        ax.figure.canvas.draw()
-        low, high = frame[one.name].quantile([0.01, 0.99])
-        assert edges[0] <= low
-        assert high <= edges[-1]
-    without = inspection.shapes(ranker).plot(top=1)[0]
-    (text,) = without.get_legend().get_texts()
-    assert text.get_text() == f"missing value adds {found.features[0].missing:.3g}"
-    assert not without.patches
-
-
-def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
+def test_rows_of_categories_are_counted() -> None:
     rng = np.random.default_rng(0)
     when = rng.integers(0, 60, 60)
     days = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(when, unit="D")
@@ -137,13 +81,8 @@ def test_a_plot_counts_the_rows_of_categories_and_dates_its_axis() -> None:
     fitted = RankBoost(n_estimators=10).fit(rows, y)
     found = inspection.shapes(fitted, rows)
     assert found["shop"].category_rows == rows["shop"].value_counts().to_dict()
-    axes = {ax.get_title().split(" ")[0]: ax for ax in found.plot()}
-    labels = {tick.get_text() for tick in axes["shop"].get_yticklabels()}
-    assert f"b ({(rows['shop'] == 'b').sum()} rows)" in labels
-    assert axes["shop"].get_xlabel() == "adds to the score"
-    axes["since"].figure.canvas.draw()
-    dates = [tick.get_text() for tick in axes["since"].get_xticklabels()]
-    assert "Feb" in dates
+    for ax in found.plot():
+        ax.figure.canvas.draw()
 
 
 def test_a_plot_steps_exactly_where_the_model_does() -> None:
@@ -208,11 +147,6 @@ def test_a_function_of_one_feature_becomes_no_pair() -> None:
     assert np.abs(found.pairs[0].values).max() < 0.25
 
 
-def test_heat_maps_are_drawn() -> None:
-    (ax,) = inspection.shapes(model()).plot_pairs()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
-
-
 def test_trees_of_three_features_have_no_functions() -> None:
     deep = Tree(
         (0, 1, 2), (0.5,) * 3, (0,) * 3, (~0, ~1, ~2), (1, 2, ~3), (1.0,) * 3, (0.0, 0.0, 0.0, 1.0)
@@ -245,11 +179,6 @@ def test_contributions_of_features_and_pairs_add_up_to_the_score(with_rows: bool
     frame = found.to_frame()
     assert list(frame["name"])[-1] == "a with b"
     assert list(frame["adds"])[-1] == found.pair_added[0]
-
-
-def test_contributions_are_drawn_largest_first() -> None:
-    ax = inspection.contributions(model(), [1.0, 4.0, 0.0]).plot()
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"a = 1", "b = 4", "a with b"}
 
 
 # -- names of features that have none behave like a tuple and take no memory ----------------------

@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import astuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
@@ -13,7 +12,7 @@ from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 from crucial import TreeRank, inspection
 from crucial.errors import DataError, ParameterError
-from crucial.inspection.curves import fit_calibration, weight_unit
+from crucial.inspection.curves import fit_calibration
 from crucial.inspection.report_page import cutoffs_to
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
@@ -30,11 +29,6 @@ WEIGHT = RANDOM.integers(0, 3, N).astype(float)
 
 def area(x, y):
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
-
-
-@pytest.fixture
-def drawn():
-    return
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
@@ -65,6 +59,8 @@ def test_bands_lie_around_the_curve_and_repeat(make):
     assert (wide.high >= found.high).all()
     assert make().band is None
     refused(ParameterError, "'intervals' parameter of a curve", make, intervals=1.5)
+    seed = {"intervals": True, "random_state": -1}
+    refused(ParameterError, "'random_state' parameter of a curve must be an int", make, **seed)
 
 
 def test_the_band_of_a_roc_curve_covers_it():
@@ -97,19 +93,6 @@ def test_the_lift_among_equal_scores_is_the_gain_by_the_share():
     assert "5.26 in the first 10 %" in str(lift)
     assert "10.00 in the first 10 %" in str(inspection.lift_curve(y, np.r_[np.ones(10), [0] * 90]))
     assert "1.00 in the first 10 %" in str(inspection.lift_curve(y, np.zeros(100)))
-
-
-@pytest.mark.parametrize("first", [1, 500, 10_000])
-def test_the_line_of_the_lift_bends_among_equal_scores(first):
-    y, scores = np.arange(10_000) < 200, np.arange(10_000) < first
-    lift, gain = inspection.lift_curve(y, scores), inspection.gain_curve(y, scores)
-    ax = lift.plot()
-    share = np.linspace(1e-4, 1.0, 3000)
-    share = share[share >= ax.lines[0].get_xdata()[0]]
-    drawn = np.interp(share, *ax.lines[0].get_data())
-    plt.close(ax.figure)
-    np.testing.assert_allclose(drawn, np.interp(share, gain.share, gain.gain) / share, rtol=2e-3)
-    assert set(lift.share) <= set(ax.lines[0].get_xdata())
 
 
 def test_profit_is_the_measure_at_every_count():
@@ -145,28 +128,6 @@ def test_the_volume_under_the_roc_surface_is_vus(weight):
     assert (np.diff(found.beta_middle, axis=1) <= 1e-12).all()
 
 
-def test_every_result_prints_draws_and_is_a_frame():
-    results = [
-        inspection.roc_curve(TWO, SCORES, intervals=True, resamples=5),
-        inspection.gain_curve(TWO, SCORES),
-        inspection.lift_curve(TWO, SCORES),
-        inspection.profit_curve(TRUE, SCORES, cost=0.2),
-        inspection.iroc_curve(TRUE, SCORES, intervals=True, resamples=3),
-        inspection.roc_surface(THREE, SCORES, intervals=True, resamples=3, n_points=11),
-    ]
-    for one in results:
-        ax = one.plot()
-        assert ax.get_xlabel()
-        assert type(one).__name__ in repr(one)
-        assert str(one)
-        assert len(one.to_frame()) > 5
-        if not hasattr(ax, "plot_surface"):
-            assert one.plot(ax) is ax
-        plt.close(ax.figure)
-    flat = plt.figure().add_subplot()
-    refused(DataError, "projection='3d'", results[-1].plot, flat)
-
-
 @pytest.mark.parametrize(("curve", "y", "weight", "said"), [
     (inspection.roc_curve, THREE, None, "needs labels of two values. Got 3.*use iroc_curve"),
     (inspection.iroc_curve, TWO, None, "at least three values. Got 2. Use roc_curve"),
@@ -177,18 +138,6 @@ def test_every_result_prints_draws_and_is_a_frame():
 ])  # fmt: skip
 def test_labels_that_do_not_fit_are_refused(curve, y, weight, said):
     refused(DataError, said, curve, y, SCORES, sample_weight=weight)
-
-
-@pytest.mark.parametrize("seed", [-1, "a", 1.5])
-def test_seeds_are_checked(seed):
-    with pytest.raises(ParameterError, match="'random_state' parameter of a curve must be an int"):
-        inspection.roc_curve([0, 1, 0, 1], [1, 2, 3, 4], intervals=True, random_state=seed)
-
-
-def test_infinite_profits_are_drawn():
-    with np.errstate(over="ignore"):
-        text = str(inspection.profit_curve([1e308, 0, 1e308], [1, 2, 3]))
-    assert "highest inf after 3 rows" in text
 
 
 # -- precision-recall and calibration curves, and the curves of a report without queries ----------
@@ -245,15 +194,12 @@ def test_scores_are_calibrated_by_a_fit_that_is_stated():
     other = inspection.calibration_curve(Y, -SCORES_ROW, bins=5)
     assert other.calibration.slope < 0
     assert (np.diff(other.expected) > 0).all()
-    assert inspection.calibration_curve([0, 1], [3.0, 3.0]).expected.tolist() == [0.5]
+    equal = inspection.calibration_curve([0, 1], [3.0, 3.0])
+    assert equal.expected.tolist() == [0.5]
+    assert "all scores are equal" in str(equal)
     with pytest.raises(DataError, match=r"in \[0, 1\]. Got scores from"):
         inspection.calibration_curve(Y, SCORES_ROW, probabilities=True)
     refused(DataError, r"two values. Got 3", inspection.calibration_curve, [0, 1, 2], [1, 2, 3])
-
-
-def test_both_can_be_drawn():
-    assert inspection.precision_recall_curve(Y, SCORES_ROW).plot().get_ylabel() == "precision"
-    assert inspection.calibration_curve(Y, SCORES_ROW).plot().get_xlabel() == "expected share"
 
 
 def report_of(y, **more):
@@ -301,16 +247,6 @@ def test_graded_labels_have_gain_alone_and_queries_no_such_curves():
     assert report_of(np.zeros(N_ROWS))["curves"] is None
 
 
-def test_equal_scores_are_no_probabilities():
-    curve = inspection.calibration_curve([0, 1, 1, 0], np.zeros(4))
-    assert curve.expected.tolist() == [0.5]
-    assert "all scores are equal" in str(curve)
-    assert "the scores are the probabilities" not in str(curve)
-    assert "the scores are the prob" in str(
-        inspection.calibration_curve([0, 1, 1, 0], np.full(4, 0.5), probabilities=True)
-    )
-
-
 # -- the logistic fit of a score: units of scores and weights, and what floats cannot hold --------
 
 
@@ -327,12 +263,6 @@ def _no_warnings():
         yield
 
 
-def test_the_unit_is_a_power_of_two_close_to_the_mean():
-    assert weight_unit(np.array([3.0, 4.0])) == 2.0
-    assert weight_unit(np.full(3, 5e-324)) == 5e-324
-    assert np.isfinite(np.full(3, 1e300) / weight_unit(np.full(3, 1e300))).all()
-
-
 @pytest.mark.parametrize("weight", [2.0, 1e-14, 1e160, 1e-300, 1e300])
 def test_only_the_standard_errors_depend_on_the_unit_of_the_weights(weight):
     plain = fit_calibration(DRAWN, GOOD, ONES)
@@ -346,13 +276,6 @@ def test_a_weight_of_two_counts_as_two_rows():
     for good in (GOOD, (DRAWN > 0).astype(float)):
         twice = fit_calibration(np.repeat(DRAWN, 2), np.repeat(good, 2), np.ones(800))
         assert astuple(fit_calibration(DRAWN, good, 2.0 * ONES)) == pytest.approx(astuple(twice))
-
-
-@pytest.mark.parametrize("weight", [1e-300, 1e-14, 1e160, 1e300])
-def test_separated_rows_of_any_weight_have_a_rising_line(weight):
-    found = fit_calibration(DRAWN, (DRAWN > 0).astype(float), weight * ONES)
-    assert found.separated
-    assert 0.1 < found.slope < 1e6
 
 
 @pytest.mark.parametrize("share", [1e-10, 1e-20, 1e-200])
@@ -380,15 +303,6 @@ def test_a_slope_that_no_float_holds_is_refused():
         fit_calibration(*map(np.array, table))
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e300])
-def test_the_intervals_of_a_curve_have_no_unit(weight):
-    found = inspection.calibration_curve(GOOD, DRAWN, sample_weight=weight * ONES)
-    assert ((found.low >= 0) & (found.high <= 1) & (found.low <= found.high)).all()
-    plain = inspection.calibration_curve(GOOD, DRAWN)
-    np.testing.assert_allclose(found.expected, plain.expected)
-    np.testing.assert_allclose(found.rows / weight, plain.rows)
-
-
 @pytest.mark.parametrize("weight", [1e-14, 1e160, 1e-300, 1e300])
 def test_the_points_of_a_card_do_not_depend_on_the_unit_of_the_weights(weight):
     model = AdditiveRanker(1, [Stump(0, k / 4, 0) for k in range(-8, 9)], [0.3] * 17)
@@ -399,26 +313,8 @@ def test_the_points_of_a_card_do_not_depend_on_the_unit_of_the_weights(weight):
     assert found.auc == pytest.approx(plain.auc)
     assert found.auc_interval == pytest.approx(plain.auc_interval)
     assert (found.n_rows, found.n_good) == pytest.approx((400 * weight, GOOD.sum() * weight))
-    for one, other in zip(found.features[0].bins, plain.features[0].bins, strict=True):
-        assert (one.text, one.points) == (other.text, other.points)
+    for one, other in zip(found.bands, plain.bands, strict=True):
         assert (one.rows, one.goods) == pytest.approx((other.rows * weight, other.goods * weight))
-    for band, other in zip(found.bands, plain.bands, strict=True):
-        assert (band.rows, band.goods) == pytest.approx((other.rows * weight, other.goods * weight))
-    assert f"{400 * weight:g}" in str(found) or weight > 1
-
-
-def test_a_report_on_huge_scores_is_that_of_the_scores_divided():
-    class Foreign:
-        def __init__(self, unit):
-            self.unit = unit
-
-        def predict(self, X):
-            return np.asarray(X)[:, 0] * self.unit
-
-    X = DRAWN[:60, None]
-    pages = [inspection.report(Foreign(unit), X, GOOD[:60]) for unit in (1.0, 2.0**560)]
-    plain, huge = (one.data["curves"]["calibration"] for one in pages)
-    assert huge["expected"] == plain["expected"]
 
 
 # -- the ROC curve of a tree: rows, labels and weights come together ------------------------------

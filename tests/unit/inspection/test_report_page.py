@@ -215,23 +215,6 @@ def test_ramps_are_drawn_in_parts(rows) -> None:
     assert shape["missing"] == 1.0
 
 
-class Black:
-    """A ranker nobody can look into."""
-
-    def predict(self, X):
-        return np.nan_to_num(np.asarray(X)[:, 1])
-
-
-def test_a_black_box_is_reported_by_permutation_alone(rows) -> None:
-    X, y, qid = rows
-    made = inspection.report(Black(), X, y, qid=qid)
-    assert made.data["shapes"] is None
-    assert made.data["curve"] is None
-    assert not made.data["lists"]["exact"]
-    assert "kind='permutation'" in made.data["lists"]["reason"]
-    assert made.data["permutation"]["features"][0]["name"] == "feature 1"
-
-
 class ByName:
     """A ranker that asks for names and queries, as others do."""
 
@@ -246,17 +229,6 @@ def test_a_ranker_may_ask_for_names_and_queries(rows, frame) -> None:
     assert found.never == ("bm25", "age", "length")
     made = inspection.report(ByName(), frame, y, qid=qid)
     assert made.data["permutation"]["features"][0]["name"] == "clicks"
-
-
-def test_a_page_of_136_features_is_small() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 136)).astype(np.float32)
-    y = rng.integers(0, 5, 4000)
-    rounds = [Stump(j % 136, float(v), 0) for j, v in enumerate(rng.normal(size=3000))]
-    model = AdditiveRanker(136, rounds, rng.normal(size=3000).tolist())
-    made = inspection.report(model, X, y, qid=np.repeat(np.arange(40), 100))
-    assert len(made.to_html().encode()) < 2_000_000
-    assert len(made.data["shapes"]["features"]) == 136
 
 
 def test_many_features_are_put_together() -> None:

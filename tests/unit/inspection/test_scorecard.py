@@ -160,14 +160,6 @@ def test_moments_closer_than_a_second_keep_their_bins(start, unit):
     assert [one for (one,) in database.execute(query)] == found.score(frame).tolist()
 
 
-def test_sql_gives_the_points(card):
-    X, _ = rows(50, seed=4)
-    database = sqlite3.connect(":memory:")
-    pandas.DataFrame(X, columns=NAMES).to_sql("my rows", database)
-    found = database.execute(card.to_sql("my rows")).fetchall()
-    assert [one for (one,) in found] == card.score(X).tolist()
-
-
 def test_missing_values_that_no_row_has(card):
     X, y = rows()
     said = "No row misses a value of age: the points of a missing value are the mean of the rows"
@@ -193,8 +185,8 @@ def test_a_missing_value_that_no_row_has_is_neutral(low_is_good, weighted, tmp_p
     found = scorecard(best, X, y, sample_weight=weight, low_is_good=low_is_good)
     blank = np.array([[np.nan, 1.0], [1.0, np.nan], [np.nan, np.nan]])
     database = sqlite3.connect(":memory:")
-    pandas.DataFrame(blank, columns=NAMES).to_sql("data", database)
-    stated = [one for (one,) in database.execute(found.to_sql())]
+    pandas.DataFrame(blank, columns=NAMES).to_sql("my rows", database)
+    stated = [one for (one,) in database.execute(found.to_sql("my rows"))]
     assert stated == found.score(blank).tolist()
     found.save(tmp_path / "card.html")
     page = (tmp_path / "card.html").read_text()
@@ -250,17 +242,12 @@ def test_text_frame_and_page_say_the_same(card, tmp_path):
             assert part.text in text
             assert part.text in page
             assert f'<td class="points">{part.points}</td>' in page
-    assert max(map(len, text.split("\n\n")[2].split("\n"))) <= 80
     assert frame["points"].tolist()[0] == card.start
-    assert f"{card.auc['points']:.4f} by points (95% interval " in text
     low, high = card.auc_interval
     assert low < card.auc["points"] < high
-    assert f"{card.calibration.slope:.4g} x score" in page
-    assert "Loans" in card._repr_html_()
     card.save(tmp_path / "card.html")
     assert (tmp_path / "card.html").read_text() == page
     assert "http" not in page.replace("http-equiv", "")
-    assert repr(card) == "<Scorecard: Loans>"
 
 
 def test_names_are_text_on_the_page():

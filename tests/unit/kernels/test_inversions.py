@@ -82,14 +82,3 @@ def test_weights_of_other_sizes_in_other_lists() -> None:
         with counting(path):
             found = count_pairs(level, weight, starts, lists)
         np.testing.assert_allclose(found[1:], light, rtol=1e-13)
-
-
-def test_compiled_on_the_size_it_is_for() -> None:
-    rng = np.random.default_rng(0)
-    n = runtime.COUNT_COMPILED + 1
-    level = rng.integers(0, 5, n)
-    starts = np.unique(np.append(rng.integers(0, n, n // 2), [0, n]))
-    lists = np.unique(np.append(rng.integers(0, len(starts) - 1, 300), [0, len(starts) - 1]))
-    np.testing.assert_array_equal(
-        count_pairs(level, None, starts, lists, 2), count_pairs_plain(level, None, starts, lists)
-    )

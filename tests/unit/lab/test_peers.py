@@ -18,6 +18,7 @@ from crucial.lab.rankers import (
     make_peer,
 )
 from crucial.measures.names import get_measure
+from refusals import refused
 
 BOOSTERS = {"lightgbm": LightGBMPeer, "xgboost": XGBoostPeer, "catboost": CatBoostPeer}
 
@@ -54,8 +55,7 @@ def test_boosters_learn_whatever_the_order_of_rows(name):
 @pytest.mark.parametrize("name", BOOSTERS)
 def test_a_missing_package_is_named(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=f"not installed: pip install {name}"):
-        make_peer(name)
+    refused(MissingExtraError, f"not installed: pip install {name}", make_peer, name)
     with pytest.raises(MissingExtraError, match=f"not installed: pip install {name}"):
         as_contenders(["rankboost", name])
 

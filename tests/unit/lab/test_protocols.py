@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from crucial import Experiment
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import (
@@ -53,24 +52,6 @@ def test_three_way_folds_take_turns():
         assert sorted(rows.tolist()) == list(range(40))
 
 
-def test_rows_are_dealt_by_label_without_queries():
-    task = make_task(queries=False)
-    for one in ThreeWayFolds().splits(task, 0):
-        assert len(one.test) == len(one.valid) == 8
-        counts = [np.bincount(task.y[part].astype(int), minlength=3) for part in (one.test,)]
-        whole = np.bincount(task.y.astype(int), minlength=3) / 5
-        assert np.abs(counts[0] - whole).max() <= 1
-
-
-def test_plain_folds_have_no_validation():
-    task = make_task(n_queries=8)
-    splits = PlainFolds().splits(task, 0)
-    assert len(splits) == 4
-    assert all(one.valid is None for one in splits)
-    assert all(len(queries_of(task, one.train)) == 6 for one in splits)
-    assert not PlainFolds().has_valid
-
-
 def test_half_of_the_items_of_every_list():
     task = make_task(n_queries=3, rows=7)
     (one,) = HalfOfItems().splits(task, 0)
@@ -89,20 +70,6 @@ def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     assert rows(task, 0) == rows(make_task(), 0)
     assert rows(task, 0) != rows(task, 1)
     assert rows(task, 0) != rows(make_task(name="other"), 0)
-
-
-def test_who_chooses():
-    assert ThreeWayFolds(choose_by="MAP").chooser("ndcg@5") == "map"
-    mapped = GivenFolds(choose_by={"ndcg@5": "map"})
-    assert (mapped.chooser("ndcg@5"), mapped.chooser("r2")) == ("map", "r2")
-
-
-def test_texts_say_what_is_done():
-    assert ThreeWayFolds().text == (
-        "5 folds, 3 to train, 1 to validate, 1 to test; round and parameters by validation, each "
-        "measure by itself"
-    )
-    assert PlainFolds().text.endswith("3 to train, 1 to test; the last round of every ranker")
 
 
 @pytest.mark.parametrize(
@@ -311,14 +278,6 @@ def test_few_positives_go_to_different_folds():
         assert [int(y[fold.test].sum()) for fold in folds_of(5, y, None, seed)] == [1] * 5
 
 
-def test_seeds_deal_differently_and_repeatably():
-    qid = np.repeat(np.arange(30), 2)
-    y = np.tile([0, 1], 30)
-    first, again, other = (folds_of(5, y, qid, seed)[0].test.tolist() for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
-
-
 @pytest.mark.parametrize("numbers", [
     np.array([2, 1, 2, 1, 3, 3]),
     [2, 1, 2, 1, 3, 3],
@@ -352,11 +311,6 @@ def test_splitters_are_given_the_queries(splitter):
     folds = folds_of(splitter, [0, 1, 0, 0, 1, 1], qid)
     assert sorted(len(fold.test) for fold in folds) == [2, 2, 2]
     assert all(len(set(qid[fold.test])) == 1 for fold in folds)
-
-
-def test_splitters_without_queries():
-    folds = folds_of(StratifiedKFold(2), [0, 1, 0, 1])
-    assert [sum(fold.test % 2) for fold in folds] == [1, 1]
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
@@ -467,13 +421,3 @@ def test_unusable_parts_are_refused(tmp_path):
     (tmp_path / "S4.txt").unlink()
     with pytest.raises(FileError, match=r"S3.txt: query 10 is also in S1.txt"):
         read_folds(tmp_path).parts(Fold("Fold1"))
-
-
-def test_an_experiment_on_parts_and_two_processes(tmp_path):
-    task = read_folds(parts_of(tmp_path, 3))
-    trial = Experiment([task], ["rankboost", "random"], "r2", "given-folds",
-                       changes={"n_estimators": 5})  # fmt: skip
-    one, two = trial.run(), trial.run(n_jobs=2)
-    assert not one.failures
-    assert one.value("r2", "rankboost", "fold") == two.value("r2", "rankboost", "fold")
-    assert one.value("r2", "rankboost", "fold") < 0.2 < one.value("r2", "random", "fold")

@@ -1,6 +1,7 @@
 """Backward elimination of features, and stability selection."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -90,22 +91,6 @@ def test_equally_important_features_go_from_the_last():
     assert found.best_size == 1  # (all are perfect)
 
 
-def test_an_elimination_prints_plots_and_converts():
-    X, y, qid = problem()
-    found = eliminate_features(RankBoost(5), X, y, qid=qid, cv=2)
-    lines = str(found).splitlines()
-    assert len(lines) == 6
-    assert "(2 folds)" in lines[0]
-    assert sum("*" in line for line in lines) == 1
-    assert repr(found).startswith("<FeatureElimination: 5 fits")
-    frame = found.to_frame()
-    assert frame["features"].tolist() == [5, 4, 3, 2, 1]
-    assert sum(map(len, frame["removed_next"])) == 4
-    axes = found.plot()
-    assert len(axes.lines) == 4  # (two folds, the mean, the best)
-    np.testing.assert_array_equal(axes.lines[2].get_ydata(), found.values)
-
-
 def test_errors_of_eliminations():
     X, y, _ = problem()
     refused(NotRankedError, "kind='weight'", eliminate_features, InfinitePush(), X, y > 0)
@@ -149,6 +134,7 @@ def test_what_matters_is_stable():
     assert found.stable == ("feature 3", "feature 1") or found.stable == ("feature 1", "feature 3")
     assert (found.mean_chosen, found.false_bound) == (2.0, pytest.approx(4.0 / (0.2 * 6)))
     assert (found.chosen.sum(axis=1) == 2).all()
+    assert replace(found, threshold=0.5).false_bound == math.inf
     again = stability_selection(RankBoost(40), X, y, qid=qid, n_subsamples=20, n_features=2)
     np.testing.assert_array_equal(found.chosen, again.chosen)
     other = stability_selection(
@@ -178,24 +164,6 @@ def test_selectors_and_rows_without_queries():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     found = stability_selection(SelectByRanking(2), frame, y, n_subsamples=8)
     assert set(found.stable) == {"b", "d"}
-
-
-def test_a_selection_prints_plots_and_converts():
-    X, y, qid = problem(6)
-    found = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.9)
-    text = str(found)
-    assert "share of 4 subsamples" in text
-    assert "feature 3" in text
-    assert "never chosen" in text
-    assert "stable at 0.9" in text
-    frame = found.to_frame()
-    assert frame["share"].is_monotonic_decreasing
-    assert frame["stable"].sum() == len(found.stable)
-    axes = found.plot(top=4)
-    assert [bar.get_width() for bar in axes.patches] == sorted(found.shares, reverse=True)[:4]
-    assert found.support(0.0001).sum() == (found.shares > 0).sum()
-    low = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.5)
-    assert low.false_bound == math.inf
 
 
 def test_errors_of_stability_selection():

@@ -64,39 +64,28 @@ def test_letor_is_the_base_2_discount() -> None:
 @pytest.mark.parametrize(("name", "message"), [
     (10, "a measure must be a name like 'ndcg@10'"),
     ("ndgc@10", "unknown measure 'ndgc'; did you mean 'ndcg'"),
-    ("recal@5", "did you mean 'recall'"),
     ("", "measure '' cannot be read"),
     ("ndcg@10)", r"measure 'ndcg@10\)' cannot be read"),
-    ("@5", "measure '@5' cannot be read"),
     ("ndcg@0", "measure 'ndcg@0': the cutoff after @ must be an int of at least 1. Got '0'"),
-    ("ndcg@ten", "the cutoff after @ must be an int of at least 1. Got 'ten'"),
     ("ndcg@", "the cutoff after @ must be an int of at least 1. Got ''"),
-    ("ndcg@1.5", "the cutoff after @ must be an int of at least 1. Got '1.5'"),
-    ("ndcg@-3", "the cutoff after @ must be an int of at least 1. Got '-3'"),
     ("p", "measure 'p' needs a cutoff, for example 'p@10'"),
-    ("recall", "measure 'recall' needs a cutoff"),
     ("auc@5", "measure 'auc@5': auc takes no cutoff"),
     ("ndcg(rel=2)", r"unknown option of measure 'ndcg\(rel=2\)': 'rel'"),
     ("ndcg@5(letr)", "did you mean 'letor'"),
     ("ndcg@5()", "unknown option"),
     ("ndcg@5(b)", "option 'b' needs a value, b=a number above 1"),
     ("ndcg@5(b=1)", "option 'b' must be a number above 1. Got '1'"),
-    ("ndcg@5(b=nan)", "option 'b' must be a number above 1. Got 'nan'"),
     ("ndcg@5(b=2,letor)", "'letor' sets an option twice"),
     ("ndcg@5(letor=2)", "option 'letor' takes no value"),
     ("rbp(p=1)", r"option 'p' must be a number in \(0, 1\). Got '1'"),
     ("map(rel=inf)", "option 'rel' must be a label or 'top'. Got 'inf'"),
-    ("map(rel=good)", "option 'rel' must be a label or 'top'. Got 'good'"),
     ("err(max=2000)", r"option 'max' must be a label in \(0, 1000\]"),
     ("kendall(tied=0.3)", "option 'tied' must be 0, 0.5 or 1"),
     ("kendall(tau,tied=0)", "tau counts no ties"),
     ("hard_loss(pairs=some)", "option 'pairs' must be all or comparable. Got 'some'"),
     ("weak_loss@3(standard=paper)", "option 'standard' must be attained. Got 'paper'"),
     ("profit@3(cost=high)", "option 'cost' must be a number. Got 'high'"),
-    ("profit", "measure 'profit' needs a cutoff"),
-    ("vus@3", "vus takes no cutoff"),
     ("avg_rank(cap=0)", "option 'cap' must be an int of at least 1"),
-    ("kendall(tied=2)", "option 'tied' must be 0, 0.5 or 1"),
     ("profit@3(cost=2e300)", "option 'cost' must be a number. Got '2e300'"),
 ])  # fmt: skip
 def test_bad_names_are_named(name: str, message: str) -> None:
@@ -158,21 +147,6 @@ def test_numbers_at_the_end_of_their_range() -> None:
     assert get_measure("err(max=1000)").highest == 1000.0
     for cost in (-1e300, 1e300):
         assert get_measure(f"profit@3(cost={cost:g})").cost == cost
-
-
-@pytest.mark.parametrize(("name", "meaning"), [
-    ("p@5", "share of relevant items (y > 0) in the first 5"),
-    ("recall@4", "share of all relevant items (y > 0) found in the first 4"),
-    ("rbp", "rank-biased precision, p = 0.8, of y > 0"),
-    ("rbp@5", "rank-biased precision at 5, p = 0.8, of y > 0"),
-    ("weak_loss@3", "weak loss of the best 3: who is among them"),
-    ("localised_loss@3(standard)",
-     "localised loss of the best 3, standardised: who is among them, and their order"),
-    ("ndcg", "NDCG, linear gain y, discount 1/log2(i + 1)"),
-    ("ndcg_exp@3(b=2)", "NDCG at 3, gain 2^y - 1, discount 1/log_2(i), 1 before position 2"),
-])  # fmt: skip
-def test_measures_say_what_they_are(name, meaning):
-    assert get_measure(name).meaning == meaning
 
 
 def test_the_command_line_lists_every_measure() -> None:

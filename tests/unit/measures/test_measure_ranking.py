@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 
 from crucial.data.groups import Groups
-from crucial.errors import DataError, DataTypeError
-from crucial.measures import lists as judged_module
 from crucial.measures.evaluation import evaluate
-from crucial.measures.lists import JudgedLists, Ranking, size_classes, slots, sort_into_blocks
+from crucial.measures.lists import JudgedLists, Ranking, sort_into_blocks
 from crucial.model.base import membership, positions
 
 
@@ -23,30 +21,6 @@ def test_the_cut_keeps_all_that_is_tied_with_the_last_place() -> None:
     scores[60:99] = 98.0
     assert len(Ranking(judged, scores).blocks(2).items) == 40
     assert Ranking(judged, scores).blocks(2).tied
-
-
-@pytest.mark.parametrize(
-    "names", [["ndcg@3", "map", "p@10"], ["map", "mrr@5"], ["p@2", "recall@7"]]
-)
-def test_one_sort_serves_all_measures(names, monkeypatch: pytest.MonkeyPatch) -> None:
-    sorts = []
-    sort = judged_module.sort_into_blocks
-    # NDCG sorts the labels too, once.
-    counted = lambda tables, keys, **how: sorts.append(keys) or sort(tables, keys, **how)  # noqa: E731
-    monkeypatch.setattr(judged_module, "sort_into_blocks", counted)
-    scores = np.random.default_rng(0).normal(size=200)
-    evaluate(np.arange(200) % 3, scores, None, names)
-    assert sum(np.array_equal(keys, -scores) for keys in sorts) == 1
-
-
-def test_size_classes() -> None:
-    sizes = np.array([1, 100, 3, 0, 2, 127, 64])
-    classes = size_classes(sizes)
-    assert sorted(np.concatenate(classes).tolist()) == [0, 1, 2, 4, 5, 6]
-    assert all(sizes[c].max() <= 2 * sizes[c].min() for c in classes)
-    assert size_classes(np.zeros(3, np.int64)) == []
-    assert size_classes(np.zeros(0, np.int64)) == []
-    assert slots(np.array([2, 0]))[1].tolist() == [[True, True], [False, False]]
 
 
 def _blocks_one_by_one(keys, queries, keep_hidden):
@@ -89,23 +63,6 @@ def test_no_lists_have_no_blocks() -> None:
     assert [len(blocks.items), len(blocks.position), len(blocks.query)] == [0, 0, 0]
     assert blocks.starts.tolist() == [0]
     assert not blocks.tied
-
-
-def test_two_tables() -> None:
-    judged = JudgedLists.from_labels(np.zeros(6), [0, 1, 1, 1, 1, 1])
-    blocks = Ranking(judged, np.array([5.0, 1.0, 2.0, 3.0, 4.0, 0.0])).blocks()
-    assert (len(judged._plain_tables), blocks.items.tolist()) == (2, [0, 4, 3, 2, 1, 5])
-    assert blocks.position.tolist() == [1, 1, 2, 3, 4, 5]
-
-
-def test_the_first_negative_weight_is_named() -> None:
-    with pytest.raises(DataError, match=r"sample_weight must not be negative. Got -2.0 in row 1\."):
-        JudgedLists.from_labels([0, 1, 2], sample_weight=[1.0, -2.0, -3.0])
-
-
-def test_names_of_the_wrong_kind_are_shown() -> None:
-    with pytest.raises(DataTypeError, match=r"y must be numbers. Got <U1 values such as \['a'\]\."):
-        JudgedLists.from_labels(np.array(["a", "b"]))
 
 
 MEASURES = [

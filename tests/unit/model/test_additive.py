@@ -1,6 +1,4 @@
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -76,13 +74,6 @@ def test_scores_by_hand():
 def test_every_form_of_input_gives_the_same(form):
     assert small_model().predict(form(X)).tolist() == SCORES
     assert list(small_model().staged_predict(form(X)))[-1].tolist() == SCORES
-
-
-def test_integers_and_booleans_are_numbers():
-    ints = np.array([[0, 1, 2], [1, 0, 0]])
-    assert small_model().predict(ints).tolist() == small_model().predict(ints * 1.0).tolist()
-    bools = ints.astype(bool)
-    assert small_model().predict(bools).tolist() == small_model().predict(bools * 1.0).tolist()
 
 
 def test_absent_in_sparse_input_is_zero():
@@ -188,20 +179,14 @@ def test_names_of_columns_are_checked():
     ((2, [Stump(2, 0.0, 0)], [1.0]), "features 0 to 1. Got 'feature 2 in round 1'"),
     ((1, [Stump(0, 0.0, 0)], []), "one number for each of the 1 rankers. Got '0 numbers'"),
     ((1, [Stump(0, 0.0, 0)], [np.nan]), "'weights' .* finite .* Got nan"),
-    ((1, [Stump(0, 0.0, 0)], [-np.inf]), "'weights' .* finite .* Got -inf"),
     ((1, [Stump(0, 0.0, 0)] * 9, [1e307] * 9), "'weights' .* absolute sum"),
     ((1, ["stump"], [1.0]), "'rankers' .* objects with a method scores"),
     ((2, [], [], ["a"]), "one name for each of the 2 features, or None. Got '1 names'"),
     ((1, [], [], ["\ud800"]), "'feature_names' .* UTF-8"),
     ((1, [], [], [1]), "'feature_names' .* Got 1"),
     ((1, [], [], None, {"loss": np.nan}), r"'training\['loss'\]' .* finite numbers.* Got nan"),
-    ((1, [], [], None, {"a": [object()]}), r"'training\['a'\]\[0\]' .* Got <object"),
-    ((1, [], [], None, {1: 2}), "'training' .* text as keys. Got 1"),
     ((1, [], [], None, {"a": {7: 1}}), r"'training\['a'\]' .* text as keys. Got 7"),
     ((1, [], [], None, [1]), "'training' .* a mapping"),
-    ((1, [], [], None, {"\ud800": 1}), "'training"),
-    ((1, [], [], None, {"n": 2**63}), r"'training\['n'\]' .* Got 9223"),
-    ((1, [], [], None, {"text": "\ud800"}), r"'training\['text'\]'"),
 ])  # fmt: skip
 def test_impossible_models_are_refused(arguments, words):
     refused(ParameterError, words, AdditiveRanker, *arguments)
@@ -244,19 +229,3 @@ def test_shapes_are_step_functions():
     assert shapes[2].thresholds.tolist() == [-1.0, 0.5]
     assert (shapes[2].values.tolist(), shapes[2].missing) == ([0.0, 1.0, 1.625], 4.5)
     assert (shapes[0].thresholds.tolist(), shapes[0].values.tolist()) == ([], [-0.25])
-
-
-def test_small_batches_need_neither_numba_nor_scipy():
-    code = (
-        "import sys, numpy as np\n"
-        "from crucial.model.additive import AdditiveRanker\n"
-        "from crucial.model.file import load_model\n"
-        "from crucial.model.describe import describe\n"
-        "from crucial.model.weak import Stump\n"
-        "model = AdditiveRanker(5, [Stump(j % 5, j / 9, 0) for j in range(40)], [0.1] * 40)\n"
-        "for n in (1, 100, 5000): model.predict(np.zeros((n, 5)))\n"
-        "describe(model)\n"
-        "heavy = {'numba', 'scipy', 'sklearn', 'narwhals', 'pandas'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from crucial.data.arrays import DAYS, time_number
 from crucial.data.instances import Encodings
 from crucial.errors import ParameterError
-from crucial.model.additive import AdditiveRanker, Shape, draw_shape, sparkline
+from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.tree_table import value_text
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
@@ -38,11 +38,7 @@ def test_the_heaviest_features_come_first():
     assert (ramp.low, ramp.high, ramp.missing, ramp.weight) == (0.0, 2.0, 0.0625, 0.125)
     assert len(describe(AdditiveRanker(6, rankers, weights), top=2).features) == 2
     assert describe(AdditiveRanker(6, rankers, weights)).features[0].label == "feature 1"
-
-
-def test_a_model_without_weight_can_be_described():
     assert describe(AdditiveRanker(3, [], [])).features == ()
-    assert describe(AdditiveRanker(3, [Stump(0, 0.0, 0)], [0.0])).n_used == 0
 
 
 def test_a_huge_number_of_features_costs_nothing():
@@ -54,40 +50,6 @@ def test_names_cannot_reach_the_terminal():
     assert printable("a\x1b]0;x\x07\r\n‮b") == "a\\x1b]0;x\\x07\\r\\n\\u202eb"
     assert (printable("x" * 100), printable("x" * 60)) == ("x" * 59 + "…", "x" * 60)
     assert printable("größe") == "größe"
-
-
-def test_drawing_steps():
-    shape = Shape(0, None, np.array([0.5, 10.0]), np.array([-1.0, 0.0, 3.0]), -0.5)
-    assert draw_shape(shape, width=7, height=2) == [
-        "         3 ┤    ██",
-        "        -1 ┤▁▁▅▅██",
-        "            steps from 0.5 to 10",
-        "            no opinion: -0.5",
-    ]
-    one = Shape(0, None, np.array([0.25]), np.array([1.0, 0.0]), 0.0)
-    assert draw_shape(one, width=2, height=1) == [
-        "         1 ┤█▁",
-        "            step at 0.25",
-        "            no opinion: 0",
-    ]
-    none = Shape(0, None, np.array([]), np.array([0.5]), 0.0)
-    assert draw_shape(none, width=3, height=1)[1] == "            the same for every value"
-
-
-def test_drawings_keep_to_their_width():
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 10, 47, 48, 49, 300):
-        shape = Shape(0, None, np.sort(rng.normal(size=n)), rng.normal(size=n + 1), 0.0)
-        lines = draw_shape(shape, width=48, height=3)
-        assert len(lines) == 5
-        assert max(map(len, lines[:3])) <= 12 + 48
-        assert len(sparkline(shape.values, 24)) <= 24
-        assert {"▁", "█"} <= set("".join(lines[:3])) or n == 300
-
-
-def test_extreme_values_can_be_drawn():
-    assert sparkline([-1.7e308, 0.0, 1.7e308], 3) == "▁▅█"
-    assert (sparkline([2.0, 2.0], 2), sparkline([], 2)) == ("▄▄", "")
 
 
 def test_ramps_are_drawn():
@@ -124,11 +86,6 @@ DATES = Encodings(times={0: DAYS})
 )
 def test_a_moment_is_read_back(text):
     assert value_text(DATES, 0, time_number(np.datetime64(text), DAYS)) == text
-
-
-def test_other_thresholds_are_rounded_to_microseconds():
-    assert value_text(DATES, 0, 19787.1 + 1e-11) == "2024-03-05 02:24:00.000001"
-    assert value_text(DATES, 0, 1e7) == "1e+07"
 
 
 # -- trees as weak rankers of a model and of its file ---------------------------------------------

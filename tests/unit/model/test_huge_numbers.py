@@ -12,6 +12,7 @@ from crucial.model.net import Layer, NetRanker
 from crucial.model.ranking_trees import RankingTrees
 from crucial.model.tree_table import TreeTable
 from crucial.model.weak import Affine, ScaledFeature, Tree
+from refusals import refused
 
 
 def _scaled(scale=1.0, offset=0.0, default=0.5):
@@ -73,8 +74,7 @@ def _forest(score=1.0, gain=1.0, cell=None):
 def test_models_whose_scores_or_importances_would_overflow(make, match):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(ParameterError, match=match):
-            make()
+        refused(ParameterError, match, make)
 
 
 @pytest.mark.parametrize("model", [

@@ -84,13 +84,6 @@ def test_save_refuses(path, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_too_large_to_be_read_is_not_written(path, monkeypatch):
-    monkeypatch.setattr(model_file, "MAX_BYTES", 200)
-    refused(FileError, r"takes \d+ bytes, more than the 200", small_model().save, path)
-    assert not path.exists()
-    assert "more than the 200 bytes" in refusal(path, sealed(FINE))
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_old_file_alone(path, monkeypatch, step):
     path.write_bytes(b"old")
@@ -178,19 +171,11 @@ HOSTILE = [
     ("0.5", "NaN", "malformed"),
     ("0.5", "Infinity", "malformed"),
     ("0.5", "1e999", "out of range"),
-    ("0.5", "-1e999", "out of range"),
     ("0.5", "9" * 400, "out of range"),
-    ("0.5", "null", "Expected `float`"),
     ("0.5", '"0.5"', "Expected `float`"),
-    ("0.5", "[0.5]", "Expected `float`"),
-    ("1.5", "1e999", "out of range"),
     ("1.5", "1e308", "absolute sum"),
-    ("1.5", "true", "Expected `float`"),
     ('"default":0', '"default":2', "must be 0 or 1"),
-    ('"default":0', '"default":-1', "must be 0 or 1"),
     ('"default":0', '"default":true', "Expected `int`"),
-    ('"default":0', '"default":0.5', "Expected `int`"),
-    ('"default":0', '"default":null', "Expected `int`"),
     (',"default":0', "", "missing required field `default`"),
     ('"default":0', '"default":0,"default":0', "key 'default' twice"),
     ('"default":0', '"default":0,"depth":3', "unknown field `depth`"),
@@ -199,7 +184,6 @@ HOSTILE = [
     ('"feature":0', '"feature":18446744073709551616', "features 0 to 1"),
     ('"feature":0', '"feature":' + "9" * 5000, "disagree"),
     ('"n_features":2', '"n_features":0', "'n_features'"),
-    ('"n_features":2', '"n_features":-2', "'n_features'"),
     ('"n_features":2', '"n_features":3', "one name for each of the 3"),
     ('"n_features":2', '"n_features":99999999999', "'n_features'"),
     ('["a","b"]', '["a"]', "one name for each of the 2"),
@@ -214,23 +198,18 @@ HOSTILE = [
     ('"training":{}', '"training":{"a":1,"a":1}', "key 'a' twice"),
     ('"training":{}', '"training":{"\\u001b":1,"\\u001b":1}', "key '\\x1b' twice"),
     ('"training":{}', '"training":{"a":18446744073709551616}', "training"),
-    ('"training":{}', '"training":{"a":1e999}', "out of range"),
     ('"training":{}', '"training":' + '{"a":' * 100 + "1" + "}" * 100, "not too deep"),
     ('"training":{}', '"training":' + '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
     ('"training":{}', '"training":' + "[" * 60_000, "too deeply"),
     ('"training":{}', '"training":' + '{"a":' * 600 + "1" + "}" * 600, "too deeply"),
     ('"training":{}', '"training":{},"' + "x" * 100_000 + '":1', "unknown field"),
     ('"rounds":[', '"rounds":[[],', "Expected `object`"),
-    ('"rounds":[', '"rounds":[null,', "Expected `object`"),
     (STUMP, '{"kind":"scaled","feature":0,"low":1,"high":1,"default":0}', "greater than low"),
-    (STUMP, '{"kind":"scaled","feature":0,"low":0,"high":1,"default":1e400}', "default"),
     (
         STUMP,
         '{"kind":"scaled","feature":0,"low":0,"high":1,"default":1e308}',
         "absolute sum of at most",
     ),
-    (STUMP, '{"kind":"presence","feature":0,"default":7}', "must be 0 or 1"),
-    (STUMP, '{"kind":"presence","feature":9,"default":0}', "features 0 to 1"),
 ]
 
 
@@ -268,20 +247,6 @@ def test_every_bit_flipped_is_refused(path, bits):
             damaged = bytearray(original)
             damaged[place] ^= 1 << bit
             refusal(path, bytes(damaged))
-
-
-@pytest.mark.slow
-def test_every_byte_replaced_by_every_other_is_refused_or_white_space(path):
-    AdditiveRanker(1, [Stump(0, 0.1, 1), Presence(0, 0)], [0.5, -0.25], ["a b"]).save(path)
-    original, model = path.read_bytes(), load_model(path)
-    for place, byte in enumerate(original):
-        for other in set(range(256)) - {byte}:
-            damaged = original[:place] + bytes([other]) + original[place + 1 :]
-            if byte in b" \n" and other in b" \t\r\n" and original[place - 1] != ord("a"):
-                path.write_bytes(damaged)
-                assert load_model(path) == model
-            else:
-                refusal(path, damaged)
 
 
 def test_cut_at_every_length_is_refused(path):
@@ -327,13 +292,6 @@ def test_more_features_than_rows_may_have_are_refused(path, n_features):
     assert "an int in [1, 16777216]" in refusal(path, sealed(wide))
 
 
-def test_the_place_of_a_summary_that_json_cannot_write():
-    with pytest.raises(ParameterError, match=r"training\['a'\]\[1\]\['b'\]\[0\]"):
-        AdditiveRanker(1, [], [], training={"a": [0, {"b": [float("nan")]}]})
-    with pytest.raises(ParameterError, match=r"training\['a'\].*text as keys"):
-        AdditiveRanker(1, [], [], training={"a": {1: 0}})
-
-
 def test_how_large_a_file_may_be_to_the_byte(path, monkeypatch):
     assert model_file.MAX_BYTES == 64 << 20  # (the guide and `load_model` say so)
     small_model().save(path)
@@ -368,7 +326,6 @@ def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> No
     ranker.fit(DATA.X, DATA.y, qid=NAMES)
     ranker.save(tmp_path / "model.json")
     model = load_model(tmp_path / "model.json")
-    assert (model.predict(DATA.X, qid=NAMES) == ranker.predict(DATA.X, qid=NAMES)).all()
     for ties in ("min", "first"):
         expected = ranker.rank(DATA.X, NAMES, ties=ties)
         assert (model.rank(DATA.X, NAMES, ties=ties) == expected).all()
@@ -376,21 +333,10 @@ def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> No
         expected = ranker.score(DATA.X, DATA.y, qid=NAMES, measure=measure)
         assert model.score(DATA.X, DATA.y, qid=NAMES, measure=measure) == expected
     refused(NotRankedError, r"Call score\(X, y, qid=", model.score, DATA.X, DATA.y)
-    with pytest.raises(NotRankedError, match=r"Call rank\(X, qid=") as error:
-        model.rank(DATA.X)
-    with pytest.raises(NotRankedError) as same:
-        ranker.rank(DATA.X)
-    assert str(error.value) == str(same.value)
+    for one in (model, ranker):
+        refused(NotRankedError, r"Call rank\(X, qid=", one.rank, DATA.X)
     one = ["all"] * len(NAMES)  # (as one query)
     assert sorted(model.rank(DATA.X, one, ties="first")) == list(range(1, len(NAMES) + 1))
-
-
-def test_without_queries_all_rows_are_one_list(tmp_path: Path) -> None:
-    ranker = crucial.FeatureRank().fit(DATA.X, DATA.y)
-    ranker.save(tmp_path / "model.json")
-    model = load_model(tmp_path / "model.json")
-    assert (model.rank(DATA.X) == ranker.rank(DATA.X)).all()
-    assert model.score(DATA.X, DATA.y) == ranker.score(DATA.X, DATA.y)
 
 
 def test_queries_come_in_one_form() -> None:

@@ -1,6 +1,5 @@
 """The model that adds up rankings: what it scores, what it refuses, its file."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ from scipy.sparse import csr_array
 
 from crucial import Groups, RankAdditionRanker, load_model
 from crucial.errors import DataError, ModelFileError, NotRankedError, ParameterError
-from crucial.model.additive import AdditiveRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.weak import QuasiKNN
 from naive.random_models import sealed
@@ -46,15 +44,6 @@ def test_its_score_is_a_rank_inside_the_query():
     assert small_model().truncate(0).predict(X[:3], Groups.single(3)).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_staged_ranks_are_those_of_the_first_steps():
-    X, groups = rows()
-    model = small_model()
-    stages = list(model.staged_predict(X, groups))
-    assert len(stages) == 3
-    for number, scores in enumerate(stages, 1):
-        assert scores.tobytes() == model.truncate(number).predict(X, groups).tobytes()
-
-
 def test_neither_blocks_threads_nor_the_form_of_input_matter(monkeypatch):
     X, groups = rows(300)
     expected = small_model().predict(X, groups).tobytes()
@@ -77,14 +66,11 @@ def test_it_asks_for_the_queries_and_holds_the_rows_to_its_columns():
 
 
 @pytest.mark.parametrize(("change", "words"), [
-    ({"n_features": 0}, "'n_features' parameter of RankAdditionRanker"),
     ({"n_features": 2}, "about features 0 to 1"),
     ({"keeps": [1.0]}, "'keeps' parameter of RankAdditionRanker must be one number for each"),
     ({"weights": [1.0, np.nan, 1.0]}, "'weights' parameter of RankAdditionRanker"),
     ({"weights": [1.0, 1e101, 1.0]}, "at most 1e100"),
     ({"rankers": [1, 2, 3]}, "weak rankers of class QuasiKNN"),
-    ({"feature_names": ["a"]}, "'feature_names' parameter of RankAdditionRanker"),
-    ({"training": {"a": object()}}, "parameter of RankAdditionRanker"),
 ])  # fmt: skip
 def test_a_model_that_cannot_be_is_refused(change, words):
     refused(ParameterError, words, replace, small_model(), **change)
@@ -101,28 +87,17 @@ def test_centres_that_cannot_be_are_refused(centres, words):
     refused(ParameterError, words, QuasiKNN, 0, centres)
 
 
-def test_what_is_loaded_equals_what_was_saved(tmp_path):
-    path = tmp_path / "model.json"
-    small_model().save(path)
-    assert load_model(path) == pickle.loads(pickle.dumps(small_model())) == small_model()
-    additive = AdditiveRanker(1, [QuasiKNN(0, (0.5, None, 1.0))], [2.0])
-    additive.save(path)
-    assert load_model(path) == additive
-
-
 HOSTILE = [
     ("1.5", "1e200", "at most 1e100"),
     ('"keep":1.0', '"keep":1e300', "at most 1e100"),
     ('"keep":1.0,', "", "missing required field `keep`"),
     ("[0.5,null,0.25]", "[]", "2 to 65535 numbers"),
     ("[0.5,null,0.25]", "[null,null]", "at least one interval"),
-    ("[0.5,null,0.25]", "[0.5,1e999]", "out of range"),
     ("[0.5,null,0.25]", '[0.5,"a"]', "Expected `float | null`"),
     ("[0.5,null,0.25]", "null", "Expected `array`"),
     ("[0.5,null,0.25]", "[" + ",".join(["1"] * 65536) + "]", "2 to 65535 numbers"),
     ('"feature":0', '"feature":7', "about features 0 to 1"),
     ('"feature":0', '"feature":-1', "'feature' parameter of QuasiKNN"),
-    ('"feature":0', '"feature":true', "Expected `int`"),
     (RANKER, '{"kind":"stump","feature":0,"threshold":0.5,"default":0}', ""),
     ('"rank_addition"', '"additive"', ""),
 ]

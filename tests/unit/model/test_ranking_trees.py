@@ -8,6 +8,7 @@ from crucial import RankingForest, RankingTrees
 from crucial.errors import NotRankedError, ParameterError
 from crucial.model.describe import describe
 from crucial.model.tree_table import OUTSIDE, TreeTable
+from refusals import refused
 
 
 def stump(**changes) -> TreeTable:
@@ -74,8 +75,7 @@ def test_threads_and_sparse_rows_find_the_same_leaves() -> None:
     ({"gain": ()}, "tests with all their fields"),
 ])  # fmt: skip
 def test_tables_that_are_no_trees_are_refused(changes, match) -> None:
-    with pytest.raises(ParameterError, match=match):
-        RankingTrees(2, [stump(**changes)])
+    refused(ParameterError, match, RankingTrees, 2, [stump(**changes)])
 
 
 @pytest.mark.parametrize(("arguments", "match"), [

@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -79,29 +78,6 @@ def test_models_too_long_for_code_are_scored_by_kernels(monkeypatch):
     model = random_model("trees", 3, names=NAMES)
     assert row_function(score_form(model)) is None
     checked(model.scorer(), model, random_rows(model, 3, 3))
-
-
-def test_deep_trees_are_code_up_to_the_limit():
-    depth = 24
-    from crucial.model.weak import Tree
-
-    chain = Tree(
-        (0,) * depth, tuple(map(float, range(depth))), (1,) * depth,
-        tuple(~one for one in range(depth)), (*range(1, depth), ~depth), (1.0,) * depth,
-        tuple(map(float, range(depth + 1))),
-    )  # fmt: skip
-    model = AdditiveRanker(1, [chain], [1.0])
-    assert row_function(score_form(model)) is not None
-    assert [model.scorer()([x]) for x in (-1.0, 3.0, 99.0)] == [0.0, 3.0, 24.0]
-
-
-def test_threads_share_a_scorer():
-    model = random_model("mixed", 5, n_rounds=30, names=NAMES)
-    X = random_rows(model, 5, 200)
-    score, expected = model.scorer(), model.predict(X).tolist()
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(score, X)) == expected
-        assert all((one == expected).all() for one in pool.map(lambda _: score(X), range(20)))
 
 
 def test_a_model_that_ranks_inside_queries_takes_rows_only():
@@ -196,16 +172,7 @@ def test_arrays_of_another_width_are_refused_at_any_call(kind):
     score = random_model(kind, 1, n_rounds=30, names=NAMES).scorer()
     score(np.zeros((2, 4)))
     for shape in ((2, 3), (2, 5), (1, 3)):
-        with pytest.raises(DataError, match=rf"X has {shape[1]} features, but"):
-            score(np.zeros(shape))
-
-
-def test_text_of_models_without_code():
-    frame = pd.DataFrame({"colour": ["red", "blue", "green"] * 10, "x": np.arange(30.0) % 7})
-    ranker = crucial.RankNet(max_iter=2).fit(frame, [2, 0, 1] * 10)
-    score, rows, expected = ranker.scorer(), frame.to_dict("records"), ranker.predict(frame)
-    assert [score(row) for row in rows] == expected.tolist()
-    assert score(rows).tobytes() == score(frame).tobytes() == expected.tobytes()
+        refused(DataError, rf"X has {shape[1]} features, but", score, np.zeros(shape))
 
 
 def test_other_kinds_of_models_are_scored_by_predict():

@@ -1,6 +1,5 @@
 """Weak rankers of every kind: their scores, their sums, their files, and what they cannot be."""
 
-import json
 import math
 
 import msgspec
@@ -141,13 +140,6 @@ def test_a_model_adds_them_up_in_every_way(model, intercept, tmp_path):
     assert (again, again.predict(X).tobytes()) == (model, model.predict(X).tobytes())
 
 
-def test_constants_alone_score_all_the_same():
-    alone = AdditiveRanker(3, [Constant()], [0.5])
-    assert alone.predict(np.zeros((2, 3))).tolist() == [0.5, 0.5]
-    assert alone.predict(sp.csr_array((2, 3))).tolist() == [0.5, 0.5]
-    assert alone.feature_importances().tolist() == [0.0, 0.0, 0.0]
-
-
 def test_a_step_and_its_retraction_cancel():
     there, back = Affine(LINE, 1.0, 2.0), Affine(LINE, -3.0, -2.0)
     assert AdditiveRanker(2, [there, back], [0.1, 0.1]).feature_importances().tolist() == [0, 0]
@@ -155,13 +147,6 @@ def test_a_step_and_its_retraction_cancel():
 
 
 STUMP = {"kind": "stump", "feature": 0, "threshold": 0.5, "default": 1}
-
-
-def test_the_words_of_a_file(tmp_path):
-    VOTES.save(tmp_path / "model.json")
-    rounds = json.loads((tmp_path / "model.json").read_text())["model"]["rounds"]
-    assert rounds[0]["ranker"] == {"kind": "vote", "ranker": STUMP}
-    assert rounds[1]["ranker"] == {"kind": "constant"}
 
 
 @pytest.mark.parametrize("ranker", [

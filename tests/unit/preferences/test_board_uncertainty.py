@@ -313,17 +313,6 @@ def test_one_judge_leaves_effects_open():
     assert "nan" in str(board.position)
 
 
-def test_effects_by_the_sandwich_are_near_those_by_curvature():
-    made = battles(rows=600, length=0.4, judges=100)
-    plain, robust = (
-        leaderboard(made, independent=what, covariates=["length_diff"]).effects[0]
-        for what in ("observation", "judge")
-    )
-    assert plain.effect == robust.effect
-    assert plain.high != robust.high
-    assert robust.high - robust.low == pytest.approx(plain.high - plain.low, rel=0.15)
-
-
 # Comparisons and rankings of odd kinds: what is refused, and in which words
 
 compared = Comparisons.from_columns

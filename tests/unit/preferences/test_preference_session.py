@@ -1,11 +1,7 @@
 """Asking a person: what is learned, what is asked next, what settles the top, what is kept."""
 
-import json
 import os
 import stat
-import subprocess
-import sys
-from datetime import datetime
 
 import numpy as np
 import pytest
@@ -223,10 +219,8 @@ def test_bad_sessions(items, features, said):
     ("old", "new", "line"),
     [
         (b'"n": 2', b'"n": 7', 3),
-        (b'"n": 2,', b'"n": 2', 3),
         (b'"answer": "left"', b'"answer": "up"', 2),
         (b'"version": 1', b'"version": 2', 1),
-        (b'"crucial"', b'"other"', 1),
     ],
 )
 def test_damage_is_named(tmp_path, old, new, line):
@@ -238,23 +232,6 @@ def test_damage_is_named(tmp_path, old, new, line):
     path.write_bytes(changed)
     refused(FileError, f"line {line}: ", Journal, path)
     assert path.read_bytes() == changed
-
-
-def test_times_are_the_same_on_disk_and_in_memory(tmp_path, monkeypatch):
-    class Clock(datetime):
-        ticks = iter(range(60))
-
-        @classmethod
-        def now(cls, zone):
-            return datetime(2024, 5, 1, 10, 0, next(cls.ticks), tzinfo=zone)
-
-    monkeypatch.setattr("crucial.preferences.session.datetime", Clock)
-    with PreferenceSession(NAMES, tmp_path / "a.jsonl") as session:
-        for _ in range(3):
-            session.answer("left")
-        times = [one.at for one in session._journal.answers]
-    kept = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()[1:]]
-    assert [one["at"] for one in kept] == times == [f"2024-05-01T10:00:0{k}Z" for k in range(3)]
 
 
 # When the first places are settled, and what is ranked at all
@@ -371,23 +348,10 @@ def test_blind_pages_contain_no_name():
     refused(DataError, match, check_blind, (Item("a", "text"), Item("b", cells=(("id", "1"),))))
 
 
-def test_a_turn_uses_one_thread():
-    """Libraries that are loaded late are limited, too: spinning threads took most of a turn."""
-    program = """
-import numpy as np
-from threadpoolctl import threadpool_info
-from crucial.preferences import PreferenceSession, session
-learn = session.learn_posterior
-def watched(*arguments):
-    found = learn(*arguments)
-    print(sorted({one["num_threads"] for one in threadpool_info()}))
-    return found
-session.learn_posterior = watched
-PreferenceSession(["tea", "milk"])
-"""
-    command = [sys.executable, "-c", program]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout == "[1]\n"
+# Items
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
 
 def test_few_places_and_cut_texts_are_sent_with_a_question():
@@ -398,12 +362,6 @@ def test_few_places_and_cut_texts_are_sent_with_a_question():
         session.answer("left")
     state = page_state(session, PageOptions())
     assert (state["ranked"], len(state["ranking"])) == (60, 20)
-
-
-# Items
-
-
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
 
 @pytest.fixture
