@@ -9,7 +9,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,8 +31,7 @@ from crucial.data.words import (
 )
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError, in_file
 from crucial.io.text import sheet_cell, text_lines
-from crucial.kernels.text import WordTable, split_lines
-from crucial.types import Bytes, Floats, Ints, Objects, PathLike
+from crucial.types import Floats, Ints, Objects, PathLike
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -539,28 +537,7 @@ def _check_lengths(*columns: Any) -> None:
         raise DataError(f"the columns must be of one length. Got {lengths}.")
 
 
-# --- Large run files: fields by kernels, words as numbers
-
-
-_QID_FIELD, _DOC_FIELD, _TAG = 0, 2, 5
-
-
-class Words(WordTable):
-    """Words and their numbers, in the order in which they came; bytes, as files have them."""
-
-    def numbers_of(self, words: list[str]) -> NDArray[np.int32]:
-        """Number words that are at hand as text."""
-        raw = [word.encode("utf-8", "surrogatepass") for word in words]
-        lengths = np.array([len(one) for one in raw], np.int64)
-        ends = np.cumsum(lengths)
-        text = np.frombuffer(b"".join(raw) + b"\n", np.uint8)
-        places = np.stack((ends - lengths, ends), axis=1)
-        return self.numbers(text, places, 0)
-
-    def __getitem__(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """The words of numbers, as text; each word is made once."""
-        distinct, inverse = np.unique(codes, return_inverse=True)
-        return as_objects(self.words(distinct))[inverse.ravel()]
+# --- Large run files, by pyarrow: queries and documents as numbers
 
 
 @dataclass
@@ -581,61 +558,72 @@ class CodedRun:
     tag: str
 
 
-@dataclass
-class _RunLines:
-    """The lines of a file, cut into fields."""
+def read_coded_runs(paths: Sequence[PathLike]) -> tuple[list[CodedRun], Objects, Objects] | None:
+    """Read large runs by pyarrow, and return them with the queries and the documents by number.
 
-    text: Bytes
-    places: Ints
-    scores: Floats
+    Numbers follow the order in which words first occur. Documents that occur twice are not looked
+    for. Returns None without pyarrow, and where a file is unusual: `read_run` explains it.
+    """
+    try:
+        import pyarrow as pa
+
+        from crucial.io.parquet import arrow_values
+    except ImportError:
+        return None
+    tables = []
+    for path in paths:
+        table = _arrow_lines(path)
+        if table is None:
+            return None
+        tables.append(table)
+    joined = pa.concat_tables(tables)
+    codes, words = {}, {}
+    for name in ("qid", "doc", "tag"):
+        column = joined.column(name).dictionary_encode()
+        pieces = column.chunks
+        codes[name] = arrow_values(pa.chunked_array([piece.indices for piece in pieces]))
+        words[name] = as_objects(pieces[-1].dictionary.to_pylist())
+        if "" in words[name]:  # (a space at the start or the end of a line)
+            return None
+    scores = arrow_values(joined.column("score"))
+    if not np.isfinite(scores).all():
+        return None
+    runs = []
+    begin = 0
+    for path, table in zip(paths, tables):
+        rows = slice(begin, begin + len(table))
+        begin = rows.stop
+        tags = np.unique(codes["tag"][rows])
+        tag = str(words["tag"][tags[0]]) if len(tags) == 1 else ""
+        qid, score = codes["qid"][rows], scores[rows]
+        warn_reversed(path, qid, score)
+        runs.append(CodedRun(qid, codes["doc"][rows], score, tag))
+    return runs, words["qid"], words["doc"]
 
 
-def _cut(path: PathLike) -> _RunLines | None:
-    """Cut a file into fields; None where anything about it is unusual."""
+def _arrow_lines(path: PathLike) -> Any:
+    """Return the columns of a run as a table of pyarrow; None if a line is unusual."""
+    import pyarrow as pa
+    from pyarrow import csv
+
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
-    if not raw.endswith(b"\n"):
-        raw += b"\n"
-    if not raw.isascii():
-        try:  # (words that are no text get other names, and could then be the same)
-            raw.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-    found = split_lines(raw)
-    if found is None:
+    sep, other = (b"\t", b" ") if b"\t" in raw[: raw.find(b"\n")] else (b" ", b"\t")
+    odd = any(mark in raw for mark in (other, 2 * sep, b"\0", b"\v", b"\f"))
+    if odd or raw.count(b"\r") != raw.count(b"\r\n"):
         return None
-    places, scores, odd = found[0], found[1].copy(), found[2]
-    for row in odd.tolist():
-        scores[row] = float(raw[places[row, 8] : places[row, 9]])
-    text = np.frombuffer(raw, np.uint8)
-    return _RunLines(text, places, scores) if np.isfinite(scores).all() else None
-
-
-def read_coded_runs(
-    paths: Sequence[PathLike], queries: Words, docs: Words
-) -> list[CodedRun] | None:
-    """Read runs fast; None where anything about one is unusual, for `read_run` to see to.
-
-    Documents that occur twice are not looked for.
-    """
-    runs = []
-    with ThreadPoolExecutor(1) as ahead:
-        # (the next file is cut while the words of this one are numbered)
-        upcoming = ahead.submit(_cut, paths[0])
-        for path, following in zip(paths, (*paths[1:], None)):
-            lines = upcoming.result()
-            if lines is None:
-                return None
-            if following is not None:
-                upcoming = ahead.submit(_cut, following)
-            tags = Words()
-            tags.numbers(lines.text, lines.places, _TAG)
-            tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
-            qid = queries.numbers(lines.text, lines.places, _QID_FIELD)
-            doc = docs.numbers(lines.text, lines.places, _DOC_FIELD)
-            warn_reversed(path, qid.astype(np.int64), lines.scores)
-            runs.append(CodedRun(qid, doc, lines.scores, tag))
-    return runs
+    kinds = {"qid": pa.string(), "doc": pa.string(), "score": pa.float64(), "tag": pa.string()}
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(raw),
+            csv.ReadOptions(column_names=["qid", "q0", "doc", "rank", "score", "tag"],
+                            block_size=1 << 24),
+            csv.ParseOptions(delimiter=sep.decode(), quote_char=False),
+            csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), null_values=[]),
+        )  # fmt: skip
+    except pa.ArrowException:
+        return None
+    return table if len(table) else None
 
 
 # --- Scored rows as text: query by query, best first
