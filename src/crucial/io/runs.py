@@ -15,20 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crucial.data.arrays import as_reals, is_missing, whole_table
+from crucial.data.arrays import as_frame, as_reals, is_missing
 from crucial.data.dataset import Dataset, Qrels, Run
 from crucial.data.files import atomic_write, first_bytes, open_bytes
 from crucial.data.groups import Groups
-from crucial.data.words import (
-    BOM,
-    as_objects,
-    decode,
-    finite_number,
-    is_unicode,
-    keys_once,
-    one_line,
-    shown,
-)
+from crucial.data.words import BOM, as_objects, decode, finite_number, is_unicode, keys_once, shown
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError, in_file
 from crucial.io.text import sheet_cell, text_lines
 from crucial.types import Floats, Ints, Objects, PathLike
@@ -222,21 +213,8 @@ def form_of(path: PathLike) -> Literal["trec", "json", "beir"]:
     return "beir" if is_beir else "trec"
 
 
-def read_json_run(path: PathLike) -> Run:
-    """Read a run from JSON: ``{query: results}``, with results as in `result_list`."""
-    qids, docs, values = _read_nested(path, judged=False)
-    return Run(qids, docs, values, file_stem(path))
-
-
-def read_json_qrels(path: PathLike) -> Qrels:
-    """Read judgements from JSON: ``{query: {doc: relevance}}``, or lists of relevant documents."""
-    qids, docs, values = _read_nested(path, judged=True)
-    whole = bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
-    return Qrels(qids, docs, values.astype(np.int64) if whole else values)
-
-
-def _read_nested(path: PathLike, *, judged: bool) -> tuple[Any, Any, Any]:
-    """Return queries, documents and numbers of ``{query: results}``."""
+def _read_json(path: PathLike, read_list: _ListReader) -> tuple[Objects, Objects, Floats]:
+    """Return queries, documents and numbers of a file ``{query: results}``."""
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     try:
@@ -245,23 +223,43 @@ def _read_nested(path: PathLike, *, judged: bool) -> tuple[Any, Any, Any]:
         raise FileError(path, f"this is not one JSON object: {error}.") from error
     if table.get("format") == "crucial-model":
         raise FileError(path, "this is a model, not a run or judgements.")
+    for query, results in table.items():
+        if not isinstance(results, dict | list):
+            problem = (
+                "a JSON file of runs or judgements is {query: {doc: number}}. Got "
+                f"{shown(json.dumps(results))} for {shown(query)}."
+            )
+            raise FileError(path, problem)
+    with in_file(path):
+        columns = _listed(table, "", read_list)
+    if not len(columns[0]):
+        raise FileError(path, "there is no document in this file.")
+    return columns
+
+
+#: Reads the results of one query.
+_ListReader = Callable[[object, str], tuple[list[str], list[float]]]
+
+
+def _listed(
+    queries: Mapping[object, object], what: str, read_list: _ListReader
+) -> tuple[Objects, Objects, Floats]:
+    """Return the columns of ``{query: results}``; ``what`` names the table in errors, or is ""."""
     qids: list[str] = []
     docs: list[str] = []
     values: list[float] = []
-    for query, found in table.items():
-        if not isinstance(found, dict | list):
-            problem = (
-                "a JSON file of runs or judgements is {query: {doc: number}}. Got "
-                f"{shown(json.dumps(found))} for {shown(query)}."
+    for query, results in queries.items():
+        if isinstance(results, int | float):
+            raise DataTypeError(
+                f"{what} must be {{query: {{doc: number}}}}. Got the number {results!r} for "
+                f"{query!r}: is this the list of one query? Write it as {{query: list}}."
             )
-            raise FileError(path, problem)
-        with in_file(path):
-            ids, numbers = (judged_list if judged else result_list)(found, f"query {query!r}")
-        qids += [query] * len(ids)
+        if is_missing(query):
+            raise DataError(f"{what}: a query has no id. Got {query!r}.")
+        ids, numbers = read_list(results, f"{what}{', ' * bool(what)}query {str(query)!r}")
+        qids += [str(query)] * len(ids)
         docs += ids
         values += numbers
-    if not qids:
-        raise FileError(path, "there is no document in this file.")
     return as_objects(qids), as_objects(docs), np.array(values)
 
 
@@ -344,7 +342,7 @@ def read_run(path: PathLike) -> Run:
     (['7', '7'], ['d1', 'd2'], [9.5, 3.0])
     """
     if form_of(path) == "json":
-        return read_json_run(path)
+        return Run(*_read_json(path, result_list), file_stem(path))
     qids: list[str] = []
     docs: list[str] = []
     scores: list[float] = []
@@ -401,7 +399,9 @@ def read_qrels(path: PathLike) -> Qrels:
     """
     form = form_of(path)
     if form == "json":
-        return read_json_qrels(path)
+        ids, docs_read, values = _read_json(path, judged_list)
+        is_whole = bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
+        return Qrels(ids, docs_read, values.astype(np.int64) if is_whole else values)
     is_beir = form == "beir"
     names = "query-id corpus-id score" if is_beir else "qid 0 doc relevance"
     *_, grade = names.split()
@@ -683,9 +683,6 @@ _RELEVANCE = ("relevance", "rel", "label", "score")
 #: Whole numbers below this are distinct as floats.
 _WHOLE_LIMIT = 2**53
 
-#: Reads the results of one query.
-_ListReader = Callable[[object, str], tuple[list[str], list[float]]]
-
 
 def as_run(table: object, name: str = "run") -> Run:
     """Return a run from any of the forms in which runs occur.
@@ -779,7 +776,7 @@ def as_qrels(table: object) -> Qrels:
 
 def _columns(
     table: Any, what: str, names: Sequence[Sequence[str]], read_list: _ListReader
-) -> list[ArrayLike] | None:
+) -> Sequence[ArrayLike] | None:
     """Return the three columns of a table; None if it is none of the known forms."""
     if hasattr(table, "collect"):
         raise DataTypeError(f"{what} is a {type(table).__name__}; call its collect() first.")
@@ -790,46 +787,13 @@ def _columns(
             return [table[next(name for name in one if name in table)] for one in names]
         return _listed(table, what, read_list)
     if hasattr(table, "columns"):
-        frame = _as_frame(table, what)
+        frame = as_frame(table, what)
+        if frame is None:
+            raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.")
         return [_column(frame, one, what) for one in names]
     if hasattr(table, "to_dict"):  # ranx
         return _listed(table.to_dict(), what, read_list)
     return None
-
-
-def _listed(
-    queries: Mapping[object, object], what: str, read_list: _ListReader
-) -> list[ArrayLike] | None:
-    """Return the columns of ``{query: results}``."""
-    qids: list[str] = []
-    docs: list[str] = []
-    values: list[float] = []
-    for query, found in queries.items():
-        if isinstance(found, int | float):
-            raise DataTypeError(
-                f"{what} must be {{query: {{doc: number}}}}. Got the number {found!r} for "
-                f"{query!r}: is this the list of one query? Write it as {{query: list}}."
-            )
-        if is_missing(query):
-            raise DataError(f"{what}: a query has no id. Got {query!r}.")
-        ids, numbers = read_list(found, f"{what}, query {str(query)!r}")
-        qids += [str(query)] * len(ids)
-        docs += ids
-        values += numbers
-    return [as_objects(qids), as_objects(docs), np.array(values)]
-
-
-def _as_frame(table: Any, what: str) -> nw.DataFrame[Any]:
-    """Wrap a frame of any library."""
-    import narwhals as nw
-
-    try:
-        frame: nw.DataFrame[Any] = nw.from_native(whole_table(table), eager_only=True)
-    except TypeError as error:
-        raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.") from error
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{what}: column names must differ. {one_line(error)}") from None
-    return frame
 
 
 def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayLike:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,63 +34,25 @@ ORDER = 7  # an index not above the one before
 VALUE = 8  # a value that is neither a finite number nor a word for "missing"
 
 
-class Lines(NamedTuple):
-    """Parsed lines; see `crucial.kernels.compiled.text.parse_lines`.
-
-    Attributes
-    ----------
-    labels, row_starts, indices, values, qids, places : arrays
-        Longer than needed.
-    lines : int
-        Line ends in the text.
-    rows, entries, runs : int
-        Rows parsed, their entries, and places where the qid changed.
-    code, position : int
-        FINE, or what is wrong with the first bad line and where.
-    """
-
-    labels: Floats
-    row_starts: Ints
-    indices: NDArray[np.int32]
-    values: Floats
-    qids: Ints
-    places: Ints
-    lines: int
-    rows: int
-    entries: int
-    runs: int
-    code: int
-    position: int
-
-
 def parse_lines(
     text: bytes, start: int, stop: int, with_qid: bool, bounds: tuple[int, int], limit: float
-) -> Lines:
+) -> tuple[
+    int, Floats, Ints, NDArray[np.int32], Floats, Ints, Ints, tuple[int, int, int, int, int]
+]:
     """Parse the lines ``text[start:stop]``, the last of which ends in a line end.
 
-    Parameters
-    ----------
-    with_qid : bool
-        Whether every row must have a qid, or none may.
-    bounds : (int, int)
-        Smallest and largest index allowed.
-    limit : float
-        Values of this size or more are refused (infinity, or what a float32 rounds to it).
+    Returns the number of lines, and what the parameters and results of
+    `crucial.kernels.compiled.text.parse_lines` contain; the arrays are longer than needed.
     """
     from crucial.kernels.compiled import text as compiled
 
     raw = np.frombuffer(text, np.uint8)
     lines, colons = compiled.count_marks(raw, start, stop)
-    out = (
-        np.empty(lines),
-        np.empty(lines + 1, np.int64),
-        np.empty(colons, np.int32),
-        np.empty(colons),
-        np.empty((lines, 3), np.int64),
-        np.empty((lines, 3), np.int64),
-    )
-    found = compiled.parse_lines(raw, start, stop, with_qid, bounds, limit, *out)
-    return Lines(*out, lines, *found)
+    labels, row_starts = np.empty(lines), np.empty(lines + 1, np.int64)
+    indices, values = np.empty(colons, np.int32), np.empty(colons)
+    qids, places = np.empty((2, lines, 3), np.int64)
+    out = (labels, row_starts, indices, values, qids, places)
+    return lines, *out, compiled.parse_lines(raw, start, stop, with_qid, bounds, limit, *out)
 
 
 def fill_dense(
