@@ -1,21 +1,19 @@
 """Feed a reader many inputs, and report crashes, hangs and memory out of proportion.
 
 An input whose outcome is new, that is, whose error has words not seen before, joins the seeds: the
-fuzzer moves on from what gets further. `coverage_guided` does the same by coverage of branches,
-where atheris is installed.
+fuzzer moves on from what gets further.
 """
 
 import random
 import re
 import resource
 import signal
-import sys
 import time
 import traceback
 import warnings
 from pathlib import Path
 
-from crucial.errors import CrucialError
+from crucial.errors import CrucialError, FileError
 from fuzz.targets import TARGETS, Target
 
 #: Seconds of CPU that a small input may take, and bytes of memory beyond a multiple of its size.
@@ -50,6 +48,8 @@ def outcome(target: Target, path: Path, text: bytes) -> tuple[str, str]:
         kind, problem = _VARIABLE.sub("", str(error)), ""
         if not str(error).isprintable() and "\n" not in str(error):
             problem = f"the error has control characters: {error!r}"
+        if isinstance(error, FileError) and not str(error).startswith(str(path.parent)):
+            problem = f"the error does not begin with the file: {error!r}"
     except _Hang:
         kind, problem = "hang", f"no answer after {10 * MOST_SECONDS:g} s"
     except BaseException as error:
@@ -88,30 +88,3 @@ def fuzz(name: str, n_inputs: int, folder: Path, seed: int = 0) -> list[str]:
             seen.add(kind)
             seeds.append(text)
     return list(problems.values())
-
-
-def coverage_guided(name: str, n_inputs: int, folder: Path, seed: int = 0) -> None:
-    """Run one reader under atheris, which ends the process at the first problem."""
-    import atheris
-
-    target = TARGETS[name]
-    path = folder / f"x{target.suffix}"
-    corpus = folder / f"corpus-{name}"
-    corpus.mkdir(exist_ok=True)
-    with atheris.instrument_imports(include=["crucial"]):
-        for number, text in enumerate(target.seeds()):
-            (corpus / f"seed-{number}").write_bytes(text)
-            outcome(target, path, text)
-
-    def one(text: bytes) -> None:
-        if target.make.__name__ == "sealed":
-            text = target.make(list(target.seeds()), random.Random(text))
-        problem = outcome(target, path, text)[1]
-        if problem:
-            sys.stderr.write(f"{problem}\ninput: {text!r}\n")
-            raise RuntimeError(name)
-
-    options = [f"-runs={n_inputs}", f"-seed={seed + 1}", "-max_len=4096", "-print_final_stats=1"]
-    options += [f"-artifact_prefix={folder}/{name}-"]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], one)
-    atheris.Fuzz()

@@ -1,4 +1,4 @@
-"""Pairs, runs and judgements come back as written; no text makes a reader do worse than refuse."""
+"""Pairs, runs and judgements come back as written."""
 
 import numpy as np
 from hypothesis import given, settings

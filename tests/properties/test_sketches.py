@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from crucial.data.bins import cut_points
 from crucial.io.parts import QuantileSketch
-from crucial.kernels.compiled.stumps import summarise
-from crucial.kernels.stumps import compressed, distinct
 from naive.sweep import holds_for
 
 
@@ -130,44 +128,6 @@ def test_abstentions_and_rows_of_weight_0_are_no_values():
     sketch.add(np.array([np.nan]))
     assert (sketch.n_rows, sketch.n_missing) == (3, 2)
     assert [part.tolist() for part in sketch.masses()] == [[1.0], [2.0]]
-
-
-@pytest.mark.kernels
-@holds_for(
-    st.lists(st.integers(-30, 30).map(float) | st.sampled_from([-1.7e308, -0.0, 0.1]), min_size=1),
-    st.integers(2, 40), st.sampled_from([np.float64, np.float32]),
-    quick=40, full=3000,
-)  # fmt: skip
-def test_summaries_agree_with_their_twin(values, size, dtype):
-    with np.errstate(over="ignore"):
-        ranked = np.sort(np.maximum(np.array(values).astype(dtype), np.finfo(dtype).min))
-    expected = compressed(*distinct(ranked.astype(np.float64), np.ones(len(ranked))), size)
-    own, mass = np.full((2, size), np.nan)
-    count, moved = summarise(ranked, size, own, mass)
-    assert (own[:count].tolist(), mass[:count].tolist()) == (
-        expected[0].tolist(),
-        expected[1].tolist(),
-    )
-    assert moved == expected[2]
-    assert np.isnan(own[count:]).all()
-
-
-@pytest.mark.parametrize("n_blocks", [1, 3])
-def test_sorted_blocks_make_the_same_sketch(n_blocks):
-    """Sorted by the caller, compressed at once, and in any width of float that holds them."""
-    random = np.random.default_rng(0)
-    values = random.normal(size=9000).astype(np.float32)
-    values[random.random(9000) < 0.1] = np.nan
-    made = [QuantileSketch(64) for _ in range(3)]
-    for block in np.array_split(values, n_blocks):
-        made[0].add(block)
-        known = np.sort(block[~np.isnan(block)])
-        made[1].add_ranked(known.astype(np.float64), len(block) - len(known))
-        made[2].add_ranked(known, len(block) - len(known), others=n_blocks > 1)
-    for other in made[1:]:
-        for ours, theirs in zip(made[0].masses(), other.masses(), strict=True):
-            assert ours.tobytes() == theirs.tobytes()
-        assert (made[0].n_missing, made[0].rank_error) == (other.n_missing, other.rank_error)
 
 
 @pytest.mark.parametrize("n", [3, 300, 3000])

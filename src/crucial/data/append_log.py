@@ -21,8 +21,6 @@ from crucial.data.words import keys_once
 from crucial.errors import FileError
 from crucial.types import PathLike
 
-__all__ = ["AppendLog", "Entry", "LogKind", "open_locked", "read_log"]
-
 #: A JSON object.
 Entry: TypeAlias = dict[str, Any]
 

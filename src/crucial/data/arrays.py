@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,6 +15,9 @@ from crucial.data.words import one_line, shown
 from crucial.errors import DataError, DataTypeError
 from crucial.parameters import refuse
 from crucial.types import Floats, FrameLike, TableLike
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 # --- What users pass as arrays: one rule for tables, labels, ids, scores and weights
 #
@@ -220,6 +223,17 @@ def whole_table(frame: Any) -> Any:
     return frame
 
 
+def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
+    """Return the narwhals frame around X, None if X is no frame; ``what`` names it in errors."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(whole_table(X), eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{what}: column names must differ. {one_line(error)}") from None
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
 def frame_columns(
     frame: FrameLike | Mapping[str, Sequence[object]],
     needed: Sequence[str] | None = None,
@@ -240,16 +254,11 @@ def frame_columns(
         wanted = names if needed is None else (*needed, *extra)
         columns = {name: list(frame[name]) for name in wanted if name in frame}
     else:
-        import narwhals as nw
-
-        try:
-            data: nw.DataFrame[Any] = nw.from_native(whole_table(frame), eager_only=True)
-        except TypeError as error:
+        data = as_frame(frame, "the frame")
+        if data is None:
             raise DataTypeError(
                 f"a frame or a mapping of columns is needed. Got {type(frame).__name__}."
-            ) from error
-        except nw.exceptions.DuplicateError as error:
-            raise DataError(f"the frame: column names must differ. {one_line(error)}") from None
+            )
         names = data.columns
         wanted = names if needed is None else (*needed, *extra)
         columns = {name: data[name].to_list() for name in wanted if name in names}
@@ -594,13 +603,21 @@ def check_structure(X: Any) -> None:
     if X.format in ("csr", "csc", "bsr"):
         _check_compressed(X)
     elif X.format == "coo":
-        _check_coordinates(X)
+        if len(X.row) != len(X.data) or len(X.col) != len(X.data):
+            counts = f"{len(X.row):,} rows, {len(X.col):,} columns and {len(X.data):,} values"
+            _refuse(f"its entries have {counts}")
+        _check_places(X, X.row, X.col)
     elif X.format == "lil":
-        _check_lists(X)
+        if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
+            lists = f"{len(X.rows):,} lists of columns and {len(X.data):,} of values"
+            _refuse(f"there are {lists} for {X.shape[0]:,} rows")
+        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            if len(columns) != len(values):
+                _refuse(f"row {row:,} has {len(columns):,} columns and {len(values):,} values")
+        _check_places(X, [], [column for columns in X.rows for column in columns])
     elif X.format == "dok":
-        for row, column in X.keys():  # noqa: SIM118 (a matrix yields its rows)
-            _check_place(row, X.shape[0], "row")
-            _check_place(column, X.shape[1], "column")
+        places = list(X.keys())  # (a matrix yields its rows)
+        _check_places(X, [row for row, _ in places], [column for _, column in places])
 
 
 def _narrow(X: Any) -> Any:
@@ -649,29 +666,10 @@ def _check_compressed(X: Any) -> None:
         )
 
 
-def _check_coordinates(X: Any) -> None:
+def _check_places(X: Any, rows: Any, columns: Any) -> None:
     """Refuse rows and columns outside the matrix."""
-    if len(X.row) != len(X.data) or len(X.col) != len(X.data):
-        counts = f"{len(X.row):,} rows, {len(X.col):,} columns and {len(X.data):,} values"
-        _refuse(f"its entries have {counts}")
-    for name, numbers, size in (("row", X.row, X.shape[0]), ("column", X.col, X.shape[1])):
-        if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= size):
-            wrong = numbers[(numbers < 0) | (numbers >= size)][0]
-            _check_place(int(wrong), int(size), name)
-
-
-def _check_lists(X: Any) -> None:
-    """Refuse lists of columns that are not as long as those of values, or outside the matrix."""
-    if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
-        lists = f"{len(X.rows):,} lists of columns and {len(X.data):,} of values"
-        _refuse(f"there are {lists} for {X.shape[0]:,} rows")
-    for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
-        if len(columns) != len(values):
-            _refuse(f"row {row:,} has {len(columns):,} columns and {len(values):,} values")
-        for column in (min(columns), max(columns)) if columns else ():
-            _check_place(column, X.shape[1], "column")
-
-
-def _check_place(index: int, size: int, name: str) -> None:
-    if not 0 <= index < size:
-        _refuse(f"{name} index {index:,} is outside its {size:,} {name}s")
+    for name, indices, size in (("row", rows, X.shape[0]), ("column", columns, X.shape[1])):
+        numbers = np.asarray(indices)
+        wrong = numbers[(numbers < 0) | (numbers >= size)]
+        if len(wrong):
+            _refuse(f"{name} index {int(wrong[0]):,} is outside its {size:,} {name}s")

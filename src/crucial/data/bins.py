@@ -410,25 +410,18 @@ class SparseColumns:
     def __init__(
         self, instances: Instances, features: Ints, rows: NDArray[np.integer], threads: int
     ) -> None:
-        self._instances, self._features, self._threads = instances, features, threads
-        self._n, self._rows = len(rows), rows
+        self._features, self._threads = features, threads
+        self._n = len(rows)
         self._row_start, self._places = _places_of(rows, instances.n_rows)
         self._times = np.diff(self._row_start)
         table = instances.table
         data = table.data
         if data.dtype not in (np.float32, np.float64):
             data = data.astype(np.float64)
-        self._refuse_infinity(data)
+        infinite = instances.first_infinity(rows)
+        if infinite is not None:
+            instances.column(infinite[1], rows)  # (raises, naming row and column)
         self._table = (table.indptr, table.indices, data)
-
-    def _refuse_infinity(self, data: NDArray[np.floating]) -> None:
-        """Raise where an entry of the rows is infinite, naming row and column."""
-        table = self._instances.table
-        at = np.flatnonzero(np.isinf(data))
-        at = at[self._times[table.indices[at]] > 0]
-        if len(at):
-            feature = int(np.searchsorted(table.indptr, at[0], "right")) - 1
-            self._instances.column(feature, self._rows)  # raises
 
     def cut(
         self, weight: Floats | None, max_bins: int | None, drawn_by: int | None
@@ -621,13 +614,12 @@ class Bins:
             return cuts, missing
 
         found = over_features(instances, live, rows, threads, cut_and_code)
-        kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
+        bins, kept = cls.of_cuts(live, found, n, n_features)
         for place, p in enumerate(kept if bytes_fit else []):
             if place != p:
                 codes[place] = codes[p]
-        bins = cls._of_found(live, found, kept, codes[: len(kept)], n, n_features)
         if bytes_fit:
-            return bins
+            return replace(bins, codes=codes[: len(kept)])
         most = max((len(cuts) + 2 for cuts in bins.thresholds), default=2)
         dtype = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
         bins = replace(bins, codes=np.zeros((len(kept), codes.shape[1]), dtype))
@@ -635,26 +627,34 @@ class Bins:
         return bins
 
     @classmethod
-    def _of_found(
-        cls,
-        live: Ints,
-        found: list[tuple[Floats, int]],
-        kept: list[int],
-        codes: Codes,
-        n: int,
-        n_features: int,
-    ) -> Bins:
-        """Return the bins of the kept features, by what was found of all live ones."""
-        return cls(
+    def of_cuts(
+        cls, live: Ints, found: list[tuple[Floats, int]], n: int, n_features: int
+    ) -> tuple[Bins, list[int]]:
+        """Return bins without codes, and the places of their features among the live ones.
+
+        Parameters
+        ----------
+        live : int array
+            The features that may vary.
+        found : list of (thresholds, number of abstentions)
+            Of every live feature.
+        n, n_features : int
+            Rows that were cut, and features of the input.
+        """
+        kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
+        varies = np.zeros(n_features, bool)
+        varies[live] = [len(cuts) > 0 or missing > 0 for cuts, missing in found]
+        bins = cls(
             live[kept],
             tuple(found[p][0] for p in kept),
-            codes,
+            np.zeros((len(kept), 0), np.uint8),
             np.array([found[p][1] > 0 for p in kept], bool),
             n,
             n_features,
             tuple(int(live[p]) for p, (_, missing) in enumerate(found) if missing == n),
-            _constant(live, found, n_features),
+            tuple(np.flatnonzero(~varies).tolist()),
         )
+        return bins, kept
 
     @classmethod
     def _build_sparse(
@@ -671,11 +671,10 @@ class Bins:
         n = len(rows)
         columns = SparseColumns(instances, live, rows, threads)
         found = columns.cut(weight, max_bins, drawn_by)
-        kept = [p for p, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
+        bins, kept = cls.of_cuts(live, found, n, instances.n_features)
         sparse = columns.code(np.array(kept, np.int64))
         codes = np.zeros((0, sparse.n_padded), sparse.entries.code.dtype)
-        bins = cls._of_found(live, found, kept, codes, n, instances.n_features)
-        return replace(bins, sparse=sparse)
+        return replace(bins, codes=codes, sparse=sparse)
 
     def taken(self, places: NDArray[np.integer]) -> Bins:
         """Return the codes of some of the rows, under the same thresholds.
@@ -746,12 +745,6 @@ def _live(instances: Instances) -> Ints:
     if instances.is_sparse:
         return np.flatnonzero(np.diff(instances.table.indptr)).astype(np.int64)
     return np.arange(instances.n_features)
-
-
-def _constant(live: Ints, found: list[tuple[Floats, int]], n_features: int) -> tuple[int, ...]:
-    varies = np.zeros(n_features, bool)
-    varies[live] = [len(cuts) > 0 or missing > 0 for cuts, missing in found]
-    return tuple(np.flatnonzero(~varies).tolist())
 
 
 def _check_room(n_rows: int, n_live: int, max_bins: int | None, n_entries: int) -> None:

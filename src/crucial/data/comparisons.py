@@ -25,6 +25,10 @@ from crucial.wording import counted
 MAX_WEIGHT = 1e9
 #: The largest absolute covariate: sums of squares must stay finite.
 MAX_COVARIATE = 1e100
+#: Fields of `Comparisons` with one value per comparison.
+_BY_COMPARISON = (
+    "winner", "loser", "tie", "weight", "judge", "context", "category", "first", "covariates",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,18 +223,8 @@ class Comparisons:
 
     def take(self, rows: Bools | Ints) -> Comparisons:
         """Return some of the comparisons, by a mask or row numbers; items and judges stay."""
-        return replace(
-            self,
-            winner=self.winner[rows],
-            loser=self.loser[rows],
-            tie=self.tie[rows],
-            weight=self.weight[rows],
-            judge=None if self.judge is None else self.judge[rows],
-            context=None if self.context is None else self.context[rows],
-            category=None if self.category is None else self.category[rows],
-            first=None if self.first is None else self.first[rows],
-            covariates=None if self.covariates is None else self.covariates[rows],
-        )
+        columns = {name: getattr(self, name) for name in _BY_COMPARISON}
+        return replace(self, **{n: own[rows] for n, own in columns.items() if own is not None})
 
     def compact(self) -> Comparisons:
         """Return the same without items and judges that do not occur."""
@@ -562,37 +556,16 @@ class Rankings:
         """Return a matrix of the numbers of voters who rank item i above item j."""
         n = len(self.items)
         matrix = np.zeros((n, n))
-        # Rankings with as many groups of as many items are added up together.
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for number, order in enumerate(self.orders):
-            alike.setdefault(tuple(map(len, order)), []).append(number)
-        for sizes, numbers in alike.items():
-            flat = np.array([[k for group in self.orders[one] for k in group] for one in numbers])
-            level = np.repeat(np.arange(len(sizes)), sizes)
-            count = self.count[numbers]
-            if len(numbers) == 1 or flat.shape[1] > 200:
-                self._add_each(matrix, flat, level, count)
+        for order, weight in zip(self.orders, self.count.tolist()):
+            ranked = np.array([k for group in order for k in group])
+            level = np.repeat(np.arange(len(order)), [len(group) for group in order])
+            if 5 * len(ranked) < 3 * n:
+                matrix[np.ix_(ranked, ranked)] += weight * (level[:, None] < level)
                 continue
-            upper, lower = np.nonzero(level[:, None] < level[None, :])
-            many = max(1, 4_000_000 // max(1, len(upper)))
-            for begin in range(0, len(flat), many):
-                some = flat[begin : begin + many]
-                at = (some[:, upper] * n + some[:, lower]).ravel()
-                weight = np.repeat(count[begin : begin + many], len(upper))
-                matrix += np.bincount(at, weight, minlength=n * n).reshape(n, n)
+            place = np.full(n, np.nan)
+            place[ranked] = level
+            matrix += weight * (place[:, None] < place)
         return matrix
-
-    @staticmethod
-    def _add_each(matrix: Floats, flat: Ints, level: Ints, count: Floats) -> None:
-        """Add rankings one by one; with most of the items, in the order of the items."""
-        below = level[:, None] < level[None, :]
-        for order, weight in zip(flat, count.tolist()):
-            if 5 * len(order) < 3 * len(matrix):
-                matrix[order[:, None], order[None, :]] += weight * below
-                continue
-            place = np.full(len(matrix), np.nan)
-            place[order] = level
-            matrix += weight * (place[:, None] < place[None, :])
 
 
 def _groups(order: Iterable[object], number: int) -> Iterable[object]:

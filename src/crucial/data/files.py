@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import gzip
-import io
 import os
 import re
 import secrets
@@ -22,18 +21,6 @@ from crucial.progress import ReadingProgress
 if TYPE_CHECKING:
     # NumPy's import would slow down `crucial --help`, which needs this module.
     from crucial.types import PathLike
-
-__all__ = [
-    "ByteSource",
-    "atomic_write",
-    "check_unpacked",
-    "check_writable",
-    "first_bytes",
-    "open_bytes",
-    "os_reason",
-    "refuse_pipe",
-    "sync_folder",
-]
 
 T = TypeVar("T")
 
@@ -198,15 +185,16 @@ class ByteSource:
         if self._progress.wanted:
             self._progress.show(self._raw.tell())  # (of a packed file, the packed bytes)
 
-    def peek(self, size: int) -> bytes:
-        """Look at the first bytes to come, without reading them."""
-        stream = cast(io.BufferedReader, self._stream)
-        return self._guarded(stream.peek, size)[:size]
-
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, each with its end."""
-        buffered = io.BufferedReader(cast(io.RawIOBase, _Raw(self)), 1 << 16)
-        return iter(buffered.readline, b"")
+        rest = b""
+        # (a long line is read in ever larger parts, not to copy it too often)
+        while part := self.read(max(1 << 16, len(rest))):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                yield line + b"\n"
+        if rest:
+            yield rest
 
     def close(self) -> None:
         """Close the file."""
@@ -219,22 +207,6 @@ class ByteSource:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-
-class _Raw(io.RawIOBase):
-    """A `ByteSource` in the form that the buffers of the standard library need."""
-
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        part = self._source.read(len(view))
-        view[: len(part)] = part
-        return len(part)
 
 
 def open_bytes(path: PathLike) -> ByteSource:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crucial.data.arrays import (
     NUMBERS,
     as_array,
+    as_frame,
     check_room,
     check_structure,
     checked_columns,
@@ -23,7 +24,6 @@ from crucial.data.arrays import (
     too_large_error,
     whole_table,
 )
-from crucial.data.words import one_line
 from crucial.errors import DataError, DataTypeError
 from crucial.parameters import refuse
 from crucial.types import Bools, Floats, Ints, Numbers, Reals, TableLike
@@ -200,7 +200,7 @@ class Instances:
             return cls(checked_columns(matrix))
         if hasattr(X, "collect"):  # (its columns are not computed yet)
             raise DataTypeError(f"Input X is a {type(X).__name__}; call its collect() first.")
-        frame = _as_frame(X)
+        frame = as_frame(X, "Input X") if _is_frame(X) else None
         if frame is not None:
             return _from_frame(frame)
         table = as_array(X, "Input X")
@@ -420,19 +420,6 @@ def _numbers_from_objects(X: NDArray[Any]) -> Floats:
                     "that float() understands, or NaN where the feature has no opinion."
                 ) from None
     raise DataTypeError(f"Input X of dtype {X.dtype} cannot be read as numbers.")
-
-
-def _as_frame(X: Any) -> Any:
-    """Return the narwhals frame around X, or None if X is no frame."""
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
-        return None
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(whole_table(X), eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"Input X: column names must differ. {one_line(error)}") from None
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _from_frame(frame: Any) -> Instances:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from crucial.data.arrays import float_type
+from crucial.data.arrays import FloatType, float_type
 from crucial.data.dataset import Run
 from crucial.errors import DataError
 from crucial.kernels.elementary import exp, log
-from crucial.parameters import at_least, between, check, int_between, none_or
+from crucial.parameters import Rule, at_least, between, check, int_between, none_or
 from crucial.types import Bools, Bytes, Floats, Ints, Reals, Singles
 from crucial.wording import counted
 
@@ -56,6 +56,23 @@ class Problem:
 
 
 _SHARE = 0.45  # each level is this many times as frequent as the one below
+
+
+def _checked(
+    owner: str, seed: int, dtype: DTypeLike, **values: tuple[object, Rule]
+) -> tuple[np.random.Generator, FloatType]:
+    """Check the parameters of a problem; return its random numbers and the type of ``X``."""
+    for name, (value, rule) in values.items():
+        check(owner, name, value, rule)
+    check(owner, "seed", seed, at_least(0))
+    return np.random.default_rng(seed), float_type(owner, dtype)
+
+
+def _levels(useful: Floats | Singles, n_levels: int) -> Ints:
+    """Cut usefulness into levels, each .45 times as frequent as the one below."""
+    shares = _SHARE ** np.arange(n_levels)
+    below = np.cumsum(shares / shares.sum())[:-1]
+    return np.searchsorted(np.quantile(useful, below), useful).astype(np.int64)
 
 
 def make_interactions(
@@ -108,21 +125,18 @@ def make_interactions(
     >>> problem.feature_names
     ('product_1a', 'product_1b', 'xor_2a', 'xor_2b', 'noise_5')
     """
-    owner = "make_interactions"
-    for name, value in (
-        ("n_queries", n_queries),
-        ("docs_per_query", docs_per_query),
-        ("n_pairs", n_pairs),
-    ):
-        check(owner, name, value, at_least(1))
-    check(owner, "n_noise", n_noise, at_least(0))
-    check(owner, "main", main, between(0, np.inf))
-    check(owner, "noise", noise, between(0, np.inf))
-    check(owner, "n_levels", n_levels, at_least(2))
-    check(owner, "seed", seed, at_least(0))
-    kept = float_type(owner, dtype)
-
-    rng = np.random.default_rng(seed)
+    rng, kept = _checked(
+        "make_interactions",
+        seed,
+        dtype,
+        n_queries=(n_queries, at_least(1)),
+        docs_per_query=(docs_per_query, at_least(1)),
+        n_pairs=(n_pairs, at_least(1)),
+        n_noise=(n_noise, at_least(0)),
+        main=(main, between(0, np.inf)),
+        noise=(noise, between(0, np.inf)),
+        n_levels=(n_levels, at_least(2)),
+    )
     qid = np.repeat(np.arange(n_queries), docs_per_query)
     n_columns = 2 * n_pairs + n_noise
     X = rng.standard_normal((len(qid), n_columns), np.float32)
@@ -135,9 +149,7 @@ def make_interactions(
         names += [f"{kind}_{pair + 1}a", f"{kind}_{pair + 1}b"]
     useful += main * X[:, : 2 * n_pairs : 3].sum(axis=1)
     names += [f"noise_{j + 1}" for j in range(2 * n_pairs, n_columns)]
-    shares = _SHARE ** np.arange(n_levels)
-    below = np.cumsum(shares / shares.sum())[:-1]
-    y = np.searchsorted(np.quantile(useful, below), useful).astype(np.int64)
+    y = _levels(useful, n_levels)
     return Problem(X=X.astype(kept), y=y, qid=qid, feature_names=tuple(names), item=None)
 
 
@@ -203,19 +215,16 @@ def make_letor(
     >>> problem.feature_names
     ('rising_1', 'count_2', 'noise_3', 'heavy_4')
     """
-    owner = "make_letor"
-    for name, value in (
-        ("n_queries", n_queries),
-        ("docs_per_query", docs_per_query),
-        ("n_features", n_features),
-    ):
-        check(owner, name, value, at_least(1))
-    check(owner, "n_levels", n_levels, at_least(2))
-    check(owner, "missing", missing, between(0, 1))
-    check(owner, "seed", seed, at_least(0))
-    kept = float_type(owner, dtype)
-
-    rng = np.random.default_rng(seed)
+    rng, kept = _checked(
+        "make_letor",
+        seed,
+        dtype,
+        n_queries=(n_queries, at_least(1)),
+        docs_per_query=(docs_per_query, at_least(1)),
+        n_features=(n_features, at_least(1)),
+        n_levels=(n_levels, at_least(2)),
+        missing=(missing, between(0, 1)),
+    )
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, docs_per_query))
     traits = rng.standard_normal((_N_TRAITS, len(qid)), np.float32)
     y = _graded_labels(rng, traits, qid, n_queries, n_levels)
@@ -255,9 +264,7 @@ def _graded_labels(
         useful += weight * traits[number]
     for trait in traits[-_N_MIDDLE:]:
         useful -= np.float32(0.7) * trait * trait
-    shares = 0.45 ** np.arange(n_levels)
-    below = np.cumsum(shares / shares.sum())[:-1]
-    return np.searchsorted(np.quantile(useful, below), useful).astype(np.int64)
+    return _levels(useful, n_levels)
 
 
 @dataclass(frozen=True)
@@ -357,14 +364,14 @@ def make_film_club(
     >>> make_film_club(n_viewers=30, n_films=100, n_rated=25)
     Problem(25 rows x 30 features, 1 query)
     """
-    owner = "make_film_club"
-    check(owner, "n_viewers", n_viewers, at_least(1))
-    check(owner, "n_films", n_films, at_least(2))
-    check(owner, "n_rated", n_rated, int_between(2, n_films))
-    check(owner, "seed", seed, at_least(0))
-    kept = float_type(owner, dtype)
-
-    rng = np.random.default_rng(seed)
+    rng, kept = _checked(
+        "make_film_club",
+        seed,
+        dtype,
+        n_viewers=(n_viewers, at_least(1)),
+        n_films=(n_films, at_least(2)),
+        n_rated=(n_rated, int_between(2, n_films)),
+    )
     n_tastes = 4
     popularity = -0.8 * log(np.arange(1, n_films + 1))
     quality = rng.standard_normal(n_films, np.float32) + np.float32(0.3) * _scaled(popularity)
@@ -455,14 +462,14 @@ def make_bipartite(
     >>> problem.y.sum(), problem.feature_names
     (np.int64(10), ('rising_1', 'falling_2', 'middle_3', 'noise_4'))
     """
-    owner = "make_bipartite"
-    check(owner, "n", n, at_least(2))
-    check(owner, "n_features", n_features, at_least(1))
-    check(owner, "positives", positives, between(0, 1))
-    check(owner, "seed", seed, at_least(0))
-    kept = float_type(owner, dtype)
-
-    rng = np.random.default_rng(seed)
+    rng, kept = _checked(
+        "make_bipartite",
+        seed,
+        dtype,
+        n=(n, at_least(2)),
+        n_features=(n_features, at_least(1)),
+        positives=(positives, between(0, 1)),
+    )
     y = (rng.permutation(n) < min(max(round(n * positives), 1), n - 1)).astype(np.int64)
     positive = y == 1
     X = np.empty((n, n_features), kept)

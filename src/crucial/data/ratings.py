@@ -19,15 +19,6 @@ from crucial.parameters import check, one_of
 from crucial.types import Floats, FrameLike, Ids, Ints, PathLike
 from crucial.wording import counted
 
-__all__ = [
-    "MAX_RATING",
-    "NO_RATING",
-    "Ratings",
-    "checked_ratings",
-    "rating_problem",
-    "rating_values",
-]
-
 NO_RATING = "there is no rating."
 
 #: The largest absolute rating: beyond it neighbouring whole numbers are the same float, and sums of

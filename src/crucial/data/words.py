@@ -16,27 +16,6 @@ import numpy as np
 from crucial.errors import DataError, FileError
 from crucial.types import Ids, Ints, Objects
 
-__all__ = [
-    "BOM",
-    "CellTable",
-    "OddObjectError",
-    "as_ids",
-    "as_objects",
-    "decode",
-    "finite_number",
-    "is_unicode",
-    "keys_once",
-    "missing_column",
-    "name_places",
-    "nul_error",
-    "number_rule",
-    "one_line",
-    "place_of",
-    "shown",
-    "shown_name",
-    "to_number",
-]
-
 BOM = b"\xef\xbb\xbf"
 
 # (no digit can match two parts: a long token that is no number must not take long)

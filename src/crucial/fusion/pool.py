@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from operator import gt
 from typing import TypeAlias, TypeVar
 
@@ -17,15 +17,7 @@ from numpy.typing import NDArray
 from crucial.data.dataset import Run
 from crucial.data.words import as_objects, name_places, shown
 from crucial.errors import DataError, DataTypeError, DataWarning
-from crucial.io.runs import (
-    CodedRun,
-    Words,
-    as_run,
-    file_stem,
-    read_coded_runs,
-    read_run,
-    result_list,
-)
+from crucial.io.runs import CodedRun, as_run, file_stem, read_coded_runs, read_run, result_list
 from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
 
 # --- Read the runs to fuse, name them, and number their queries and documents
@@ -34,7 +26,7 @@ from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
 #: Runs by name, or in a list; each in a form that `crucial.as_run` accepts.
 Runs: TypeAlias = Mapping[str, object] | Sequence[object]
 
-#: Total size in bytes from which run files are read by compiled code.
+#: Total size in bytes from which run files are read by pyarrow.
 _LARGE = 8_000_000
 
 
@@ -48,7 +40,7 @@ class CodedRuns:
     runs : list of CodedRun
     queries : object array of str
         Query ids by number, in the order in which the runs first name them.
-    words : object array of str, or Words
+    words : object array of str
         Names of documents by number.
     paths : list of paths
         The files, if they were not checked for documents that occur twice.
@@ -57,7 +49,7 @@ class CodedRuns:
     names: tuple[str, ...]
     runs: list[CodedRun]
     queries: Objects
-    words: Objects | Words
+    words: Objects
     paths: Sequence[PathLike] = ()
 
 
@@ -79,11 +71,10 @@ def coded_runs(runs: Runs) -> CodedRuns:
         raise DataError("there is no run to fuse.")
     paths = [one for one in sources if isinstance(one, str | os.PathLike)]
     if len(paths) == len(sources) and sum(map(_size, paths)) >= _LARGE:
-        qids, words = Words(), Words()
-        fast = read_coded_runs(paths, qids, words)
+        fast = read_coded_runs(paths)
         if fast is not None:  # (the reader below explains what is irregular)
-            names = keys or _distinct_names(paths, fast)
-            return CodedRuns(tuple(names), fast, qids[np.arange(len(qids))], words, paths)
+            names = keys or _distinct_names(paths, fast[0])
+            return CodedRuns(tuple(names), *fast, paths)
     queries: dict[str, int] = {}
     docs: dict[str, int] = {}
     coded = []
@@ -198,7 +189,7 @@ class Pool:
         Query ids, in the order in which the runs first name them.
     starts : int array of shape (n_queries + 1,)
         Where the rows of each query begin, and where the last ones end.
-    words : object array of str, or Words
+    words : object array of str
         Names of documents by number.
     doc_code : int array of shape (n_rows,)
         Number of the document of each row.
@@ -210,7 +201,7 @@ class Pool:
     tags: tuple[str, ...]
     queries: Objects
     starts: Ints
-    words: Objects | Words
+    words: Objects
     doc_code: Ints
     lists: tuple[Listing, ...]
 
@@ -312,9 +303,6 @@ class Pool:
 
         Names that no run has get new numbers, above the known ones.
         """
-        if isinstance(self.words, Words):
-            codes = self.words.numbers_of(names).astype(np.int64)
-            return codes, len(self.words)
         table = {name: at for at, name in enumerate(self.words.tolist())}
         found = [table.setdefault(name, len(table)) for name in names]
         return np.array(found, np.int64), len(table)
@@ -372,7 +360,7 @@ class Pool:
 
     def best_first(self, scores: Floats) -> Ints:
         """Return the rows query by query, best score first, ties by name as in trec_eval."""
-        return _best_first(self.query_of_row, scores, self.docs)
+        return _best_first(self.query_of_row, scores, self.words, self.doc_code)
 
     def place_in_query(self, order: Ints) -> Ints:
         """Return the place in its query, from 0, of each row of an order of `best_first`."""
@@ -412,7 +400,7 @@ def _side_by_side(coded: CodedRuns) -> Pool:
         rows = row_of[begin : begin + len(run.qid)]
         begin += len(rows)
         _refuse_twice(coded, number, rows)
-        order = _best_first(run.qid, run.score, partial(_docs_of, coded.words, run))
+        order = _best_first(run.qid, run.score, coded.words, run.doc)
         starts = np.searchsorted(run.qid[order], np.arange(n_queries + 1))
         position = np.arange(1, len(order) + 1) - starts[run.qid[order]]
         lists.append(Listing(rows[order], position, run.score[order], starts))
@@ -427,10 +415,6 @@ def _side_by_side(coded: CodedRuns) -> Pool:
     )
 
 
-def _docs_of(words: Objects | Words, run: CodedRun, rows: Ints) -> Objects:
-    return words[run.doc[rows]]
-
-
 def _refuse_twice(coded: CodedRuns, number: int, rows: Ints) -> None:
     """Raise an error if a run returns a document twice for a query."""
     twice = np.flatnonzero(np.bincount(rows) > 1)
@@ -438,7 +422,7 @@ def _refuse_twice(coded: CodedRuns, number: int, rows: Ints) -> None:
         if coded.paths:  # (the line-by-line reader names the lines)
             read_run(coded.paths[number])
         run, places = coded.runs[number], np.flatnonzero(rows == twice[0])[:2]
-        doc = shown(_docs_of(coded.words, run, places)[0])
+        doc = shown(coded.words[run.doc[places[0]]])
         raise DataError(
             f"run {coded.names[number]!r}: document {doc} occurs twice in query "
             f"{shown(coded.queries[run.qid[places[0]]])}: in rows {places[0]} and {places[1]}."
@@ -446,7 +430,7 @@ def _refuse_twice(coded: CodedRuns, number: int, rows: Ints) -> None:
 
 
 def _best_first(
-    query: NDArray[np.int32] | Ints, scores: Floats, names: Callable[[Ints], Objects]
+    query: NDArray[np.int32] | Ints, scores: Floats, names: Objects, name: NDArray[np.integer]
 ) -> Ints:
     """Return the order by query, then score, highest first, then name, last first."""
     order = np.argsort(query, kind="stable")
@@ -461,7 +445,7 @@ def _best_first(
     if tied.any():
         # Names are compared only where scores are equal: that is slow.
         among = order[tied]
-        by_name = name_places(names(among).tolist())
+        by_name = name_places(names[name[among]].tolist())
         order[tied] = among[np.lexsort((-by_name, -scores[among], query[among]))]
     return order
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -324,15 +326,16 @@ def read_preflib(path: PathLike) -> Rankings:
     first = next(lines, None)
     if first is None:
         raise FileError(path, "the file is empty; expected orders in PrefLib's format.")
-    _check_readable(path, str(path).lower().removesuffix(".gz").rpartition(".")[2], named=True)
-    both = _chain(first, lines)
-    heading = _new_heading if first[1].lstrip().startswith(b"#") else _old_heading
-    names, kind, body, colon = heading(path, both)
-    kind = kind or _kind_of(path)
+    ending = str(path).lower().removesuffix(".gz").rpartition(".")[2]
+    _check_readable(path, ending, named=True)
+    texts = ((number, decode(raw).strip()) for number, raw in chain([first], lines))
+    is_new = first[1].lstrip().startswith(b"#")
+    names, kind, body = (_new_heading if is_new else _old_heading)(path, texts)
+    kind = kind or (ending if ending in _KINDS else "")
     orders: list[Order] = []
     counts: list[float] = []
     for number, text in body:
-        count, order = _order(path, number, text, len(names), colon)
+        count, order = _order(path, number, text, len(names), ":" if is_new else ",")
         if count > MAX_WEIGHT:
             problem = f"an order may be given at most {MAX_WEIGHT:g} times. Got {count:g}."
             raise FileError(path, problem, number, 1)
@@ -355,15 +358,7 @@ def _check_readable(path: PathLike, kind: str, *, named: bool = False) -> None:
         raise FileError(path, f"its data type is {shown(kind)}; soc, soi, toc and toi are read.")
 
 
-def _chain(
-    first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]
-) -> Iterator[tuple[int, str]]:
-    yield first[0], decode(first[1]).strip()
-    for number, raw in lines:
-        yield number, decode(raw).strip()
-
-
-_Heading = tuple[list[str], str, Iterator[tuple[int, str]], bool]
+_Heading = tuple[list[str], str, Iterator[tuple[int, str]]]
 
 
 def _new_heading(path: PathLike, lines: Iterator[tuple[int, str]]) -> _Heading:
@@ -389,13 +384,7 @@ def _new_heading(path: PathLike, lines: Iterator[tuple[int, str]]) -> _Heading:
         raise FileError(path, f"the heading must name alternatives 1 to {total}, each once. "
                         f"Got {len(names)} names.")  # fmt: skip
     known = [names[k] or str(k) for k in range(1, total + 1)]
-    rest = lines if body is None else _with(body, lines)
-    return _apart(known), kind, rest, True
-
-
-def _with(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
+    return _apart(known), kind, chain([] if body is None else [body], lines)
 
 
 def _old_heading(path: PathLike, lines: Iterator[tuple[int, str]]) -> _Heading:
@@ -413,20 +402,13 @@ def _old_heading(path: PathLike, lines: Iterator[tuple[int, str]]) -> _Heading:
     if not re.fullmatch(r"[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+", text):
         raise FileError(path, "expected the numbers of voters, votes and different orders. "
                         f"Got {shown(text)}.", number)  # fmt: skip
-    return _apart(names), "", lines, False
+    return _apart(names), "", lines
 
 
 def _apart(names: list[str]) -> list[str]:
     """Names that are given twice get the number of their item."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
+    counts = Counter(names)
     return [f"{name} ({k})" if counts[name] > 1 else name for k, name in enumerate(names, 1)]
-
-
-def _kind_of(path: PathLike) -> str:
-    name = str(path).lower().removesuffix(".gz")
-    return name[-3:] if name.endswith((".soc", ".soi", ".toc", ".toi")) else ""
 
 
 def _whole(path: PathLike, number: int, text: str, what: str) -> int:
@@ -435,11 +417,8 @@ def _whole(path: PathLike, number: int, text: str, what: str) -> int:
     return int(text)
 
 
-def _order(
-    path: PathLike, number: int, text: str, n_items: int, colon: bool
-) -> tuple[float, Order]:
-    """Read a line ``count: order`` (``count,order`` without colon)."""
-    sign = ":" if colon else ","
+def _order(path: PathLike, number: int, text: str, n_items: int, sign: str) -> tuple[float, Order]:
+    """Read a line ``count: order``, with ``sign`` after the count."""
     count, found, rest = text.partition(sign)
     if not found or not re.fullmatch(r"[0-9]{1,15}[ \t]*", count):
         raise FileError(path, f"expected 'COUNT{sign} ITEM,ITEM,...'. Got {shown(text)}.", number)

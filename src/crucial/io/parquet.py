@@ -86,23 +86,32 @@ def is_parquet(path: str) -> bool:
     return path.lower().endswith((".parquet", ".pq"))
 
 
+def file_metadata(path: str) -> Any:
+    """Return what pyarrow knows of a parquet file before it is read.
+
+    None for other files and row groups, without pyarrow, and for a damaged file, of which the
+    reader says what is wrong.
+    """
+    if not is_parquet(path) or isinstance(path, ParquetRows):
+        return None
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_metadata
+    except ImportError:
+        return None
+    try:
+        return read_metadata(path)
+    except (ArrowException, OSError):
+        return None
+
+
 def split_file(path: str) -> list[str]:
     """Return the parts that a file is read in: a large parquet file is divided by row groups.
 
     They depend on the file alone, so that bins do as well.
     """
-    if not is_parquet(path) or isinstance(path, ParquetRows):
-        return [path]
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import read_metadata
-    except ImportError:  # (the reader says what to install)
-        return [path]
-    try:
-        found = read_metadata(path)
-    except (ArrowException, OSError):  # (the reader says what is wrong)
-        return [path]
-    if found.num_rows * found.num_columns <= _CELLS:
+    found = file_metadata(path)
+    if found is None or found.num_rows * found.num_columns <= _CELLS:
         return [path]
     sizes = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
     return [*_pieces(path, sizes, _CELLS // found.num_columns)]
@@ -147,10 +156,8 @@ def _is_feature(kind: Any) -> bool:
     """Whether a column of this type can be a feature: numbers, text, dates, or all missing."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = ("boolean", "integer", "floating", "decimal", "null", "temporal")
-    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests) or _is_text(kind)
+    of_values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return _is_number(kind) or pa.types.is_temporal(of_values) or _is_text(of_values)
 
 
 def _is_text(kind: Any) -> bool:
@@ -343,7 +350,7 @@ def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
     if any(one.levels is not None or one.unit is not None for one in columns):
         set_features(path, data, columns, set())
     elif isinstance(path, ParquetRows) and path.compact:
-        data.X = _by_column([one.values for one in columns])
+        data.X = np.stack([one.values for one in columns]).T  # (stored column by column)
     else:
         data.X = np.column_stack([one.values for one in columns])
     if roles.label is not None:
@@ -356,15 +363,6 @@ def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
         items = _texts(path, all_names[roles.item], table.column(all_names[roles.item]))
         data.item = as_objects([text or "" for text in items])
     return data
-
-
-def _by_column(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return a table that is stored column by column."""
-    kind = np.result_type(*columns)
-    table = np.empty((len(columns[0]), len(columns)), kind, order="F")
-    for place, values in enumerate(columns):
-        table[:, place] = values
-    return table
 
 
 def write_parquet(path: PathLike, columns: dict[str, NDArray[Any]]) -> None:

@@ -17,10 +17,10 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.data.instances import CodedTable, Instances
 from crucial.errors import DataError, DataTypeError, FileError
-from crucial.io.parquet import ParquetRows, is_parquet, split_file
+from crucial.io.parquet import ParquetRows, file_metadata, is_parquet, split_file
 from crucial.io.tables import read_data
 from crucial.kernels.runtime import count_threads
-from crucial.kernels.stumps import compressed, distinct, summarised
+from crucial.kernels.stumps import compressed, distinct
 from crucial.parameters import check, int_between, refuse
 from crucial.types import Bools, Codes, Floats, Ids, Reals
 
@@ -124,17 +124,8 @@ def _is_empty(name: str) -> bool:
     """Whether a file has no rows, as writers of many parts leave some."""
     if os.path.isfile(name) and os.path.getsize(name) == 0:
         return True
-    if not is_parquet(name) or isinstance(name, ParquetRows):
-        return False
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import read_metadata
-    except ImportError:  # (the reader says what to install)
-        return False
-    try:
-        return int(read_metadata(name).num_rows) == 0
-    except (ArrowException, OSError):  # (the reader says what is wrong)
-        return False
+    metadata = file_metadata(name)
+    return metadata is not None and metadata.num_rows == 0
 
 
 # --- The parts of a table, each checked against the first
@@ -218,10 +209,7 @@ def checked_part(name: str, data: Dataset, first: TablePart | None) -> TablePart
 
 
 def _check_columns(data: Dataset, n_rows: int) -> None:
-    """Refuse labels and ids that are missing, and columns of another length than the features."""
-    for name, values in columns_of(data).items():
-        if values is not None and len(values) != n_rows:
-            raise DataError(f"X has {n_rows} rows, and {name} has {len(values)}.")
+    """Refuse labels and ids that are missing."""
     if data.y is not None:
         missing = np.flatnonzero(~np.isfinite(np.asarray(data.y, np.float64)))
         if len(missing):
@@ -377,43 +365,22 @@ class QuantileSketch:
         weight : array of the same length, optional
             A row of weight 2 counts as two rows, of weight 0 as none.
         """
+        known = ~np.isnan(values)
+        n_rows = len(values)
+        if weight is not None:
+            known &= weight > 0
+            n_rows = int(np.count_nonzero(weight > 0))
+        self.n_rows += n_rows
+        self.n_missing += n_rows - int(np.count_nonzero(known))
+        present = values[known]
+        if not len(present):
+            return
         if weight is None:
-            ranked = np.sort(values)
-            n_missing = int(np.count_nonzero(np.isnan(ranked)))  # (they come last)
-            self.add_ranked(ranked[: len(ranked) - n_missing], n_missing)
-            return
-        counted = weight > 0
-        known = counted & ~np.isnan(values)
-        self.n_rows += int(np.count_nonzero(counted))
-        self.n_missing += int(np.count_nonzero(counted)) - int(np.count_nonzero(known))
-        if not known.any():
-            return
-        present = values[known].astype(np.float64)
-        order = np.argsort(present, kind="stable")
-        self._add_block(_Summary(*distinct(present[order], weight[known][order])))
-
-    def add_ranked(self, ranked: Reals, n_missing: int = 0, others: bool = False) -> None:
-        """Add a block of rows that are sorted already.
-
-        Parameters
-        ----------
-        ranked : float array without NaN and infinite values
-            Ascending.
-        n_missing : int
-            Rows that abstain.
-        others : bool
-            Whether other blocks are known to follow: as after `compress`.
-        """
-        self.n_rows += len(ranked) + n_missing
-        self.n_missing += n_missing
-        if not len(ranked):
-            return
-        first = self._only is None and not self._levels
-        if first and not others:
-            self._add_block(_Summary(*summarised(ranked, len(ranked))))
-            return
-        self.compress()
-        self._carry(_Summary(*summarised(ranked, self._size)), 0)
+            ranked, mass = np.sort(present), np.ones(len(present))
+        else:
+            order = np.argsort(present, kind="stable")
+            ranked, mass = present[order], weight[known][order]
+        self._add_block(_Summary(*distinct(ranked.astype(np.float64), mass)))
 
     def merge(self, other: QuantileSketch) -> None:
         """Add the rows of another sketch of the same size, after the own ones."""
@@ -511,11 +478,6 @@ def look_at(
 
     def look(feature: int, cutter: Cutter) -> bool:
         values = cutter.fetch(feature)
-        if sketches and weight is None:
-            ranked = cutter.ranked(feature)
-            n_missing = len(rows) - len(ranked)
-            sketches[feature].add_ranked(ranked, n_missing, others)
-            return n_missing > 0
         instances.checked(values, feature, rows)
         if sketches:
             sketches[feature].add(values, weight)
@@ -577,19 +539,9 @@ def _cut(parts: Iterator[TablePart], max_bins: int, threads: int) -> Bins:
 
 def cut_sketches(sketches: list[QuantileSketch], max_bins: int) -> Bins:
     """Return the bins of the rows that sketches have seen, one per feature, without codes."""
-    found = [(one.cut(max_bins), one.n_missing) for one in sketches]
-    n = sketches[0].n_rows
-    kept = [j for j, (cuts, missing) in enumerate(found) if len(cuts) or 0 < missing < n]
-    return Bins(
-        np.array(kept, np.int64),
-        tuple(found[j][0] for j in kept),
-        np.zeros((len(kept), 0), np.uint8),
-        np.array([found[j][1] > 0 for j in kept], bool),
-        0,
-        len(found),
-        tuple(j for j, (_, missing) in enumerate(found) if missing == n),
-        tuple(j for j, (cuts, missing) in enumerate(found) if not len(cuts) and not missing),
-    )
+    found = [(sketch.cut(max_bins), sketch.n_missing) for sketch in sketches]
+    bins, _ = Bins.of_cuts(np.arange(len(found)), found, sketches[0].n_rows, len(found))
+    return replace(bins, n_rows=0)
 
 
 def bins_without_rows(bins: Bins | Dataset) -> Bins:

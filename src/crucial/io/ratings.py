@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain
 
 import numpy as np
 
@@ -298,11 +298,11 @@ def read_titles(path: PathLike) -> dict[str, str]:
     {'11': 'American President, The (1995)'}
     """
     titles: dict[str, str] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _rows(path, 2, texts=True)):
+    for row, (line, cells) in enumerate(_rows(path, 2, texts=True)):
         if len(cells) < 2:
             problem = f"expected an item and its title. Got {shown(cells[0])}."
             raise FileError(path, problem, line)
-        if not (first and is_item_name(cells[0])):
+        if row or not is_item_name(cells[0]):
             titles[cells[0].strip()] = cells[1].strip()
     return titles
 
@@ -321,9 +321,9 @@ def read_own_ratings(path: PathLike) -> dict[str, float]:
     {'alien': 5.0, 'antz': 2.0}
     """
     own: dict[str, float] = {}
-    for first, (line, cells) in zip(chain([True], repeat(False)), _rows(path, 2)):
+    for row, (line, cells) in enumerate(_rows(path, 2)):
         value = rating_number(cells[1]) if len(cells) > 1 else None
-        if first and value is None and is_item_name(cells[0]):
+        if row == 0 and value is None and is_item_name(cells[0]):
             continue
         if value is None or not cells[0].strip():
             got = shown("\t".join(cells), 60)

@@ -9,31 +9,20 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crucial.data.arrays import as_reals, is_missing, whole_table
+from crucial.data.arrays import as_frame, as_reals, is_missing
 from crucial.data.dataset import Dataset, Qrels, Run
 from crucial.data.files import atomic_write, first_bytes, open_bytes
 from crucial.data.groups import Groups
-from crucial.data.words import (
-    BOM,
-    as_objects,
-    decode,
-    finite_number,
-    is_unicode,
-    keys_once,
-    one_line,
-    shown,
-)
+from crucial.data.words import BOM, as_objects, decode, finite_number, is_unicode, keys_once, shown
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError, in_file
 from crucial.io.text import sheet_cell, text_lines
-from crucial.kernels.text import WordTable, split_lines
-from crucial.types import Bytes, Floats, Ints, Objects, PathLike
+from crucial.types import Floats, Ints, Objects, PathLike
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -224,21 +213,8 @@ def form_of(path: PathLike) -> Literal["trec", "json", "beir"]:
     return "beir" if is_beir else "trec"
 
 
-def read_json_run(path: PathLike) -> Run:
-    """Read a run from JSON: ``{query: results}``, with results as in `result_list`."""
-    qids, docs, values = _read_nested(path, judged=False)
-    return Run(qids, docs, values, file_stem(path))
-
-
-def read_json_qrels(path: PathLike) -> Qrels:
-    """Read judgements from JSON: ``{query: {doc: relevance}}``, or lists of relevant documents."""
-    qids, docs, values = _read_nested(path, judged=True)
-    whole = bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
-    return Qrels(qids, docs, values.astype(np.int64) if whole else values)
-
-
-def _read_nested(path: PathLike, *, judged: bool) -> tuple[Any, Any, Any]:
-    """Return queries, documents and numbers of ``{query: results}``."""
+def _read_json(path: PathLike, read_list: _ListReader) -> tuple[Objects, Objects, Floats]:
+    """Return queries, documents and numbers of a file ``{query: results}``."""
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
     try:
@@ -247,23 +223,43 @@ def _read_nested(path: PathLike, *, judged: bool) -> tuple[Any, Any, Any]:
         raise FileError(path, f"this is not one JSON object: {error}.") from error
     if table.get("format") == "crucial-model":
         raise FileError(path, "this is a model, not a run or judgements.")
+    for query, results in table.items():
+        if not isinstance(results, dict | list):
+            problem = (
+                "a JSON file of runs or judgements is {query: {doc: number}}. Got "
+                f"{shown(json.dumps(results))} for {shown(query)}."
+            )
+            raise FileError(path, problem)
+    with in_file(path):
+        columns = _listed(table, "", read_list)
+    if not len(columns[0]):
+        raise FileError(path, "there is no document in this file.")
+    return columns
+
+
+#: Reads the results of one query.
+_ListReader = Callable[[object, str], tuple[list[str], list[float]]]
+
+
+def _listed(
+    queries: Mapping[object, object], what: str, read_list: _ListReader
+) -> tuple[Objects, Objects, Floats]:
+    """Return the columns of ``{query: results}``; ``what`` names the table in errors, or is ""."""
     qids: list[str] = []
     docs: list[str] = []
     values: list[float] = []
-    for query, found in table.items():
-        if not isinstance(found, dict | list):
-            problem = (
-                "a JSON file of runs or judgements is {query: {doc: number}}. Got "
-                f"{shown(json.dumps(found))} for {shown(query)}."
+    for query, results in queries.items():
+        if isinstance(results, int | float):
+            raise DataTypeError(
+                f"{what} must be {{query: {{doc: number}}}}. Got the number {results!r} for "
+                f"{query!r}: is this the list of one query? Write it as {{query: list}}."
             )
-            raise FileError(path, problem)
-        with in_file(path):
-            ids, numbers = (judged_list if judged else result_list)(found, f"query {query!r}")
-        qids += [query] * len(ids)
+        if is_missing(query):
+            raise DataError(f"{what}: a query has no id. Got {query!r}.")
+        ids, numbers = read_list(results, f"{what}{', ' * bool(what)}query {str(query)!r}")
+        qids += [str(query)] * len(ids)
         docs += ids
         values += numbers
-    if not qids:
-        raise FileError(path, "there is no document in this file.")
     return as_objects(qids), as_objects(docs), np.array(values)
 
 
@@ -346,7 +342,7 @@ def read_run(path: PathLike) -> Run:
     (['7', '7'], ['d1', 'd2'], [9.5, 3.0])
     """
     if form_of(path) == "json":
-        return read_json_run(path)
+        return Run(*_read_json(path, result_list), file_stem(path))
     qids: list[str] = []
     docs: list[str] = []
     scores: list[float] = []
@@ -403,7 +399,9 @@ def read_qrels(path: PathLike) -> Qrels:
     """
     form = form_of(path)
     if form == "json":
-        return read_json_qrels(path)
+        ids, docs_read, values = _read_json(path, judged_list)
+        is_whole = bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
+        return Qrels(ids, docs_read, values.astype(np.int64) if is_whole else values)
     is_beir = form == "beir"
     names = "query-id corpus-id score" if is_beir else "qid 0 doc relevance"
     *_, grade = names.split()
@@ -539,28 +537,7 @@ def _check_lengths(*columns: Any) -> None:
         raise DataError(f"the columns must be of one length. Got {lengths}.")
 
 
-# --- Large run files: fields by kernels, words as numbers
-
-
-_QID_FIELD, _DOC_FIELD, _TAG = 0, 2, 5
-
-
-class Words(WordTable):
-    """Words and their numbers, in the order in which they came; bytes, as files have them."""
-
-    def numbers_of(self, words: list[str]) -> NDArray[np.int32]:
-        """Number words that are at hand as text."""
-        raw = [word.encode("utf-8", "surrogatepass") for word in words]
-        lengths = np.array([len(one) for one in raw], np.int64)
-        ends = np.cumsum(lengths)
-        text = np.frombuffer(b"".join(raw) + b"\n", np.uint8)
-        places = np.stack((ends - lengths, ends), axis=1)
-        return self.numbers(text, places, 0)
-
-    def __getitem__(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """The words of numbers, as text; each word is made once."""
-        distinct, inverse = np.unique(codes, return_inverse=True)
-        return as_objects(self.words(distinct))[inverse.ravel()]
+# --- Large run files, by pyarrow: queries and documents as numbers
 
 
 @dataclass
@@ -581,61 +558,72 @@ class CodedRun:
     tag: str
 
 
-@dataclass
-class _RunLines:
-    """The lines of a file, cut into fields."""
+def read_coded_runs(paths: Sequence[PathLike]) -> tuple[list[CodedRun], Objects, Objects] | None:
+    """Read large runs by pyarrow, and return them with the queries and the documents by number.
 
-    text: Bytes
-    places: Ints
-    scores: Floats
+    Numbers follow the order in which words first occur. Documents that occur twice are not looked
+    for. Returns None without pyarrow, and where a file is unusual: `read_run` explains it.
+    """
+    try:
+        import pyarrow as pa
+
+        from crucial.io.parquet import arrow_values
+    except ImportError:
+        return None
+    tables = []
+    for path in paths:
+        table = _arrow_lines(path)
+        if table is None:
+            return None
+        tables.append(table)
+    joined = pa.concat_tables(tables)
+    codes, words = {}, {}
+    for name in ("qid", "doc", "tag"):
+        column = joined.column(name).dictionary_encode()
+        pieces = column.chunks
+        codes[name] = arrow_values(pa.chunked_array([piece.indices for piece in pieces]))
+        words[name] = as_objects(pieces[-1].dictionary.to_pylist())
+        if "" in words[name]:  # (a space at the start or the end of a line)
+            return None
+    scores = arrow_values(joined.column("score"))
+    if not np.isfinite(scores).all():
+        return None
+    runs = []
+    begin = 0
+    for path, table in zip(paths, tables):
+        rows = slice(begin, begin + len(table))
+        begin = rows.stop
+        tags = np.unique(codes["tag"][rows])
+        tag = str(words["tag"][tags[0]]) if len(tags) == 1 else ""
+        qid, score = codes["qid"][rows], scores[rows]
+        warn_reversed(path, qid, score)
+        runs.append(CodedRun(qid, codes["doc"][rows], score, tag))
+    return runs, words["qid"], words["doc"]
 
 
-def _cut(path: PathLike) -> _RunLines | None:
-    """Cut a file into fields; None where anything about it is unusual."""
+def _arrow_lines(path: PathLike) -> Any:
+    """Return the columns of a run as a table of pyarrow; None if a line is unusual."""
+    import pyarrow as pa
+    from pyarrow import csv
+
     with open_bytes(path) as source:
         raw = source.read().removeprefix(BOM)
-    if not raw.endswith(b"\n"):
-        raw += b"\n"
-    if not raw.isascii():
-        try:  # (words that are no text get other names, and could then be the same)
-            raw.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-    found = split_lines(raw)
-    if found is None:
+    sep, other = (b"\t", b" ") if b"\t" in raw[: raw.find(b"\n")] else (b" ", b"\t")
+    odd = any(mark in raw for mark in (other, 2 * sep, b"\0", b"\v", b"\f"))
+    if odd or raw.count(b"\r") != raw.count(b"\r\n"):
         return None
-    places, scores, odd = found[0], found[1].copy(), found[2]
-    for row in odd.tolist():
-        scores[row] = float(raw[places[row, 8] : places[row, 9]])
-    text = np.frombuffer(raw, np.uint8)
-    return _RunLines(text, places, scores) if np.isfinite(scores).all() else None
-
-
-def read_coded_runs(
-    paths: Sequence[PathLike], queries: Words, docs: Words
-) -> list[CodedRun] | None:
-    """Read runs fast; None where anything about one is unusual, for `read_run` to see to.
-
-    Documents that occur twice are not looked for.
-    """
-    runs = []
-    with ThreadPoolExecutor(1) as ahead:
-        # (the next file is cut while the words of this one are numbered)
-        upcoming = ahead.submit(_cut, paths[0])
-        for path, following in zip(paths, (*paths[1:], None)):
-            lines = upcoming.result()
-            if lines is None:
-                return None
-            if following is not None:
-                upcoming = ahead.submit(_cut, following)
-            tags = Words()
-            tags.numbers(lines.text, lines.places, _TAG)
-            tag = str(tags[np.zeros(1, np.int64)][0]) if len(tags) == 1 else ""
-            qid = queries.numbers(lines.text, lines.places, _QID_FIELD)
-            doc = docs.numbers(lines.text, lines.places, _DOC_FIELD)
-            warn_reversed(path, qid.astype(np.int64), lines.scores)
-            runs.append(CodedRun(qid, doc, lines.scores, tag))
-    return runs
+    kinds = {"qid": pa.string(), "doc": pa.string(), "score": pa.float64(), "tag": pa.string()}
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(raw),
+            csv.ReadOptions(column_names=["qid", "q0", "doc", "rank", "score", "tag"],
+                            block_size=1 << 24),
+            csv.ParseOptions(delimiter=sep.decode(), quote_char=False),
+            csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), null_values=[]),
+        )  # fmt: skip
+    except pa.ArrowException:
+        return None
+    return table if len(table) else None
 
 
 # --- Scored rows as text: query by query, best first
@@ -694,9 +682,6 @@ _RELEVANCE = ("relevance", "rel", "label", "score")
 
 #: Whole numbers below this are distinct as floats.
 _WHOLE_LIMIT = 2**53
-
-#: Reads the results of one query.
-_ListReader = Callable[[object, str], tuple[list[str], list[float]]]
 
 
 def as_run(table: object, name: str = "run") -> Run:
@@ -791,7 +776,7 @@ def as_qrels(table: object) -> Qrels:
 
 def _columns(
     table: Any, what: str, names: Sequence[Sequence[str]], read_list: _ListReader
-) -> list[ArrayLike] | None:
+) -> Sequence[ArrayLike] | None:
     """Return the three columns of a table; None if it is none of the known forms."""
     if hasattr(table, "collect"):
         raise DataTypeError(f"{what} is a {type(table).__name__}; call its collect() first.")
@@ -802,46 +787,13 @@ def _columns(
             return [table[next(name for name in one if name in table)] for one in names]
         return _listed(table, what, read_list)
     if hasattr(table, "columns"):
-        frame = _as_frame(table, what)
+        frame = as_frame(table, what)
+        if frame is None:
+            raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.")
         return [_column(frame, one, what) for one in names]
     if hasattr(table, "to_dict"):  # ranx
         return _listed(table.to_dict(), what, read_list)
     return None
-
-
-def _listed(
-    queries: Mapping[object, object], what: str, read_list: _ListReader
-) -> list[ArrayLike] | None:
-    """Return the columns of ``{query: results}``."""
-    qids: list[str] = []
-    docs: list[str] = []
-    values: list[float] = []
-    for query, found in queries.items():
-        if isinstance(found, int | float):
-            raise DataTypeError(
-                f"{what} must be {{query: {{doc: number}}}}. Got the number {found!r} for "
-                f"{query!r}: is this the list of one query? Write it as {{query: list}}."
-            )
-        if is_missing(query):
-            raise DataError(f"{what}: a query has no id. Got {query!r}.")
-        ids, numbers = read_list(found, f"{what}, query {str(query)!r}")
-        qids += [str(query)] * len(ids)
-        docs += ids
-        values += numbers
-    return [as_objects(qids), as_objects(docs), np.array(values)]
-
-
-def _as_frame(table: Any, what: str) -> nw.DataFrame[Any]:
-    """Wrap a frame of any library."""
-    import narwhals as nw
-
-    try:
-        frame: nw.DataFrame[Any] = nw.from_native(whole_table(table), eager_only=True)
-    except TypeError as error:
-        raise DataTypeError(f"{what} is a {type(table).__name__}, no known frame.") from error
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{what}: column names must differ. {one_line(error)}") from None
-    return frame
 
 
 def _column(frame: nw.DataFrame[Any], names: Sequence[str], what: str) -> ArrayLike:

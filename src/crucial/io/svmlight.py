@@ -65,7 +65,7 @@ from crucial.wording import counted
 #     spaces  = blanks, tabs, carriage returns, vertical tabs, form feeds
 #
 # Lines that are empty or only a comment are skipped. The compiled twin of
-# `parse_lines` is in `crucial.kernels.text`.
+# `parse_lines` is in `crucial.kernels.compiled.text`.
 
 
 _TOKEN = re.compile(rb"[^\s#]+")
@@ -322,12 +322,6 @@ BLOCK = 16 << 20
 """Bytes read at a time from larger ones."""
 
 
-def read_start(source: ByteSource) -> tuple[bytes, bool]:
-    """Read the start of a text, without byte order mark; True if that is all and it is small."""
-    start = source.read(runtime.TEXT_PLAIN + 1)
-    return start.removeprefix(BOM), len(start) <= runtime.TEXT_PLAIN
-
-
 def text_blocks(source: ByteSource, text: bytes) -> Iterator[bytes]:
     """Give whole lines, some at a time; at a NUL byte those before it, then its error.
 
@@ -392,19 +386,20 @@ def _finish(text: bytes, piece: Piece, labels_at: Ints, rules: Rules) -> None:
 def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     """Parse the whole lines ``text[start:stop]`` with the kernel; positions are in ``text``."""
     bounds = (rules.low_index, rules.high_index)
-    found = text_kernels.parse_lines(text, start, stop, rules.with_qid, bounds, rules.limit)
-    labels, row_starts, indices, values, qids, places = found[:6]
-    rows, entries, code = found.rows, found.entries, found.code
+    lines, labels, row_starts, indices, values, qids, places, found = text_kernels.parse_lines(
+        text, start, stop, rules.with_qid, bounds, rules.limit
+    )
+    rows, entries, runs, code, position = found
     # The bad row may have numbers to finish too, and one of those may be the first bad one.
     begun = rows + (code != FINE)
     piece = Piece(labels[:begun], row_starts[: rows + 1], indices[:entries], values[:entries])
-    piece.lines = found.lines
+    piece.lines = lines
     if code != FINE:
-        piece.code, piece.position = code, found.position
+        piece.code, piece.position = code, position
     _finish(text, piece, places[:begun, 2], rules)
     piece.labels = labels[:rows]
     piece.indices, piece.values = indices[: row_starts[rows]], values[: row_starts[rows]]
-    piece.qids = [(row, text[a:b]) for row, a, b in qids[: found.runs].tolist()]
+    piece.qids = [(row, text[a:b]) for row, a, b in qids[:runs].tolist()]
     if bool(np.any(places[:rows, 0] < places[:rows, 1])):
         piece.items = [decode(text[a:b]) for a, b, _ in places[:rows].tolist()]
     return piece
@@ -431,9 +426,10 @@ def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> 
     FileError
         At the first line with something wrong.
     """
-    start, plain = read_start(source)
+    start = source.read(runtime.TEXT_PLAIN + 1)
+    plain = len(start) <= runtime.TEXT_PLAIN  # (that is all of it)
     threads = 1 if plain else count_threads(n_jobs)
-    blocks = text_blocks(source, start)
+    blocks = text_blocks(source, start.removeprefix(BOM))
     pieces: list[Piece] = []
     lines = 0
     block = next_block(blocks)

@@ -576,18 +576,3 @@ def compressed(values: Floats, mass: Floats, size: int) -> tuple[Floats, Floats,
     last = np.append(first[1:], len(group)) - 1
     moved = float((before[last] - before[first]).max())
     return values[last], np.add.reduceat(mass, first), moved
-
-
-def summarised(ranked: Reals, size: int) -> tuple[Floats, Floats, float]:
-    """Return at most ``size`` of ascending values, each counting 1; see `compressed`.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in summarised(np.array([1.0, 1.0, 2.0, 5.0]), 2)[:2]]
-    [[1.0, 5.0], [2.0, 2.0]]
-    """
-    from crucial.kernels.compiled.stumps import summarise
-
-    values, mass = np.empty((2, min(size, len(ranked))))
-    count, moved = summarise(ranked, size, values, mass)
-    return values[:count].copy(), mass[:count].copy(), float(moved)

@@ -292,26 +292,6 @@ def test_a_private_log_is_for_its_owner(tmp_path, private, mode):
     assert (tmp_path / "a").stat().st_mode & 0o777 == mode
 
 
-@KINDS
-def test_half_a_line_is_cut_off_behind_those_of_the_same_session(tmp_path, kind, monkeypatch):
-    toy = Toy(tmp_path / "a", kind)
-    toy.add("one")
-    toy.add("two")
-    whole = (tmp_path / "a").read_bytes()
-    real = os.write
-
-    def write(file, data):
-        return real(file, data[:8]) if len(data) >= 8 else failing(errno.ENOSPC)()
-
-    with monkeypatch.context() as broken:
-        broken.setattr(os, "write", write)
-        refused(FileError, "cannot be written", toy.add, "three")
-    assert (tmp_path / "a").read_bytes() == whole
-    toy.add("three")
-    toy.log.close()
-    assert len(Toy(tmp_path / "a", kind).seen) == 3
-
-
 def test_a_heading_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("crucial.data.append_log.sync_folder", failing(errno.ENOSPC))
     refused(FileError, "a: cannot be written: ", Toy, tmp_path / "a", HEADED)

@@ -40,17 +40,6 @@ def test_every_image_is_a_query_of_seven_engines(problem: SearchProblem) -> None
     assert not np.any(problem.qid == problem.item)
 
 
-def test_no_engine_sees_the_whole_image() -> None:
-    seen = {name: view(np.eye(64).reshape(64, 8, 8)) for name, view in ENGINES.items()}
-    assert all(np.linalg.matrix_rank(one) <= 32 for one in seen.values())
-
-
-def test_candidates_are_the_union_of_the_lists(problem: SearchProblem) -> None:
-    assert not np.isnan(problem.X).all(axis=1).any()
-    order = problem.qid * len(problem.images) + problem.item
-    assert np.all(np.diff(order) > 0)  # each document once, queries and documents ascending
-
-
 @pytest.mark.parametrize("query", [0, 511, 1796])
 def test_lists_are_those_of_a_plain_sort(problem: SearchProblem, query: int) -> None:
     rows = problem.qid == query
@@ -101,15 +90,6 @@ def test_same_seed_same_problem_and_lists_do_not_depend_on_it(problem: SearchPro
         whole = problem.of_queries(part.queries)
         assert np.array_equal(part.X, whole.X, equal_nan=True)
         assert np.array_equal(part.item, whole.item)
-
-
-def test_sizes_are_honoured() -> None:
-    problem = load_digits_search(n_queries=21, top=5, n_folds=3)
-    assert len(problem.queries) == len(np.unique(problem.qid)) == 21
-    assert np.nanmin(problem.X) == -5
-    assert np.array_equal(np.isfinite(problem.X).sum(axis=0), np.full(7, 21 * 5))
-    assert np.unique(problem.fold).tolist() == [0, 1, 2]
-    assert len(problem.images) == len(problem.digit) == 1797
 
 
 def test_fusion_is_far_better_than_any_engine(problem: SearchProblem) -> None:

@@ -57,24 +57,10 @@ def test_letor_sizes(n_queries: int, docs: int, n_features: int, n_levels: int) 
     assert np.isfinite(problem.X).all()
 
 
-def test_letor_blocks_join(letor: Problem) -> None:
-    # More rows than one block: the columns must stay informative to the last row.
-    assert len(letor.y) > 4096
-    last = letor.y[4096:] >= 2
-    assert max(auc(letor.X[4096:, j], last) for j in columns(letor, "rising")) > 0.6
-
-
 def test_letor_levels_are_skewed(letor: Problem) -> None:
     shares = np.bincount(letor.y, minlength=5) / len(letor.y)
     expected = 0.45 ** np.arange(5)
     np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.001)
-
-
-def test_letor_queries_differ(letor: Problem) -> None:
-    means = np.bincount(letor.qid, letor.y) / np.bincount(letor.qid)
-    within = letor.y.std() / np.sqrt(np.bincount(letor.qid).mean())
-    assert means.std() > 2 * within  # far more than chance
-    assert len(set(np.bincount(letor.qid))) > 10
 
 
 def test_letor_columns_are_what_their_names_say(letor: Problem) -> None:
@@ -123,20 +109,6 @@ def test_film_club_is_a_table_of_ratings() -> None:
     assert 0.05 < rated.mean() < 0.95  # most viewers abstain on many films
     # (everyone saw everything where all is rated)
     assert make_film_club(n_viewers=4, n_films=5, n_rated=5).item.tolist() == [0, 1, 2, 3, 4]
-
-
-def test_film_club_viewers_see_popular_films_and_can_be_learned_from() -> None:
-    club = make_film_club(n_viewers=300, n_films=400, n_rated=120)
-    rated = (~np.isnan(club.X)).mean(axis=1)
-    assert rated[:30].mean() > 1.5 * rated[-30:].mean()
-    likeness = []
-    for ratings in club.X.T:
-        both = ~np.isnan(ratings)
-        if both.sum() >= 20 and np.ptp(ratings[both]) > 0:
-            likeness.append(np.corrcoef(ratings[both], club.y[both])[0, 1])
-    assert np.median(likeness) > 0.1
-    assert max(likeness) > 0.5
-    assert min(likeness) < 0  # and some had better be turned round
 
 
 @given(n=st.integers(2, 200), n_features=st.integers(1, 9), positives=st.floats(0, 1))

@@ -62,7 +62,6 @@ class TestFiles:
     def test_fewer_documents_and_other_queries(self, files, large):
         pool = Pool.of(files(one=BM25, two=DENSE))
         assert (pool.names, pool.tags) == (("bm25", "dense"),) * 2
-        assert isinstance(pool.words, inputs.Words) == large
         assert lists(pool) == SIDE_BY_SIDE
         assert fuse(pool).doc.tolist()[:3] == ["a", "c", "b"]
         if not large:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError, FileError
-from crucial.io.comparisons import read_comparisons, read_preflib, write_comparisons
+from crucial.io.comparisons import read_comparisons, write_comparisons
 from crucial.io.text import read_cells
 from refusals import refused
 
@@ -165,31 +165,6 @@ def test_covariates_are_of_the_winner_less_the_loser(first, tmp_path):
     again = read_comparisons(tmp_path / "x.csv", covariates=["longer"])
     assert again.covariates.tolist() == made.covariates.tolist()
     assert again.winner.tolist() == made.winner.tolist()
-
-
-@pytest.mark.parametrize("read", [read_comparisons, read_preflib, read_cells])
-@given(
-    text=st.one_of(
-        st.binary(max_size=80),
-        st.text("winerlos,;\t\n\"# 01{}:", max_size=80).map(str.encode),
-        st.lists(
-            st.sampled_from(
-                [b"# NUMBER ALTERNATIVES: 2\n", b"# ALTERNATIVE NAME 1: a\n", b"\n", b"1: ", b"1",
-                 b"# ALTERNATIVE NAME 2: b\n", b",", b"{", b"}", b"2", b"winner,loser", b"a,b",
-                 b"# DATA TYPE: soc\n", b"1,a\n", b"2,b\n", b"1,1,1\n"]
-            )
-        ).map(b"".join),
-    )
-)  # fmt: skip
-def test_anything_is_read_or_refused(tmp_path_factory, read, text):
-    path = tmp_path_factory.mktemp("any") / "x"
-    path.write_bytes(text)
-    said = str(path)
-    try:
-        read(path)
-    except FileError as error:
-        said = str(error)
-    assert said.startswith(str(path))
 
 
 # Arena files as they are: two sides and who won, in CSV and JSON lines

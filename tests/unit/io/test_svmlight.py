@@ -251,20 +251,6 @@ class TestLargeFiles:
         sparse = read_svmlight(path, sparse=True)
         np.testing.assert_array_equal(sparse.X.toarray(), X)
 
-    def test_comments_for_many_blocks_before_the_first_row(self, read, monkeypatch):
-        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
-        monkeypatch.setattr(blocks, "BLOCK", 16)
-        text = "# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n"
-        match = r"line 12, column 2: .* first row \(line 11\) has one"
-        refused(FileError, match, read, text)
-
-    def test_numbers_left_to_python(self, read, monkeypatch):
-        monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
-        label = "0.1000000000000000055511151231257827"
-        data = read(f"{label} 1:1e-300 2:3 3:9007199254740993.0000000000001\n")
-        assert data.X.tolist() == [[1e-300, 3.0, 9007199254740994.0]]
-        assert data.y.tolist() == [0.1]
-
 
 def test_a_small_file_needs_no_numba(made):
     path = made("1 qid:1 1:2\n0 qid:1 1:1\n")

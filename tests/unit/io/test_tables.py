@@ -9,10 +9,8 @@ import pytest
 from crucial.data.dataset import Dataset
 from crucial.data.instances import Instances
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.io import text as cell_text
 from crucial.io.tables import read_data, read_table
 from crucial.io.writing import write_table
-from crucial.kernels import runtime
 from refusals import refused
 
 nan = np.nan
@@ -162,27 +160,6 @@ def test_bad_text(read, text, line, column, match):
 )
 def test_roles_that_cannot_be(read, error, match, roles):
     refused(error, match, read, "relevance,query_id,a\n1,2,3\n", **roles)
-
-
-@pytest.mark.parametrize("quoted", [True, False])
-def test_blocks_and_odd_cells_late_in_the_file(tmp_path, monkeypatch, quoted):
-    monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
-    monkeypatch.setattr(cell_text, "_BLOCK", 50)
-    monkeypatch.setattr(cell_text, "_ROWS", 7)
-    path = tmp_path / "x.csv"
-    rows = [f"q{i // 3},{i % 2},{i / 7!r},{'true' if i == 20 else i}" for i in range(60)]
-    rows[40] = 'q13,0,"5.5",40' if quoted else "q13,0,5.5 ,40"
-    path.write_text("qid,label,a,b\n" + "\n".join(rows))
-    data = read_table(path)
-    a = np.arange(60) / 7
-    a[40] = 5.5
-    b = np.arange(60.0)
-    b[20] = 1
-    np.testing.assert_array_equal(data.X, np.column_stack([a, b]))
-    assert data.qid.tolist() == [f"q{i // 3}" for i in range(60)]
-    rows[50] = "q1,1,x,3"
-    path.write_text("qid,label,a,b\n" + "\n".join(rows))
-    refused(FileError, "line 52, column 3: feature 'a'", read_table, path)
 
 
 class TestParquet:
