@@ -1,7 +1,6 @@
 """Intervals and paired tests without queries."""
 
 import math
-import re
 from itertools import product
 
 import numpy as np
