@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import Objective
+from crucial.boosting.loop import ExponentialLoss, Objective
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.loop import Ensemble
+from crucial.boosting.loop import Ensemble, StepRule, WeakLearner
 from crucial.boosting.pair_losses import ClassificationLoss
-from crucial.boosting.parts import StepRule, WeakLearner
-from crucial.boosting.smooth_margin import SmoothClassMarginStep
-from crucial.boosting.steps import ExactStep, NumericStep
+from crucial.boosting.steps import ExactStep, NumericStep, SmoothClassMarginStep
 from crucial.boosting.stumps import VoteLearner
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError

@@ -16,28 +16,24 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import (
+    Constraints,
     Ensemble,
+    Objective,
     Progress,
     Round,
+    StepRule,
     Trace,
-    best_pairs,
+    TrainingRows,
+    WeakLearner,
     boost,
+    check_methods,
     show_rounds,
     with_callbacks,
 )
 from crucial.boosting.other_learners import CheckedLearner, ColumnLearner, FeatureLearner
-from crucial.boosting.parts import (
-    Constraints,
-    Objective,
-    StepRule,
-    TrainingRows,
-    WeakLearner,
-    check_methods,
-)
 from crucial.boosting.steps import STEPS
 from crucial.boosting.stumps import StumpLearner
-from crucial.boosting.tree_growth import TreeLimits
-from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
+from crucial.boosting.trees import Sampling, TreeLearner, TreeLimits, UnitTreeLearner, best_pairs
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import as_array
 from crucial.data.instances import CodedTable, Encodings, Instances

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.stump_search import NOISE, SNAP, first_best
+from crucial.boosting.stumps import NOISE, SNAP, first_best
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.boosting.steps import newton_root
-from crucial.boosting.stump_search import NOISE, StumpGrid, first_best_of, worst_tied
+from crucial.boosting.stumps import NOISE, StumpGrid, first_best_of, worst_tied
 from crucial.data.arrays import free_memory
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances

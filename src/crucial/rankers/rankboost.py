@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.loop import Ensemble, Trace
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import WeakLearner
-from crucial.boosting.push import PNormLoss
-from crucial.boosting.smooth_margin import SmoothMarginStep
-from crucial.boosting.steps import LINE_STEPS, STEPS
+from crucial.boosting.loop import Ensemble, ExponentialLoss, Trace, WeakLearner
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
+from crucial.boosting.steps import LINE_STEPS, STEPS, SmoothMarginStep
 from crucial.data.instances import Instances
 from crucial.errors import NotSeparableWarning, ParameterError
 from crucial.feedback.base import Feedback

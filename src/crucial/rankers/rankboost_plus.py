@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress, Round
-from crucial.boosting.parts import TrainingRows
+from crucial.boosting.loop import Ensemble, Progress, Round, TrainingRows
 from crucial.boosting.steps import half_log_ratio
 from crucial.boosting.watch import Watch
 from crucial.feedback.base import Feedback, smoothing_of

@@ -10,10 +10,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Ensemble, Progress, Round, Trace, boost
-from crucial.boosting.parts import Constraints, Objective, TrainingRows
+from crucial.boosting.loop import (
+    Constraints,
+    Ensemble,
+    Objective,
+    Progress,
+    Round,
+    Trace,
+    TrainingRows,
+    boost,
+)
 from crucial.boosting.steps import FixedStep
-from crucial.boosting.stump_search import first_best
+from crucial.boosting.stumps import first_best
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import check_values
 from crucial.data.instances import Instances

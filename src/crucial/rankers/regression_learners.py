@@ -10,9 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.sparse import diags_array
 
-from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
-from crucial.boosting.sparse_stumps import slopes_by_rows, sparse_row_sums
-from crucial.boosting.stump_search import StumpGrid, first_best, worst_tied
+from crucial.boosting.loop import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.stumps import (
+    StumpGrid,
+    first_best,
+    slopes_by_rows,
+    sparse_row_sums,
+    worst_tied,
+)
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.feedback.base import Potentials

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress, Round, Trace, with_callbacks
-from crucial.boosting.parts import TrainingRows
+from crucial.boosting.loop import Ensemble, Progress, Round, Trace, TrainingRows, with_callbacks
 from crucial.boosting.trees import grid_unit, scaled
 from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from crucial import RankBoost
-from crucial.boosting.parts import Candidate
+from crucial.boosting.loop import Candidate
 from crucial.errors import ParameterError
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crucial.boosting.stump_search import NOISE, first_best, first_best_of, worst_tied
+from crucial.boosting.stumps import NOISE, first_best, first_best_of, worst_tied
 
 
 def test_rising_slopes_come_first_then_the_order():

@@ -8,9 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from crucial import Groups, LabelFeedback, PairFeedback
-from crucial.boosting.pair_losses import LogisticLoss
-from crucial.boosting.parts import Candidate
-from crucial.boosting.push import PNormLoss
+from crucial.boosting.loop import Candidate
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
 from crucial.boosting.steps import LineStep
 from crucial.feedback.base import Potentials
 from crucial.kernels.pairs import PlusSums

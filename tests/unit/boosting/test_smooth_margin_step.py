@@ -5,7 +5,7 @@ import math
 import pytest
 
 from crucial import PairFeedback
-from crucial.boosting.smooth_margin import SmoothMarginStep, smooth_step
+from crucial.boosting.steps import SmoothMarginStep, smooth_step
 
 
 @pytest.mark.parametrize("line_search", [False, True])

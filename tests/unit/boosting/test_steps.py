@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from crucial import Groups, LabelFeedback, RankBoost
-from crucial.boosting.pair_losses import ExponentialLoss
-from crucial.boosting.parts import Candidate
-from crucial.boosting.smooth_margin import SmoothMarginStep
-from crucial.boosting.steps import BoundStep, NumericStep, half_log_ratio, newton_root, smoothed
+from crucial.boosting.loop import Candidate, ExponentialLoss
+from crucial.boosting.steps import (
+    BoundStep,
+    NumericStep,
+    SmoothMarginStep,
+    half_log_ratio,
+    newton_root,
+    smoothed,
+)
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
 from crucial.model.weak import ScaledFeature, Tree

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crucial import Instances
-from crucial.boosting.stump_search import StumpGrid
+from crucial.boosting.stumps import StumpGrid
 from crucial.data.bins import Bins
 from crucial.model.weak import Presence
 

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import crucial
 from crucial import RankBoost, SmoothMarginRanker
-from crucial.boosting.parts import Candidate
+from crucial.boosting.loop import Candidate
 from crucial.errors import DataError, NotSeparableWarning, ParameterError
 
 Y = np.array([3, 2, 2, 1, 1, 0])

@@ -20,8 +20,7 @@ from crucial import (
     SmoothMarginRanker,
     inspection,
 )
-from crucial.boosting.pair_losses import LogisticLoss
-from crucial.boosting.push import PNormLoss
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
 

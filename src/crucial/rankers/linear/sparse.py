@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import linprog
 
-from crucial.boosting.stump_search import first_largest
+from crucial.boosting.stumps import first_largest
 from crucial.errors import CrucialError
 from crucial.kernels.elementary import column_sums, dot, log1p, power
 from crucial.rankers.linear.columns import Space

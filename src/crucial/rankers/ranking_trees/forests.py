@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from crucial.boosting.stump_search import worst_tied
+from crucial.boosting.stumps import worst_tied
 from crucial.errors import DataError
 from crucial.kernels.runtime import run_all
 from crucial.measures.median_order import kemeny_order

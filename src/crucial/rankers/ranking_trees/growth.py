@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.stump_search import NOISE, TIE, worst_tied
+from crucial.boosting.stumps import NOISE, TIE, worst_tied
 from crucial.kernels.elementary import dot
 from crucial.measures.pairs import threshold_sums, volume_of_counts
 from crucial.model.ranking_trees import RankingTrees

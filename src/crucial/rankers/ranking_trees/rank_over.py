@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from crucial.boosting.stump_search import TIE, worst_tied
+from crucial.boosting.stumps import TIE, worst_tied
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.stump_search import NOISE, TIE, worst_tied
+from crucial.boosting.stumps import NOISE, TIE, worst_tied
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
