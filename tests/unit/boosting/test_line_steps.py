@@ -14,7 +14,7 @@ from crucial.boosting.steps import LineStep
 from crucial.feedback.base import Potentials
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import ScaledFeature
-from crucial.rankers.plus_search import PlusWeights, line_search, list_pairs, log_cosh
+from crucial.rankers.rankboost_plus import PlusWeights, line_search, list_pairs, log_cosh
 
 
 def listed_loss(loss: str, low: Any, margins: Any) -> float:

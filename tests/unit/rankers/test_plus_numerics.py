@@ -7,7 +7,7 @@ import pytest
 
 from crucial import PairFeedback, RankBoostPlus
 from crucial.kernels.pairs import PlusSums
-from crucial.rankers.plus_search import PlusWeights, list_pairs, log_cosh
+from crucial.rankers.rankboost_plus import PlusWeights, list_pairs, log_cosh
 
 
 def weights_of(n=8):

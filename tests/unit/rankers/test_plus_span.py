@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crucial.rankers.plus_search import TOLERANCE, Span
+from crucial.rankers.rankboost_plus import TOLERANCE, Span
 from naive.plus import ExactSpan
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crucial.data.instances import Instances
-from crucial.rankers.ranking_trees.forests import (
+from crucial.rankers.ranking_trees.estimators import (
     ClassSampler,
     Pruning,
     best_penalty,
@@ -14,8 +14,7 @@ from crucial.rankers.ranking_trees.forests import (
     prune,
     pruning_path,
 )
-from crucial.rankers.ranking_trees.growth import Node, PairGains
-from crucial.rankers.ranking_trees.splitters import NodeRows
+from crucial.rankers.ranking_trees.growth import Node, NodeRows, PairGains
 
 
 def node(gain: float, left: Node | None = None, right: Node | None = None) -> Node:

@@ -9,9 +9,9 @@ from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
-from crucial.rankers import plus_search as plus_pairs
-from crucial.rankers import plus_search as plus_search
-from crucial.rankers.plus_search import list_pairs, sample_numbers
+from crucial.rankers import rankboost_plus as plus_pairs
+from crucial.rankers import rankboost_plus as plus_search
+from crucial.rankers.rankboost_plus import list_pairs, sample_numbers
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 5))

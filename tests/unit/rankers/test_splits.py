@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
-from crucial.rankers.ranking_trees.splitters import NodeCells, NodeRows, Sides, TreeSplitter
+from crucial.rankers.ranking_trees.growth import NodeCells, NodeRows, Sides, TreeSplitter
 
 
 def problem(seed: int, n: int, p: int, n_cells: int):

@@ -74,15 +74,18 @@ from crucial.rankers.linear.losses import (
     SmoothPush,
     add_features,
 )
-from crucial.rankers.linear.solvers import Minimum, lbfgs, minimise_by_planes, truncated_newton
-from crucial.rankers.linear.sparse import (
+from crucial.rankers.linear.solvers import (
+    Minimum,
     frank_wolfe,
     l1_planes,
+    lbfgs,
     log_penalty,
     minimax_penalty,
+    minimise_by_planes,
     minimise_concave,
     minimise_l1,
     power_penalty,
+    truncated_newton,
 )
 from crucial.types import Floats, TableLike, VectorLike
 

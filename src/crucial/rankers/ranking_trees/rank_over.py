@@ -33,7 +33,7 @@ from crucial.parameters import (
 )
 from crucial.rankers.base import RankingInput
 from crucial.rankers.ranking_trees.estimators import PooledRanker, labels_of
-from crucial.rankers.ranking_trees.splitters import NodeRows, NodeTest, rows_of
+from crucial.rankers.ranking_trees.growth import NodeRows, NodeTest, rows_of
 from crucial.types import Bools, Bytes, Floats, Ints
 
 
