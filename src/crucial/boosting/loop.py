@@ -667,13 +667,16 @@ class Ensemble:
     bins: Bins | None = None
     scores: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def add(self, entry: Round, progress: Progress | None) -> None:
-        """Append the weak ranker of a round, and report it; ``trace.stopped`` says if to stop."""
+    def add(self, entry: Round, progress: Progress | None, watch: Watch | None) -> bool:
+        """Append the weak ranker of a round, and report it; return whether to stop."""
         self.rankers.append(entry.ranker)
         self.weights.append(entry.alpha)
         self.trace.add(entry)
         if progress is not None and progress(len(self.rankers), self.trace):
             self.trace.stopped = STOPPED
+        if watch is not None and watch.done:
+            self.trace.stopped = "early stopping"
+        return bool(self.trace.stopped)
 
 
 def boost(
@@ -743,24 +746,19 @@ def boost(
         learner.accept(candidate, alpha)
         step.accept(candidate, alpha)
         r1, r2 = potentials.pairs.risks() if record_risks else (None, None)
-        ensemble.add(
-            Round(
-                candidate.ranker,
-                alpha,
-                candidate.slope,
-                exp(potentials.log_loss - before),
-                potentials.log_loss,
-                r1,
-                r2,
-                measures={} if watch is None else watch.advance(candidate.ranker, alpha),
-                extras={**objective.notes(potentials), **step.notes(potentials)},
-                seconds=time.perf_counter() - began,
-            ),
-            progress,
+        entry = Round(
+            candidate.ranker,
+            alpha,
+            candidate.slope,
+            exp(potentials.log_loss - before),
+            potentials.log_loss,
+            r1,
+            r2,
+            measures={} if watch is None else watch.advance(candidate.ranker, alpha),
+            extras={**objective.notes(potentials), **step.notes(potentials)},
+            seconds=time.perf_counter() - began,
         )
-        if watch is not None and watch.done:
-            ensemble.trace.stopped = "early stopping"
-        if ensemble.trace.stopped:
+        if ensemble.add(entry, progress, watch):
             break
     ensemble.scores = potentials.pairs.scores
     return ensemble

@@ -12,6 +12,7 @@ import numpy as np
 from crucial.boosting.loop import Objective
 from crucial.errors import DataError
 from crucial.feedback.base import (
+    DrawnQueries,
     Feedback,
     LabelledRows,
     ListedPairs,
@@ -27,7 +28,7 @@ from crucial.kernels.elementary import exp, log, log1p, logaddexp
 from crucial.kernels.losses import NARROW, LogisticSums
 from crucial.kernels.pairs import PushSums
 from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
-from crucial.types import Floats, Ints
+from crucial.types import Floats
 
 # --- The exponential loss over instances, which AdaBoost minimises
 
@@ -344,7 +345,7 @@ class LogisticTotals:
         return scale, _mean_log(self.every.value, self.shift, pair_weight)
 
 
-class LabelLogistic(LogisticState):
+class LabelLogistic(DrawnQueries, LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
     def __init__(self, rows: LabelledRows, inner: PairState, threads: int) -> None:
@@ -423,20 +424,6 @@ class LabelLogistic(LogisticState):
     def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
         """Return the scores after a step, and the shift of their sums."""
         return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries, at least one."""
-        self.count_only(draw_share(self.counting, fraction, random))
-
-    @property
-    def counting(self) -> Ints:
-        """The queries whose pairs weigh anything."""
-        return np.flatnonzero(self._all > 0)
-
-    def count_only(self, chosen: Ints) -> None:
-        """Count only some queries until the next draw."""
-        self._drawn = np.zeros_like(self._all)
-        self._drawn[chosen] = self._all[chosen]
 
 
 class PairLogistic(LogisticState):
@@ -723,8 +710,10 @@ class PushState(PairLossState):
         pi[n:] = 0.0
 
 
-class LabelPush(PushState):
+class LabelPush(DrawnQueries, PushState):
     """The push over labels: every row against those of its query with a higher label."""
+
+    nothing = -math.inf
 
     def __init__(self, rows: LabelledRows, inner: PairState, p: float, threads: int) -> None:
         super().__init__(inner, p)
@@ -790,12 +779,6 @@ class LabelPush(PushState):
         above, inside = self._sums.split(self.scores, self._p, output)
         inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
         return PushLine(PushTerms(inside, above, self._p), self._p, self._tops.drawn)
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries, at least one."""
-        chosen = draw_share(np.flatnonzero(self._all > -np.inf), fraction, random)
-        self._drawn = np.full_like(self._all, -np.inf)
-        self._drawn[chosen] = self._all[chosen]
 
 
 class PairPush(PushState):

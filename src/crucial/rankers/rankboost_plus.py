@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.loop import Ensemble, Progress, Round, TrainingRows
+from crucial.boosting.loop import Ensemble, Round
 from crucial.boosting.steps import half_log_ratio, newton_root
 from crucial.boosting.stumps import NOISE, StumpGrid, first_best_of, worst_tied
-from crucial.boosting.watch import Watch
 from crucial.data.arrays import free_memory
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
@@ -505,13 +504,11 @@ _SLACK = 1e-12
 _FIRST_LOOK = 4
 
 
-def log_cosh(x: Floats) -> Floats:
+T = TypeVar("T", float, Floats)
+
+
+def log_cosh(x: T) -> T:
     """Return the logarithm of the hyperbolic cosine, for any argument."""
-    size = np.abs(x)
-    return size + log1p(exp(-2.0 * size)) - _LOG_2
-
-
-def _log_cosh(x: float) -> float:
     size = abs(x)
     return size + log1p(exp(-2.0 * size)) - _LOG_2
 
@@ -588,7 +585,7 @@ class PlusWeights:
         factors = self._factors
         # Divided by the mass so far, so that weights need no extra pass to sum to 1.
         factors[0, 1], factors[0, 2] = grow / self._mass, 1.0 / grow / self._mass
-        factors[0, 0] = exp(_log_cosh(before + alpha) - _log_cosh(before)) / self._mass
+        factors[0, 0] = exp(log_cosh(before + alpha) - log_cosh(before)) / self._mass
         factors[1, 1], factors[1, 2] = grow / self._other_mass, 1.0 / grow / self._other_mass
         factors[1, 0] = 1.0 / self._other_mass
         factors[:, 3] = factors[:, 0]
@@ -1079,38 +1076,6 @@ class _Direction:
 # pairs and not to rows.
 
 
-@dataclass(frozen=True)
-class PlusRules:
-    """The choices of RankBoost+: how it searches, and how far a step goes.
-
-    Attributes
-    ----------
-    search : {"efficient", "optimal"}
-        Algorithm 2, or all directions in the span of the rankers in use as well.
-    columns : bool
-        Whether features are {0, 1} weak rankers already, instead of being cut into stumps.
-    default_rank : {"learned", 0, 1}
-    max_bins, max_pairs, static_after, max_static : int or None
-    rate : float
-        Factor on every weight.
-    stop_when_perfect : bool
-        End at a round whose best weight is infinite, instead of smoothing it.
-    drawn_by : int or None
-        Seed to draw thresholds at random; None for quantiles.
-    """
-
-    search: str = "efficient"
-    columns: bool = False
-    default_rank: str | int = "learned"
-    max_bins: int | None = 255
-    max_pairs: int | None = None
-    static_after: int | None = None
-    max_static: int | None = None
-    rate: float = 1.0
-    stop_when_perfect: bool = False
-    drawn_by: int | None = None
-
-
 @dataclass
 class PlusEnsemble(Ensemble):
     """The ensemble of RankBoost+.
@@ -1143,83 +1108,66 @@ class _Move(NamedTuple):
     log_z: float
 
 
-def boost_plus(
-    training: TrainingRows,
-    feedback: Feedback,
-    rules: PlusRules,
-    *,
-    rounds: int,
-    seed: int = 0,
-    watch: Watch | None = None,
-    record_risks: bool = False,
-    progress: Progress | None = None,
-) -> PlusEnsemble:
+def boost_plus(ranker: RankBoostPlus, run: LoopInput) -> PlusEnsemble:
     """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
 
     The trace has the columns of `crucial.boosting.loop.boost`, its loss being E2, and
     ``delta``, ``e1`` and ``e2`` of every round.
     """
-    run = _Run(training, feedback, rules, seed)
+    state, watch = _Run(ranker, run), run.watch
     if watch is not None:
-        watch.prepare(run.bins, training.threads)
-    ensemble = PlusEnsemble(bins=run.bins, n_pairs=run.pairs.n_pairs)
-    for number in range(rounds):
+        watch.prepare(state.bins, run.training.threads)
+    ensemble = PlusEnsemble(bins=state.bins, n_pairs=state.pairs.n_pairs)
+    for number in range(run.rounds):
         began = time.perf_counter()
-        move = run.next(number)
+        move = state.next(number)
         if isinstance(move, str):
             ensemble.trace.stopped = move
             break
-        r1, r2 = run.weights.risks(run.scores) if record_risks else (None, None)
-        losses = {"e1": run.weights.log_e1, "e2": run.weights.log_e2}
-        ensemble.add(
-            Round(
-                move.ranker,
-                move.alpha,
-                move.r,
-                exp(move.log_z),
-                run.weights.log_e2,
-                r1,
-                r2,
-                measures={} if watch is None else watch.advance(move.ranker, move.alpha),
-                extras={"delta": move.delta, **{k: exp(v) for k, v in losses.items()}},
-                seconds=time.perf_counter() - began,
-            ),
-            progress,
+        weights = state.weights
+        r1, r2 = weights.risks(state.scores) if ranker.record_risks else (None, None)
+        entry = Round(
+            move.ranker,
+            move.alpha,
+            move.r,
+            exp(move.log_z),
+            weights.log_e2,
+            r1,
+            r2,
+            measures={} if watch is None else watch.advance(move.ranker, move.alpha),
+            extras={"delta": move.delta, "e1": exp(weights.log_e1), "e2": exp(weights.log_e2)},
+            seconds=time.perf_counter() - began,
         )
-        if watch is not None and watch.done:
-            ensemble.trace.stopped = "early stopping"
-        if ensemble.trace.stopped:
+        if ensemble.add(entry, run.progress, watch):
             break
-    run.finish(ensemble)
+    state.finish(ensemble)
     return ensemble
 
 
 class _Run:
     """The state of one call: pairs, candidates, weights and scores."""
 
-    def __init__(
-        self, training: TrainingRows, feedback: Feedback, rules: PlusRules, seed: int
-    ) -> None:
-        self.rules = rules
-        if rules.columns:
+    def __init__(self, ranker: RankBoostPlus, run: LoopInput) -> None:
+        training, columns = run.training, ranker.weak == "column"
+        if columns:
             check_columns(training.instances, training.rows)
-        self.pairs: PairList = list_pairs(feedback, rules.max_pairs, seed)
-        self.bins = training.binned(rules.max_bins, rules.drawn_by)
+        self.pairs: PairList = list_pairs(run.feedback, ranker.max_pairs, run.seed)
+        self.bins = training.binned(ranker.max_bins, ranker._drawn_by(ranker.thresholds))
         kernels = PlusSums(self.pairs.start, self.pairs.low, training.threads)
         component = self.pairs.component
-        self.candidates = Candidates(
-            self.bins, component, rules.default_rank, rules.columns, kernels
-        )
+        self.candidates = Candidates(self.bins, component, ranker.default_rank, columns, kernels)
         self.weights = PlusWeights(self.pairs, kernels)
+        searched = (self.candidates, self.weights, component)
         self.search: EfficientSearch | OptimalSearch
-        if rules.search == "optimal":
-            self.search = OptimalSearch(self.candidates, self.weights, component)
+        if ranker.search == "optimal":
+            self.search = OptimalSearch(*searched)
         else:
-            self.search = EfficientSearch(
-                self.candidates, self.weights, component, seed, rules.static_after, rules.max_static
-            )
+            limits = (ranker.static_after, ranker.max_static)
+            self.search = EfficientSearch(*searched, run.seed, *limits)
         self.scores = np.zeros(self.pairs.n_rows)
-        self._smoothing = 0.0 if rules.stop_when_perfect else smoothing_of(feedback.total)
+        stops = ranker.on_perfect == "stop"
+        self._smoothing = 0.0 if stops else smoothing_of(run.feedback.total)
+        self._rate = ranker.learning_rate
         self._rankers: dict[int, WeakRankerLike] = {}
 
     def ranker(self, number: int) -> WeakRankerLike:
@@ -1243,7 +1191,7 @@ class _Run:
             return "perfect weak ranker"
         if best == 0.0:
             return "no weak ranker helps"
-        alpha = self.rules.rate * best
+        alpha = self._rate * best
         r = choice.slope
         if r is None:
             r = dot(self.weights.potentials, output)
@@ -1366,29 +1314,8 @@ class RankBoostPlus(BoostedRanker):
     warm_start: bool = fixed(default=False)
 
     def _boost(self, run: LoopInput) -> Ensemble:
-        rules = PlusRules(
-            self.search,
-            self.weak == "column",
-            self.default_rank,
-            self.max_bins,
-            self.max_pairs,
-            self.static_after,
-            self.max_static,
-            self.learning_rate,
-            self.on_perfect == "stop",
-            self._drawn_by(self.thresholds),
-        )
         with one_blas_thread():  # (products with one vector at a time)
-            ensemble = boost_plus(
-                run.training,
-                run.feedback,
-                rules,
-                rounds=run.rounds,
-                seed=run.seed,
-                watch=run.watch,
-                record_risks=self.record_risks,
-                progress=run.progress,
-            )
+            ensemble = boost_plus(self, run)
         self.basis_, self.eta_ = tuple(ensemble.basis), ensemble.eta
         self.static_round_, self.n_pairs_ = ensemble.static_round, ensemble.n_pairs
         return ensemble

@@ -19,7 +19,6 @@ from crucial.boosting.loop import (
     Constraints,
     Ensemble,
     Objective,
-    Progress,
     Round,
     StepRule,
     Trace,
@@ -192,6 +191,7 @@ class UnitColumns:
         ]
         self._factor = unit[varies] / width[varies]
         self._table: Any = None
+        self._made: dict[int, Floats] = {}  # products with a column, once they are asked for
         largest = np.maximum(np.abs(low), np.abs(high))[varies]
         huge = bool((largest > _HUGE).any())
         far = huge or bool((largest * self._factor > _SHIFTED).any() or missing[varies].any())
@@ -241,6 +241,11 @@ class UnitColumns:
 
     def products(self, at: int) -> Floats:
         """Return the weighted products of all columns with one, about the means of the queries."""
+        if at not in self._made:
+            self._made[at] = self._make_products(at)
+        return self._made[at]
+
+    def _make_products(self, at: int) -> Floats:
         means = self._means
         if self._table is None or self._instances.is_sparse or not means.single:
             return self.dots(means.mass * means.centred(self.column(at)))
@@ -336,21 +341,6 @@ def _without_nan(table: Any, low: Floats, high: Floats, mean: Floats) -> Any:
 _FLOOR = 1e-5
 
 
-class _FittedPairs(Protocol):
-    """A state whose values can be fitted; see `crucial.rankers.regression_boosting`."""
-
-    @property
-    def means(self) -> QueryMeans: ...
-
-    @property
-    def scores(self) -> Floats: ...
-
-    @property
-    def offset(self) -> float: ...
-
-    def risk_of(self, scores: Floats) -> float: ...
-
-
 def fitted_line(columns: UnitColumns, at: int, slope: float, mean: float) -> Affine:
     """Return the line over a feature with this slope and this mean over the training rows."""
     return Affine(columns.rankers[at], mean - slope * float(columns.mean[at]), slope)
@@ -407,7 +397,7 @@ class LineLearner(WeakLearner):
         """Return the line of the best feature; None if all are flat."""
         if not len(self.columns):
             return None
-        state = cast(_FittedPairs, potentials.pairs)
+        state = cast(FittedState, potentials.pairs)
         sums = potentials.pi[: len(self._means.mass)]
         pull = self.columns.dots(self._means.balanced(sums)) - self._ridge * self._weight
         norm = self.columns.norm + self._ridge
@@ -418,7 +408,7 @@ class LineLearner(WeakLearner):
             return None
         criterion = np.abs(pull) / np.sqrt(norm * squares)
         if self._select != "squares":
-            criterion = self._by_loss(state, slope, criterion)
+            criterion = self._by_loss(cast(SurrogateState, state), slope, criterion)
         at = first_best(criterion, slope)
         if at is None:
             return None
@@ -429,7 +419,7 @@ class LineLearner(WeakLearner):
         output = line.intercept + line.slope * self.columns.column(at)
         return Candidate(line, output, float(slope[at]), slot=at)
 
-    def _by_loss(self, state: _FittedPairs, slope: Floats, criterion: Floats) -> Floats:
+    def _by_loss(self, state: SurrogateState, slope: Floats, criterion: Floats) -> Floats:
         """Return the least loss over that of each line that is not flat."""
         tried = np.flatnonzero(criterion > 1e-13).tolist()
 
@@ -714,37 +704,44 @@ class FittedState:
         raise NotImplementedError
 
 
-class _Regression(Objective):
-    """Base of the objectives here: the mean loss goes into the trace as ``risk``."""
-
-    def notes(self, potentials: Potentials) -> dict[str, float]:
-        """Return the mean loss for the trace."""
-        return {"risk": cast(FittedState, potentials.pairs).risk}
+_OF_ROWS = ("l2", "l1", "binomial")
+_OF_PAIRS = ("exp", "hinge", "piecewise")
 
 
-class RegressionLoss(_Regression):
-    """The weighted mean of a loss over rows.
+class FittedLoss(Objective):
+    """The weighted mean of a loss over rows or pairs, which goes into the trace as ``risk``.
 
     Parameters
     ----------
-    loss : {"l2", "l1", "binomial"}
-        ``(y - s)^2``, ``|y - s|``, or ``log2(1 + e^(-2 Y s))`` with Y = 1 for the higher of the two
-        labels of a query and -1 for the other.
+    loss : {"l2", "l1", "binomial", "exp", "hinge", "piecewise"}
+        Of rows: ``(y - s)^2``, ``|y - s|``, or ``log2(1 + e^(-2 Y s))`` with Y = 1 for the higher
+        of the two labels of a query and -1 for the other. Of pairs: a function of
+        ``z = (y_i - y_j) (s_i - s_j)``, see `crucial.kernels.pairs.SurrogateSums`.
     owner : str
         The estimator, for messages.
+    width : float
+        Of the piecewise linear one.
     """
 
-    def __init__(self, loss: str, owner: str) -> None:
-        self._loss, self._owner = loss, owner
+    def __init__(self, loss: str, owner: str, width: float = 0.5) -> None:
+        self._loss, self._owner, self._width = loss, owner, width
 
     def begin(self, feedback: Feedback, threads: int) -> FittedState:
         """Return the state at the offset."""
         rows = labelled_rows(feedback, self._owner)
+        layout = rows.layout
+        if self._loss in _OF_PAIRS:
+            sides = (layout, layout.values, rows.weight, rows.coefficient)
+            return SurrogateState(feedback, rows, SurrogateSums(self._loss, self._width, *sides))
         means = query_means(rows, by_query=True)
         if self._loss == "binomial":
-            return _Binomial(feedback, means, rows.layout.level_of_row() == 1)
+            return _Binomial(feedback, means, layout.level_of_row() == 1)
         kind = _Squares if self._loss == "l2" else _Absolute
         return kind(feedback, means, rows.labels)
+
+    def notes(self, potentials: Potentials) -> dict[str, float]:
+        """Return the mean loss for the trace."""
+        return {"risk": cast(FittedState, potentials.pairs).risk}
 
 
 class _Squares(FittedState):
@@ -791,36 +788,6 @@ class _Binomial(FittedState):
         return gradient, self._mean(logit_loss(self._sign, self.scores))
 
 
-class SurrogateLoss(_Regression):
-    """The weighted mean over pairs of a function of ``z = (y_i - y_j) (s_i - s_j)``.
-
-    Parameters
-    ----------
-    surrogate : {"exp", "hinge", "piecewise"}
-        See `crucial.kernels.pairs.SurrogateSums`.
-    width : float
-        Of the piecewise linear one.
-    owner : str
-        The estimator, for messages.
-    """
-
-    def __init__(self, surrogate: str, width: float, owner: str) -> None:
-        self._surrogate, self._width, self._owner = surrogate, width, owner
-
-    def begin(self, feedback: Feedback, threads: int) -> SurrogateState:
-        """Return the state at scores of 0."""
-        rows = labelled_rows(feedback, self._owner)
-        sums = SurrogateSums(
-            self._surrogate,
-            self._width,
-            rows.layout,
-            rows.layout.values,
-            rows.weight,
-            rows.coefficient,
-        )
-        return SurrogateState(feedback, rows, sums)
-
-
 class SurrogateState(FittedState):
     """A surrogate of the hard loss over pairs; the first round fits the labels themselves.
 
@@ -862,17 +829,13 @@ class SurrogateState(FittedState):
 
 
 def boost_squares(
-    training: TrainingRows,
-    feedback: Feedback,
+    run: LoopInput,
     labels: Floats,
     means: QueryMeans,
-    *,
-    rounds: int,
     rate: float,
-    watch: Watch | None = None,
-    record_risks: bool = False,
-    progress: Progress | None = None,
-    criterion: bool = False,
+    *,
+    record_risks: bool,
+    criterion: bool,
 ) -> Ensemble:
     """Fit the residuals by one feature per round, and add a share of the fit.
 
@@ -880,26 +843,23 @@ def boost_squares(
 
     Parameters
     ----------
-    training, feedback : the data
+    run : LoopInput
+        Earlier rounds are made again, which costs less than to remember them.
     labels : array over the training rows
     means : QueryMeans
-    rounds : int
     rate : float
         The share.
-    watch : Watch, optional
-        The eval set, which decides about early stopping.
     criterion : bool
         Whether to record the corrected AIC and the effective number of parameters.
     """
-    columns = UnitColumns(training, means)
-    products = _Products(columns)
+    columns, watch = UnitColumns(run.training, means), run.watch
     residual = means.centred(labels)
     pull = columns.dots(means.mass * residual)
     start = left = float((means.mass * residual**2).sum())
     offset = float((means.mass * labels).sum()) / means.whole
-    effective = EffectiveParameters(products, columns.norm, len(means.means(labels)), rate)
-    ensemble, pairs = Ensemble(), feedback.state()
-    for number in range(rounds):
+    effective = EffectiveParameters(columns, len(means.means(labels)), rate)
+    ensemble, pairs = Ensemble(), run.feedback.state()
+    for number in range(run.rounds):
         began = time.perf_counter()
         slope = pull / columns.norm
         found = first_best(np.abs(pull) / np.sqrt(columns.norm * start), slope)
@@ -908,7 +868,7 @@ def boost_squares(
             break
         gained = float(pull[found] * slope[found])
         line = fitted_line(columns, found, float(slope[found]), 0.0 if number else offset / rate)
-        pull = pull - rate * slope[found] * products.with_column(found)
+        pull = pull - rate * slope[found] * columns.products(found)
         before, left = left, max(0.0, left - rate * (2.0 - rate) * gained)
         r1, r2 = None, None
         if record_risks:
@@ -931,26 +891,9 @@ def boost_squares(
             extras=extras,
             seconds=time.perf_counter() - began,
         )
-        ensemble.add(entry, progress)
-        if watch is not None and watch.done:
-            ensemble.trace.stopped = "early stopping"
-        if ensemble.trace.stopped:
+        if ensemble.add(entry, run.progress, watch):
             break
     return ensemble
-
-
-class _Products:
-    """Columns of the matrix of products of all columns, made when they are needed."""
-
-    def __init__(self, columns: UnitColumns) -> None:
-        self._columns = columns
-        self._made: dict[int, Floats] = {}
-
-    def with_column(self, at: int) -> Floats:
-        """Return the products of all columns with one."""
-        if at not in self._made:
-            self._made[at] = self._columns.products(at)
-        return self._made[at]
 
 
 class EffectiveParameters:
@@ -962,15 +905,14 @@ class EffectiveParameters:
 
     Parameters
     ----------
-    products : the products of the columns
-    norm : array over the columns
+    columns : UnitColumns
     intercepts : int
         One per query; each is a parameter.
     rate : float
     """
 
-    def __init__(self, products: _Products, norm: Floats, intercepts: int, rate: float) -> None:
-        self._products, self._norm, self._rate = products, norm, rate
+    def __init__(self, columns: UnitColumns, intercepts: int, rate: float) -> None:
+        self._columns, self._norm, self._rate = columns, columns.norm, rate
         self._chosen: list[int] = []  # distinct, in order
         self._path: list[int] = []  # of every round, by place in _chosen
         self._left = np.zeros((0, 0))  # column s: what is taken of every chosen column from s
@@ -996,7 +938,7 @@ class EffectiveParameters:
         chosen, n = np.array(self._chosen), len(self._chosen)
         gram = np.zeros((n, n))
         gram[:-1, :-1] = self._gram
-        gram[-1, :] = gram[:, -1] = self._products.with_column(at)[chosen]
+        gram[-1, :] = gram[:, -1] = self._columns.products(at)[chosen]
         taken = np.zeros(n)
         for place in self._path:
             inner = gram[place, -1] - dot(gram[place], taken)
@@ -1044,10 +986,6 @@ class LogitLoss(Objective):
     def begin(self, feedback: Feedback, threads: int) -> LogitState:
         """Return the state at scores of 0, for feedback of two labels and one query."""
         return LogitState(feedback, self._clip)
-
-    def notes(self, potentials: Potentials) -> dict[str, float]:
-        """Return nothing: the loss of the trace is the mean loss itself."""
-        return {}
 
 
 class LogitState:
@@ -1106,10 +1044,6 @@ class LogitState:
 
 
 # --- Component-wise gradient boosting of linear rankers, as a scikit-learn estimator
-
-
-_OF_ROWS = ("l2", "l1", "binomial")
-_OF_PAIRS = ("exp", "hinge", "piecewise")
 
 
 @with_parameters
@@ -1234,26 +1168,18 @@ class ComponentwiseBoost(BoostedRanker):
             check_values(rows.labels, owner)
         means = query_means(rows, by_query=self.loss in _OF_ROWS)
         if self.loss == "l2":
-            # (the same rounds again cost less than to remember them)
             return boost_squares(
-                run.training,
-                feedback,
+                run,
                 rows.labels,
                 means,
-                rounds=run.rounds,
-                rate=self.learning_rate,
-                watch=run.watch,
+                self.learning_rate,
                 record_risks=self.record_risks,
-                progress=run.progress,
                 criterion=self.aicc,
             )
-        objective: Objective = RegressionLoss(self.loss, owner)
-        if self.loss in _OF_PAIRS:
-            objective = SurrogateLoss(self.loss, self.width, owner)
         return boost(
             run.training,
             feedback,
-            objective,
+            FittedLoss(self.loss, owner, self.width),
             LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares"),
             FixedStep(),
             rounds=run.rounds,
@@ -1418,7 +1344,7 @@ class LogitBoost(StumpRanker):
             return LogitLoss(self.clip), self._trees(), FixedStep(0.5)
         means = query_means(labelled_rows(feedback, "LogitBoost"), by_query=True)
         line = LineLearner(means, l2=self.l2, standardise=self.standardise)
-        return RegressionLoss("binomial", "LogitBoost"), line, FixedStep()
+        return FittedLoss("binomial", "LogitBoost"), line, FixedStep()
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
         """Prepare ``eval_metric``, the loss of the eval set among them."""
