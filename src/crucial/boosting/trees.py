@@ -11,18 +11,9 @@ import numpy as np
 from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
-from crucial.boosting.loop import (
-    FREE,
-    Candidate,
-    Constraints,
-    Objective,
-    StepRule,
-    TrainingRows,
-    WeakLearner,
-    boost,
-)
+from crucial.boosting.loop import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.data.bins import Bins
-from crucial.feedback.base import Feedback, Output, Potentials, ScoreState
+from crucial.feedback.base import Output, Potentials, ScoreState
 from crucial.kernels.elementary import log2
 from crucial.kernels.sums import QueryNoise, exact_dot, exact_sum
 from crucial.kernels.trees import (
@@ -935,47 +926,6 @@ class UnitTreeLearner(TreeLearner):
 
 
 # --- Which pairs of features trees of two features may combine: those that gain most in a trial
-
-
-#: Rounds of the trial. Fixed, so that warm starts choose the same pairs.
-TRIAL_ROUNDS = 100
-
-
-def best_pairs(
-    training: TrainingRows,
-    feedback: Feedback,
-    objective: Objective,
-    learner: TreeLearner,
-    step: StepRule,
-    most: int,
-    *,
-    constraints: Constraints = FREE,
-    subsample: float = 1.0,
-    seed: int = 0,
-) -> list[tuple[int, int]]:
-    """Boost for 100 rounds with all pairs, and return those whose trees gained most.
-
-    Parameters
-    ----------
-    training, feedback, objective, learner, step, constraints, subsample, seed
-        As in `boost`.
-    most : int
-        How many pairs to return; none of them needs a trial at 0.
-    """
-    if most == 0:
-        return []
-    trial = boost(
-        training,
-        feedback,
-        objective,
-        learner,
-        step,
-        rounds=TRIAL_ROUNDS,
-        constraints=constraints,
-        subsample=subsample,
-        seed=seed,
-    )
-    return list(gains_of_pairs(trial.rankers))[:most]
 
 
 def gains_of_pairs(rankers: Iterable[WeakRankerLike]) -> dict[tuple[int, int], float]:

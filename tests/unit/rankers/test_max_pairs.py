@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, RankBoost, load_model, make_interactions
-from crucial.boosting import trees
 from crucial.boosting.trees import gains_of_pairs
 from crucial.errors import ParameterError
+from crucial.rankers import boosted
 
 DATA = make_interactions(n_queries=30, docs_per_query=20, n_pairs=3, n_noise=3, seed=1)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
@@ -16,7 +16,7 @@ TRIAL = 30
 
 @pytest.fixture(autouse=True)
 def short_trial(monkeypatch):
-    monkeypatch.setattr(trees, "TRIAL_ROUNDS", TRIAL)
+    monkeypatch.setattr(boosted, "TRIAL_ROUNDS", TRIAL)
 
 
 def fitted(kind=GradientRanker, n_estimators=8, **more):
