@@ -10,7 +10,6 @@ from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.rankers import rankboost_plus as plus_pairs
-from crucial.rankers import rankboost_plus as plus_search
 from crucial.rankers.rankboost_plus import list_pairs, sample_numbers
 
 RANDOM = np.random.default_rng(0)
@@ -159,8 +158,8 @@ def test_memory_is_asked_for_and_a_sample_fits(monkeypatch):
 
 
 def test_a_static_set_beyond_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(plus_search, "free_memory", lambda: 20_000)
-    monkeypatch.setattr(plus_search, "_check_pair_memory", lambda *_: None)
+    monkeypatch.setattr(plus_pairs, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(plus_pairs, "_check_pair_memory", lambda *_: None)
     with pytest.raises(DataError, match=r"In round 1 .* static.*max_static.*max_bins"):
         RankBoostPlus(5, static_after=0).fit(X, Y, qid=QID)
     RankBoostPlus(5, static_after=0, max_static=5).fit(X, Y, qid=QID)
