@@ -15,11 +15,9 @@ import numpy as np
 
 from benchmarks.timing import THREADS, table
 from crucial import Groups, LabelFeedback
-from crucial.boosting.loop import Trace, boost
-from crucial.boosting.parts import Constraints, TrainingRows
+from crucial.boosting.loop import Constraints, Trace, TrainingRows, boost
 from crucial.boosting.steps import FixedStep
-from crucial.boosting.tree_growth import TreeLimits
-from crucial.boosting.trees import TreeLearner
+from crucial.boosting.trees import TreeLearner, TreeLimits
 from crucial.data.instances import Instances
 from crucial.rankers.gradient import GradientRanker
 

@@ -8,7 +8,7 @@ A stump looks at one feature. Here a row is good when two features are on the sa
 which no sum of one-feature functions can see. With a weak learner that proposes such
 questions RankBoost learns it; the loop, the weights and everything else stay the same.
 
-A learner derives from ``crucial.boosting.parts.WeakLearner`` and has two methods:
+A learner derives from ``crucial.boosting.loop.WeakLearner`` and has two methods:
 
     prepare(training, constraints, step)   look at the data once
     propose(potentials)                    return the best weak ranker for the current weights
@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import crucial
-from crucial.boosting.parts import Candidate, WeakLearner
+from crucial.boosting.loop import Candidate, WeakLearner
 from crucial.errors import NotRankedError
 
 

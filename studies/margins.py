@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from common import new_figure, save_figure, studies, write
-from crucial.boosting.smooth_margin import smooth_step
+from crucial.boosting.steps import smooth_step
 from crucial.inspection import margin_bound
 from crucial.parameters import between, check
 from crucial.types import Floats, PathLike

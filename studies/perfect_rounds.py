@@ -25,9 +25,14 @@ import click
 import numpy as np
 
 from crucial import Instances, PairFeedback
-from crucial.boosting.loop import Ensemble, boost
-from crucial.boosting.pair_losses import ExponentialLoss
-from crucial.boosting.parts import Candidate, StepRule, TrainingRows
+from crucial.boosting.loop import (
+    Candidate,
+    Ensemble,
+    ExponentialLoss,
+    StepRule,
+    TrainingRows,
+    boost,
+)
 from crucial.boosting.steps import ExactStep
 from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups

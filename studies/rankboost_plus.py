@@ -37,9 +37,8 @@ from crucial.lab.cross_validation import curves
 from crucial.lab.experiment import Experiment
 from crucial.lab.protocols import ExperimentProtocol, Task, read_folds
 from crucial.measures.names import get_measure
-from crucial.rankers.plus_search import PlusWeights, Span, list_pairs
 from crucial.rankers.rankboost import RankBoost
-from crucial.rankers.rankboost_plus import RankBoostPlus
+from crucial.rankers.rankboost_plus import PlusWeights, RankBoostPlus, Span, list_pairs
 from crucial.types import Floats, PathLike, VectorLike
 
 if TYPE_CHECKING:

@@ -63,7 +63,6 @@ from crucial.model.file import save_model as save_model
 from crucial.model.kernel import KernelRanker as KernelRanker
 from crucial.model.rank_addition import RankAdditionRanker as RankAdditionRanker
 from crucial.model.ranking_trees import RankingTrees as RankingTrees
-from crucial.rankers.adaboost import AdaBoostRanker as AdaBoostRanker
 from crucial.rankers.feature_rank import DiffRank as DiffRank
 from crucial.rankers.feature_rank import FeatureRank as FeatureRank
 from crucial.rankers.gradient import GradientRanker as GradientRanker
@@ -76,6 +75,7 @@ from crucial.rankers.linear.estimators import RankRLS as RankRLS
 from crucial.rankers.linear.estimators import RSRank as RSRank
 from crucial.rankers.linear.estimators import SVMMap as SVMMap
 from crucial.rankers.rank_net import RankNet as RankNet
+from crucial.rankers.rankboost import AdaBoostRanker as AdaBoostRanker
 from crucial.rankers.rankboost import LogisticRanker as LogisticRanker
 from crucial.rankers.rankboost import PNormPush as PNormPush
 from crucial.rankers.rankboost import RankBoost as RankBoost

@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from crucial.boosting.stump_search import NOISE, SNAP, TIE, worst_tied
+from crucial.boosting.stumps import NOISE, SNAP, TIE, worst_tied
 from crucial.data import bins as quantiles
 from crucial.data.instances import Instances
 from crucial.data.ratings import Ratings, rating_values

@@ -26,15 +26,16 @@ from crucial.measures.names import get_measure
 from crucial.rankers.classifiers import best_cuts
 from crucial.rankers.linear.columns import Space
 from crucial.rankers.linear.losses import Hinges
-from crucial.rankers.linear.sparse import log_penalty, minimise_concave, minimise_l1
-from crucial.rankers.ranking_trees.forests import pruning_path
-from crucial.rankers.ranking_trees.growth import TreeGrower, TwoClassTask
-from crucial.rankers.ranking_trees.splitters import (
+from crucial.rankers.linear.solvers import log_penalty, minimise_concave, minimise_l1
+from crucial.rankers.ranking_trees.estimators import pruning_path
+from crucial.rankers.ranking_trees.growth import (
     NodeCells,
     NodeRows,
     Sides,
     StumpSplitter,
+    TreeGrower,
     TreeSplitter,
+    TwoClassTask,
 )
 from naive.set_b import X1, X2, X12, X123, YB, YC, YD, YT, F, Q, leaf_sets
 from naive.set_b import X12 as X

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.naive.gradient_trees import NaiveSymmetricTree, NaiveTree, Node
 
 from crucial import GradientRanker
-from crucial.boosting.tree_growth import GrownTree, PairLimit, TreeLimits, grow_tree
+from crucial.boosting.trees import GrownTree, PairLimit, TreeLimits, grow_tree
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels import trees as door

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crucial import RankingForest, TreeRank
 from crucial.errors import DataError
-from crucial.rankers.ranking_trees.forests import held_out_gains, held_out_values
+from crucial.rankers.ranking_trees.estimators import held_out_gains, held_out_values
 from crucial.rankers.ranking_trees.growth import Node, PairGains, above_median
 from naive import losses
 from naive.label_trees import NaiveCRank, median_positive, scores_of, tournament

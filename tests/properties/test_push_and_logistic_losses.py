@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from crucial import Groups, LabelFeedback, LogisticRanker, PairFeedback, PNormPush, RankBoost
-from crucial.boosting.pair_losses import LogisticLoss
-from crucial.boosting.push import PNormLoss, PushLine, PushTerms
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss, PushLine, PushTerms
 from crucial.boosting.steps import newton_root
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Potentials

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial import Instances, LabelFeedback, RankBoost, make_letor
-from crucial.boosting.loop import boost
-from crucial.boosting.pair_losses import ExponentialLoss
-from crucial.boosting.parts import Constraints, TrainingRows
+from crucial.boosting.loop import Constraints, ExponentialLoss, TrainingRows, boost
 from crucial.boosting.steps import STEPS
 from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups

@@ -8,7 +8,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from crucial import Groups, LabelFeedback, PairFeedback
-from crucial.boosting.pair_losses import ExponentialLoss
+from crucial.boosting.loop import ExponentialLoss
 from crucial.boosting.row_losses import LambdaLoss, QuerySquares, SoftmaxLoss, XENDCGLoss, YetiLoss
 from crucial.feedback.base import Potentials
 from crucial.feedback.sums import SumFeedback

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from crucial import AdaBoostRanker, Instances, LabelFeedback, LogitBoost, RankBoost
-from crucial.boosting.sparse_stumps import SparseSearch
-from crucial.boosting.stump_search import StumpGrid
+from crucial.boosting.stumps import SparseSearch, StumpGrid
 from crucial.data import bins as bins_module
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crucial.boosting.parts import (
+from crucial.boosting.loop import (
     Candidate,
     Constraints,
     StepRule,
@@ -18,7 +18,7 @@ from crucial.boosting.parts import (
     as_output,
 )
 from crucial.boosting.steps import STEPS, largest_drop
-from crucial.boosting.stump_search import NOISE, first_best
+from crucial.boosting.stumps import NOISE, first_best
 from crucial.data.bins import Bins
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Output, Potentials

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import Objective
+from crucial.boosting.loop import ExponentialLoss, Objective
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
-from crucial.feedback.base import Feedback, LabelledRows, Output, draw_share
+from crucial.feedback.base import DrawnQueries, Feedback, LabelledRows, Output
 from crucial.feedback.labels import GAINS
 from crucial.kernels.elementary import exp, exp2, log, log2
 from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, query_losses
@@ -71,11 +71,10 @@ class LossTotals:
         return scale, log(max(self.loss.value / start, _FLOOR))
 
 
-class RowLossState:
+class RowLossState(DrawnQueries):
     """See `crucial.feedback.base.ScoreState`; has a `curvature` too.
 
-    A subclass writes potentials, curvature and the loss of every query in `_write`. Queries
-    weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
+    Queries weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
     over its value at scores of 0.
 
     Parameters
@@ -85,6 +84,8 @@ class RowLossState:
         Of the feedback.
     coefficient : array over the queries
     threads : int
+    write : function of the state and an array over the rows
+        Writes potentials into the array, and ``curvature`` and ``losses`` of the state.
 
     Attributes
     ----------
@@ -92,32 +93,34 @@ class RowLossState:
     curvature : array over the rows
         Second derivative of the loss by the score of each row, or what a Newton step should
         divide by in its place, in the units of the potentials (before their scale).
+    losses : array over the queries
     rounds : int
         How often the scores moved; seeds what is random.
     """
 
     def __init__(
-        self, feedback: Feedback, rows: LabelledRows, coefficient: Floats, threads: int
+        self,
+        feedback: Feedback,
+        rows: LabelledRows,
+        coefficient: Floats,
+        threads: int,
+        write: Callable[[Any, Floats], None],
     ) -> None:
-        self._feedback, self._threads = feedback, threads
+        self._feedback, self._threads, self._write = feedback, threads, write
         self._layout = rows.layout
         n = len(rows.layout.rows)
         self.scores, self.curvature = np.zeros(n), np.zeros(n)
         self.rounds = 0
         self._all = self._drawn = coefficient
-        self._loss = np.zeros(rows.layout.n_queries)
+        self.losses = np.zeros(rows.layout.n_queries)
         self._start: float | None = None
 
-    def _write(self, pi: Floats) -> None:
-        """Write the potentials of all rows, ``self.curvature`` and ``self._loss``."""
-        raise NotImplementedError
-
-    def _by_query(self, kernel: str, pi: Floats, *inputs: Any, more: tuple[Any, ...] = ()) -> None:
+    def by_query(self, kernel: str, pi: Floats, *inputs: Any, more: tuple[Any, ...] = ()) -> None:
         """Write by a kernel of `crucial.kernels.losses.query_losses`."""
         weight = self._feedback.weight
         weight = np.ones(len(self.scores)) if weight is None else weight
         everything = (self.scores, *inputs, weight, self._drawn, *more)
-        out = (pi, self.curvature, self._loss)
+        out = (pi, self.curvature, self.losses)
         query_losses(kernel, everything, self._layout.row_start, self._threads, out)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -127,10 +130,10 @@ class RowLossState:
     def sums(self, pi: Floats) -> LossTotals:
         """Write minus the gradient of the loss; add up the losses of all queries."""
         n = len(self.scores)
-        self._write(pi[:n])
+        self._write(self, pi[:n])
         pi[n:] = 0.0
         size = ExactSum.of(np.abs(pi), self._threads)
-        return LossTotals(ExactSum.of(self._all * self._loss), size)
+        return LossTotals(ExactSum.of(self._all * self.losses), size)
 
     def finish(self, totals: LossTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
@@ -148,20 +151,6 @@ class RowLossState:
         state = self._feedback.state(threads=self._threads)
         state.advance(self.scores, 1.0)
         return state.risks()
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries, at least one, until the next draw."""
-        self.count_only(draw_share(self.counting, fraction, random))
-
-    @property
-    def counting(self) -> Ints:
-        """The queries that weigh anything."""
-        return np.flatnonzero(self._all > 0)
-
-    def count_only(self, chosen: Ints) -> None:
-        """Count only some queries until the next draw."""
-        self._drawn = np.zeros_like(self._all)
-        self._drawn[chosen] = self._all[chosen]
 
 
 class RowLoss(Objective):
@@ -260,7 +249,11 @@ class QuerySquares(RowLoss):
         if rows.balanced:
             weight = np.ones(len(target)) if feedback.weight is None else feedback.weight
             coefficient = coefficient / np.add.reduceat(weight, first)
-        return SquaresState(feedback, rows, coefficient, threads, target)
+
+        def write(state: RowLossState, pi: Floats) -> None:
+            state.by_query("squares", pi, target)
+
+        return RowLossState(feedback, rows, coefficient, threads, write)
 
 
 class SoftmaxLoss(RowLoss):
@@ -296,7 +289,13 @@ class SoftmaxLoss(RowLoss):
         if feedback.weight is not None:
             target = target * feedback.weight
         target = target / np.add.reduceat(target, first)[query]
-        return SoftmaxState(feedback, rows, query_weights(rows), threads, target)
+        entropy = _entropies(target, feedback.weight, rows.layout.row_start)
+
+        def write(state: RowLossState, pi: Floats) -> None:
+            state.by_query("cross_entropy", pi, target)
+            state.losses -= entropy
+
+        return RowLossState(feedback, rows, query_weights(rows), threads, write)
 
 
 class XENDCGLoss(RowLoss):
@@ -331,25 +330,22 @@ class XENDCGLoss(RowLoss):
                 f"loss='xendcg' needs labels of 0 and more, and there is {labels.min():g}; shift "
                 "them, or use loss='softmax' or 'query_rmse'."
             )
-        return XENDCGState(feedback, rows, query_weights(rows), threads, labels, self.seed)
+        layout, query = rows.layout, rows.layout.query_of_row()
+        noise = QueryNoise(self.seed, layout.queries, layout.row_start, threads)
+        # In units of the highest gain of the query, which may be any power of 2.
+        highest = np.maximum.reduceat(labels, layout.row_start[:-1])
+        worth, unit = exp2(labels - highest[query]), exp2(-highest)
+        expected = worth - 0.5 * unit[query]
+        if feedback.weight is not None:
+            expected = expected * feedback.weight
+        expected /= np.add.reduceat(expected, layout.row_start[:-1])[query]
+        entropy = _entropies(expected, feedback.weight, layout.row_start)
 
+        def write(state: RowLossState, pi: Floats) -> None:
+            state.by_query("xendcg", pi, worth, unit, noise.uniforms(state.rounds))
+            state.losses -= entropy
 
-class SquaresState(RowLossState):
-    """See `QuerySquares`."""
-
-    def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        target: Floats,
-    ) -> None:
-        super().__init__(feedback, rows, coefficient, threads)
-        self._target = target
-
-    def _write(self, pi: Floats) -> None:
-        self._by_query("squares", pi, self._target)
+        return RowLossState(feedback, rows, query_weights(rows), threads, write)
 
 
 def _entropies(target: Floats, weight: Floats | None, row_start: Ints) -> Floats:
@@ -357,56 +353,6 @@ def _entropies(target: Floats, weight: Floats | None, row_start: Ints) -> Floats
     ratio = target if weight is None else target / weight
     logs = log(np.where(ratio > 0.0, ratio, 1.0))
     return -np.add.reduceat(target * logs, row_start[:-1])
-
-
-class SoftmaxState(SquaresState):
-    """See `SoftmaxLoss`."""
-
-    def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        target: Floats,
-    ) -> None:
-        super().__init__(feedback, rows, coefficient, threads, target)
-        self._entropy = _entropies(target, feedback.weight, rows.layout.row_start)
-
-    def _write(self, pi: Floats) -> None:
-        self._by_query("cross_entropy", pi, self._target)
-        self._loss -= self._entropy
-
-
-class XENDCGState(RowLossState):
-    """See `XENDCGLoss`."""
-
-    def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        labels: Floats,
-        seed: int,
-    ) -> None:
-        super().__init__(feedback, rows, coefficient, threads)
-        layout = rows.layout
-        self._noise = QueryNoise(seed, layout.queries, layout.row_start, threads)
-        # In units of the highest gain of the query, which may be any power of 2.
-        highest = np.maximum.reduceat(labels, layout.row_start[:-1])
-        self._worth = exp2(labels - highest[layout.query_of_row()])
-        self._unit = exp2(-highest)
-        expected = self._worth - 0.5 * self._unit[layout.query_of_row()]
-        if feedback.weight is not None:
-            expected = expected * feedback.weight
-        expected /= np.add.reduceat(expected, layout.row_start[:-1])[layout.query_of_row()]
-        self._entropy = _entropies(expected, feedback.weight, layout.row_start)
-
-    def _write(self, pi: Floats) -> None:
-        noise = self._noise.uniforms(self.rounds)
-        self._by_query("xendcg", pi, self._worth, self._unit, noise)
-        self._loss -= self._entropy
 
 
 # --- Pairs that matter for the top of the list: LambdaMART's and YetiRank's
@@ -487,7 +433,12 @@ class LambdaLoss(RowLoss):
         # A query that the measure has no value for cannot get better.
         coefficient = np.where(inverse > 0, query_weights(rows), 0.0)
         more = (inverse, discount, how)
-        return LambdaState(feedback, rows, coefficient, threads, worth, more)
+
+        def write(state: RowLossState, pi: Floats) -> None:
+            state.by_query("lambda_sums", pi, worth, more=more)
+            np.subtract(1.0, state.losses, out=state.losses)
+
+        return RowLossState(feedback, rows, coefficient, threads, write)
 
     def _worths(self, kind: int, rows: LabelledRows) -> Floats:
         """Return the gain of every row, or whether it is relevant."""
@@ -518,26 +469,6 @@ def _best_dcg(worth: Floats, rows: LabelledRows, discount: Floats) -> Floats:
     each = np.zeros(len(worth))
     each[counts] = worth[counts] * discount[position[counts]]
     return np.add.reduceat(each, starts[:-1])
-
-
-class LambdaState(RowLossState):
-    """See `LambdaLoss`."""
-
-    def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        worth: Floats,
-        more: tuple[Any, ...],
-    ) -> None:
-        super().__init__(feedback, rows, coefficient, threads)
-        self._worth, self._more = worth, more
-
-    def _write(self, pi: Floats) -> None:
-        self._by_query("lambda_sums", pi, self._worth, more=self._more)
-        np.subtract(1.0, self._loss, out=self._loss)
 
 
 class YetiLoss(RowLoss):
@@ -572,28 +503,12 @@ class YetiLoss(RowLoss):
     def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
         """Return the state of the loss at scores of 0."""
         noise = QueryNoise(self.seed, rows.layout.queries, rows.layout.row_start, threads)
-        return YetiState(feedback, rows, query_weights(rows), threads, self, noise)
+        worth, orders = worths_of(self.gain, rows, self.name), (self.permutations, self.decay)
 
+        def write(state: RowLossState, pi: Floats) -> None:
+            state.by_query("yeti_sums", pi, worth, more=(noise.keys(state.rounds), *orders))
 
-class YetiState(RowLossState):
-    """See `YetiLoss`."""
-
-    def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        loss: YetiLoss,
-        noise: QueryNoise,
-    ) -> None:
-        super().__init__(feedback, rows, coefficient, threads)
-        self._worth, self._noise = worths_of(loss.gain, rows, loss.name), noise
-        self._orders = (loss.permutations, loss.decay)
-
-    def _write(self, pi: Floats) -> None:
-        keys = self._noise.keys(self.rounds)
-        self._by_query("yeti_sums", pi, self._worth, more=(keys, *self._orders))
+        return RowLossState(feedback, rows, query_weights(rows), threads, write)
 
 
 # --- A loss of one's own: a function that returns gradient and curvature
@@ -654,14 +569,14 @@ class CustomState(RowLossState):
         threads: int,
         function: LossFunction,
     ) -> None:
-        super().__init__(feedback, rows, coefficient, threads)
+        super().__init__(feedback, rows, coefficient, threads, CustomState._from_function)
         self._function, self._labels = function, rows.labels
         self._row_weight = feedback.weight
         self._query = rows.layout.query_of_row()
         self._groups = Groups(rows.layout.queries, rows.layout.row_start)
         self._is_part = is_part()
 
-    def _write(self, pi: Floats) -> None:
+    def _from_function(self, pi: Floats) -> None:
         # (copies: the function may do with them as it likes)
         found = self._function(self.scores.copy(), self._labels.copy(), self._groups)
         if not isinstance(found, tuple | list) or len(found) not in (2, 3):
@@ -684,9 +599,9 @@ class CustomState(RowLossState):
         np.multiply(factor, curvature, out=self.curvature)
         starts = self._groups.starts[:-1]
         if len(found) == 2:
-            np.add.reduceat(np.abs(gradient), starts, out=self._loss)
+            np.add.reduceat(np.abs(gradient), starts, out=self.losses)
         else:
-            self._loss[:] = self._losses(found[2])
+            self.losses[:] = self._losses(found[2])
 
     def _losses(self, value: Any) -> Floats | float:
         """Return the loss of every query, from one number for each or for all."""

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.boosting.loop import Objective
 from crucial.boosting.pair_losses import LabelLogistic, LogisticTotals, ScoreReach
-from crucial.boosting.parts import Objective
 from crucial.boosting.row_losses import LossTotals
-from crucial.boosting.stump_search import StumpGrid
+from crucial.boosting.stumps import StumpGrid
 from crucial.boosting.trees import RowDraws, drawn_rows, tree_output
 from crucial.boosting.watch import Differences
 from crucial.data.bins import Bins, abstains
@@ -309,7 +309,7 @@ class SplitOrder:
     leaf : int
         Number of the leaf, 0 for the root.
     feature, place : int
-        As in `crucial.boosting.tree_growth.GrownTree`.
+        As in `crucial.boosting.trees.GrownTree`.
     children : (int, int)
         Numbers that the children get.
     adds_up : int

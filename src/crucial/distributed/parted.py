@@ -18,21 +18,20 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.loop import Progress, Round
-from crucial.boosting.pair_losses import ScoreReach
-from crucial.boosting.parts import (
+from crucial.boosting.loop import (
     Candidate,
     Constraints,
     Objective,
+    Progress,
+    Round,
     StepRule,
     TrainingRows,
     WeakLearner,
 )
+from crucial.boosting.pair_losses import ScoreReach
 from crucial.boosting.row_losses import LossTotals
-from crucial.boosting.stump_search import DropSearch, StumpGrid
-from crucial.boosting.stumps import StumpLearner
-from crucial.boosting.tree_growth import GrownTree
-from crucial.boosting.trees import TreeLearner, UnitTreeLearner
+from crucial.boosting.stumps import DropSearch, StumpGrid, StumpLearner
+from crucial.boosting.trees import GrownTree, TreeLearner, UnitTreeLearner
 from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups

@@ -628,6 +628,34 @@ def draw_share(items: Ints, fraction: float, random: np.random.Generator) -> Int
     return random.permutation(items)[: max(1, round(fraction * len(items)))]
 
 
+class DrawnQueries:
+    """Base of states that can count a random share of the queries alone.
+
+    Attributes
+    ----------
+    nothing : float
+        The weight of a query that does not count; minus infinity for logarithms.
+    """
+
+    nothing = 0.0
+    _all: Floats  # weights of the queries
+    _drawn: Floats  # the same of those that count until the next draw
+
+    def subsample(self, fraction: float, random: np.random.Generator) -> None:
+        """Count only a random share of the queries, at least one."""
+        self.count_only(draw_share(self.counting, fraction, random))
+
+    @property
+    def counting(self) -> Ints:
+        """The queries that weigh anything."""
+        return np.flatnonzero(self._all > self.nothing)
+
+    def count_only(self, chosen: Ints) -> None:
+        """Count only some queries until the next draw."""
+        self._drawn = np.full_like(self._all, self.nothing)
+        self._drawn[chosen] = self._all[chosen]
+
+
 def risks_of(wrong: float, tied: float) -> tuple[float, float]:
     """Return R1 and R2 of the shares of wrong and tied pairs, which may round to above 1."""
     return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)

@@ -14,6 +14,7 @@ from crucial.data.arrays import as_array, as_reals, check_sum, complex_error
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import (
+    DrawnQueries,
     Feedback,
     LabelledRows,
     LabelMargins,
@@ -22,7 +23,6 @@ from crucial.feedback.base import (
     Output,
     PairState,
     TwoClasses,
-    draw_share,
     finite_total,
     log_lightest_pairs,
     margin_range,
@@ -128,7 +128,7 @@ def wrong_unit_of(total: float) -> float:
     return unit_for(2.0 * total)  # (a pair may come and go again)
 
 
-class LabelState:
+class LabelState(DrawnQueries):
     """See `crucial.feedback.base.PairState`.
 
     ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
@@ -149,7 +149,7 @@ class LabelState:
         self.up, self.down = np.zeros(padded(n)), np.zeros(padded(n))
         self.up[:n] = self.down[:n] = 1.0 if rows.weight is None else rows.weight
         self._row_weight = rows.weight
-        self._all = self._coefficient = rows.coefficient
+        self._all = self._drawn = rows.coefficient
         self._range = 0.0
         self._sums = PairSums(rows.layout, rows.gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
@@ -184,26 +184,26 @@ class LabelState:
         """Write the potentials and add up the losses of all queries."""
         self._linear = self._level_sums = None
         loss = np.zeros(self.layout.n_queries)
-        self._sums.potentials(self.up, self.down, self._coefficient, pi, loss)
+        self._sums.potentials(self.up, self.down, self._drawn, pi, loss)
         drawn, every = self._totals(loss, loss)
         return QueryTotals(drawn, every, float(loss.min(initial=math.inf)))
 
     def _totals(self, drawn: Floats, every: Floats) -> tuple[ExactSum, ExactSum]:
         """Return the losses of the queries drawn, and of all, added up."""
-        total = ExactSum.of(self._coefficient * drawn)
-        if self._all is self._coefficient and drawn is every:
+        total = ExactSum.of(self._drawn * drawn)
+        if self._all is self._drawn and drawn is every:
             return total, total
         return total, ExactSum.of(self._all * every)
 
     def peaks(self) -> Peaks:
         """Return the largest losses, which `log_sums` divides by."""
         log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._coefficient, np.empty_like(self.up))
+        inputs = (self.scores, self._weight, self._drawn, np.empty_like(self.up))
         self._sums.log_potentials(*inputs, log_loss)
         return self._peaks_of(log_loss)
 
     def _peaks_of(self, log_loss: Floats) -> Peaks:
-        drawn, every = (log_loss[c > 0] for c in (self._coefficient, self._all))
+        drawn, every = (log_loss[c > 0] for c in (self._drawn, self._all))
         return Peaks(float(drawn.max(initial=-math.inf)), float(every.max(initial=-math.inf)))
 
     def log_sums(self, pi: Floats, peaks: Peaks | None = None) -> QueryTotals:
@@ -216,10 +216,10 @@ class LabelState:
         """
         self._linear = self._level_sums = None
         log_loss = self._log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._coefficient, pi, log_loss)
+        inputs = (self.scores, self._weight, self._drawn, pi, log_loss)
         self._sums.log_potentials(*inputs, None if peaks is None else peaks.drawn)
         self._peaks = peaks = self._peaks_of(log_loss) if peaks is None else peaks
-        loss = exp(log_loss - log_shift(log_loss, self._coefficient, peaks.drawn))
+        loss = exp(log_loss - log_shift(log_loss, self._drawn, peaks.drawn))
         # The queries that were not drawn may be far worse, or far better, than the others.
         every = exp(np.minimum(log_loss - peaks.every, 0.0))
         return QueryTotals(*self._totals(loss, every), math.inf, peaks.every)
@@ -263,7 +263,7 @@ class LabelState:
     def _current(self) -> tuple[Floats, Floats, Floats]:
         """Return ``up``, ``down`` and coefficients under which the drawn pairs weigh ``_total``."""
         if not self.logarithmic:
-            return self.up, self.down, self._coefficient
+            return self.up, self.down, self._drawn
         if self._linear is None:
             # Each query around its middle, its pairs made to weigh 1; the coefficients give
             # it its share again. Beyond a range of 690 inside one query, pairs at its far
@@ -281,19 +281,19 @@ class LabelState:
             up[:n] = exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
             down[:n] = exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
-            self._sums.potentials(up, down, self._coefficient, np.zeros_like(up), loss)
-            shift = log_shift(self._log_loss, self._coefficient, self._peaks.drawn)
+            self._sums.potentials(up, down, self._drawn, np.zeros_like(up), loss)
+            shift = log_shift(self._log_loss, self._drawn, self._peaks.drawn)
             share = exp(self._log_loss - shift)
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
-            self._linear = up, down, self._coefficient * share
+            self._linear = up, down, self._drawn * share
         return self._linear
 
     @property
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in: O(n)."""
         if not self.logarithmic:
-            return self._sums.curvature(self.up, self.down, self._coefficient)
-        inputs = (self.scores, self._weight, self._coefficient)
+            return self._sums.curvature(self.up, self.down, self._drawn)
+        inputs = (self.scores, self._weight, self._drawn)
         return self._sums.log_curvature(*inputs, self._peaks.drawn)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
@@ -357,25 +357,15 @@ class LabelState:
         wrong, tied = self._sums.misordered(self.scores, self._weight)
         return Risks(ExactSum.of(self._all * wrong), ExactSum.of(self._all * tied))
 
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries, at least one."""
-        self.count_only(draw_share(self.counting, fraction, random))
-
-    @property
-    def counting(self) -> Ints:
-        """The queries whose pairs weigh anything."""
-        return np.flatnonzero(self._all > 0)
-
     def count_only(self, chosen: Ints) -> None:
         """Count only some queries until the next draw."""
-        self._coefficient = np.zeros_like(self._all)
-        self._coefficient[chosen] = self._all[chosen]
+        super().count_only(chosen)
         self._linear = self._level_sums = None
 
     def copy(self) -> LabelState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
-        other._all = self._coefficient
+        other._all = self._drawn
         other.scores, other.up, other.down = self.scores.copy(), self.up.copy(), self.down.copy()
         return other
 

@@ -31,7 +31,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import RANDOM_STATE, VERBOSE, RandomState, Ranker
+from crucial.rankers.base import RANDOM_STATE, VERBOSE, RandomState, Ranker, documented
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import PathLike, TableLike, VectorLike
 
@@ -139,6 +139,7 @@ class AutoRanker(Ranker[FrozenModel]):
                 "a file. Choose another name."
             )
 
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -151,12 +152,6 @@ class AutoRanker(Ranker[FrozenModel]):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. Absent entries of sparse input are 0.
-        y : array of shape (n_rows,)
-            Labels: two values, grades, real numbers, or a strict order.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are compared.
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows in the fits, of weight 0 as none; weights below 1
             on average are first multiplied. Measures count all held-out rows equally, unless they

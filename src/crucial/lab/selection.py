@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from crucial.boosting.stump_search import TIE
+from crucial.boosting.stumps import TIE
 from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError

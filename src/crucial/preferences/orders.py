@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crucial.boosting.stump_search import TIE
+from crucial.boosting.stumps import TIE
 from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError

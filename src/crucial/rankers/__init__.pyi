@@ -1,4 +1,3 @@
-from crucial.rankers.adaboost import AdaBoostRanker as AdaBoostRanker
 from crucial.rankers.feature_rank import DiffRank as DiffRank
 from crucial.rankers.feature_rank import FeatureRank as FeatureRank
 from crucial.rankers.gradient import GradientRanker as GradientRanker
@@ -11,6 +10,7 @@ from crucial.rankers.linear.estimators import RankRLS as RankRLS
 from crucial.rankers.linear.estimators import RSRank as RSRank
 from crucial.rankers.linear.estimators import SVMMap as SVMMap
 from crucial.rankers.rank_net import RankNet as RankNet
+from crucial.rankers.rankboost import AdaBoostRanker as AdaBoostRanker
 from crucial.rankers.rankboost import LogisticRanker as LogisticRanker
 from crucial.rankers.rankboost import PNormPush as PNormPush
 from crucial.rankers.rankboost import RankBoost as RankBoost

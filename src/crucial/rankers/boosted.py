@@ -16,28 +16,30 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.boosting.loop import (
+    Constraints,
     Ensemble,
+    Objective,
     Progress,
     Round,
+    StepRule,
     Trace,
-    best_pairs,
+    TrainingRows,
+    WeakLearner,
     boost,
+    check_methods,
     show_rounds,
     with_callbacks,
 )
 from crucial.boosting.other_learners import CheckedLearner, ColumnLearner, FeatureLearner
-from crucial.boosting.parts import (
-    Constraints,
-    Objective,
-    StepRule,
-    TrainingRows,
-    WeakLearner,
-    check_methods,
-)
 from crucial.boosting.steps import STEPS
 from crucial.boosting.stumps import StumpLearner
-from crucial.boosting.tree_growth import TreeLimits
-from crucial.boosting.trees import Sampling, TreeLearner, UnitTreeLearner
+from crucial.boosting.trees import (
+    Sampling,
+    TreeLearner,
+    TreeLimits,
+    UnitTreeLearner,
+    gains_of_pairs,
+)
 from crucial.boosting.watch import Watch
 from crucial.data.arrays import as_array
 from crucial.data.instances import CodedTable, Encodings, Instances
@@ -79,6 +81,9 @@ from crucial.rankers.base import (
 from crucial.rankers.classifiers import ClassSums, make_classifier
 from crucial.rankers.resampling import MOST_BAGS, FoldCurves, LoopInput, Refits, fit_bags, fit_folds
 from crucial.types import Floats, TableLike, VectorLike
+
+#: Rounds of the trial that chooses pairs of features. Fixed, so that warm starts choose the same.
+TRIAL_ROUNDS = 100
 
 # --- Base class of the boosting estimators: from input to ensemble
 
@@ -416,25 +421,28 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         )
 
     def _chosen_pairs(
-        self, run: LoopInput, objective: Objective, learner: WeakLearner, step: StepRule
+        self, run: LoopInput, objective: Objective, learner: TreeLearner, step: StepRule
     ) -> list[tuple[int, int]] | None:
         """Return the pairs of features that trees may combine; None without a limit."""
-        if not isinstance(learner, TreeLearner) or learner.limits.max_pairs is None:
+        if learner.limits.max_pairs is None:
             return None
         if self._shared_pairs is not None:
             return self._shared_pairs
+        if learner.limits.max_pairs == 0:
+            return []
         # (copies: a trial must leave no trace in the parts)
-        return best_pairs(
+        trial = boost(
             run.training,
             run.feedback,
             objective,
             copy(learner),
             copy(step),
-            learner.limits.max_pairs,
+            rounds=TRIAL_ROUNDS,
             constraints=self._constraints(run.training.instances),
             subsample=self.subsample,
             seed=run.seed,
         )
+        return list(gains_of_pairs(trial.rankers))[: learner.limits.max_pairs]
 
     # -- feedback: labels of one judge or several, and explicit pairs ---------------
 

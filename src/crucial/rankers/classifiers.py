@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,6 +144,58 @@ class ClassSums:
         return whole if np.array_equal(whole, both) else both
 
 
+class _ByScores(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers here: a fitted copy of ``ranker``, and the classes of its rows."""
+
+    ranker: Any
+    ranker_: Any
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fit_ranker(
+        self, X: TableLike, y: VectorLike, sample_weight: VectorLike | None, two: bool
+    ) -> tuple[Instances, Ints, Floats | None]:
+        """Fit a copy of the ranker; return the rows, the number of each row's class, weights."""
+        check_parameters(self)
+        owner = type(self).__name__
+        instances = Instances.from_input(X, texts=True)
+        classes, codes = _classes_of(y, owner, two)
+        weights = check_weights(sample_weight, len(codes))
+        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
+            raise DataError(f"{owner}: rows of only one class have a sample_weight above zero.")
+        self._keep(clone(self.ranker).fit(instances, codes, sample_weight=weights), classes)
+        return instances, codes, weights
+
+    def _keep(self, ranker: Any, classes: NDArray[Any]) -> None:
+        """Set the fitted attributes that follow from the ranker."""
+        self.ranker_, self.classes_ = ranker, classes
+        self.n_features_in_ = ranker.n_features_in_
+        if hasattr(ranker, "feature_names_in_"):
+            self.feature_names_in_ = ranker.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+def _classes_of(y: VectorLike | None, owner: str, two: bool) -> tuple[NDArray[Any], Ints]:
+    """Return the classes in order, two if so asked, and the number of each row's class."""
+    column, kind = read_targets(y, owner)
+    if two and kind != "binary":
+        raise DataError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    if kind == "multilabel-indicator":
+        raise DataError(f"{owner} takes one class per row, and not a matrix of 0 and 1.")
+    classes, codes = np.unique(column, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(f"{owner} can't train when only one class is present: {classes[0]!r}.")
+    return classes, codes.ravel().astype(np.int64)
+
+
 _BOOSTED = Rule(
     ("a ranker that boosts, as RankBoost()",),
     ("ranker",),
@@ -152,7 +204,7 @@ _BOOSTED = Rule(
 
 
 @with_parameters
-class RankingClassifier(ClassifierMixin, BaseEstimator):
+class RankingClassifier(_ByScores):
     """Classify into two classes by the score of a ranker: ``sign(H(x) + b)``.
 
     ``to_classifier()`` of a fitted ranker returns one. ``fit`` fits a copy of the ranker, so
@@ -177,8 +229,6 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         return tags
 
     def fit(self, X: TableLike, y: VectorLike, sample_weight: VectorLike | None = None) -> Self:
@@ -191,31 +241,23 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             Two classes, of any type.
         sample_weight : array of shape (n_rows,), optional
         """
-        check_parameters(self)
-        owner = type(self).__name__
-        instances = Instances.from_input(X, texts=True)
-        classes, codes = _two_classes(y, owner)
-        weights = check_weights(sample_weight, len(codes))
-        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
-            raise DataError(f"{owner}: rows of only one class have a sample_weight above zero.")
-        ranker = clone(self.ranker).fit(instances, codes, sample_weight=weights)
-        return self._set_fitted(ranker, ranker.to_classifier().intercept_, classes)
-
-    def _set_fitted(self, ranker: Any, intercept: float, classes: NDArray[Any]) -> Self:
-        """Set the fitted attributes."""
-        self.ranker_, self.intercept_, self.classes_ = ranker, intercept, classes
-        self.n_features_in_ = ranker.n_features_in_
-        if hasattr(ranker, "feature_names_in_"):
-            self.feature_names_in_ = ranker.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._fit_ranker(X, y, sample_weight, two=True)
+        self.intercept_ = self.ranker_.to_classifier().intercept_
         return self
+
+    @classmethod
+    def of(cls, ranker: Any, intercept: float, classes: NDArray[Any]) -> Self:
+        """Return the classifier of a fitted ranker."""
+        made = cls(clone(ranker))
+        made._keep(ranker, classes)
+        made.intercept_ = intercept
+        return made
 
     def decision_function(self, X: TableLike) -> Floats:
         """Return ``H(x) + b`` of every row: above 0 for the second class."""
         check_is_fitted(self, "ranker_")
         scores: Floats = self.ranker_.predict(X)
-        return scores + self.intercept_
+        return np.asarray(scores + self.intercept_)
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Return the probabilities of both classes for every row.
@@ -257,19 +299,6 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         )
 
 
-def _two_classes(y: VectorLike | None, owner: str) -> tuple[NDArray[Any], Ints]:
-    """Return the two classes, and the number of each row's class."""
-    column, kind = read_targets(y, owner)
-    if kind != "binary":
-        raise DataError(
-            f"Only binary classification is supported. The type of the target is {kind}."
-        )
-    classes, codes = np.unique(column, return_inverse=True)
-    if len(classes) < 2:
-        raise DataError(f"{owner} can't train when only one class is present: {classes[0]!r}.")
-    return classes, codes.astype(np.int64)
-
-
 def make_classifier(
     ranker: Any,
     sums: ClassSums | None,
@@ -308,8 +337,8 @@ def make_classifier(
                 f"this {owner} was not fitted to labels of two values, so it has no threshold "
                 "between two classes. Pass rows of two classes: to_classifier(X=X, y=y)."
             )
-        return RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, sums.classes)
-    classes, codes = _two_classes(y, "to_classifier")
+        return RankingClassifier.of(ranker, sums.intercept, sums.classes)
+    classes, codes = _classes_of(y, "to_classifier", two=True)
     scores = ranker.predict(X)
     weights = check_weights(sample_weight, len(scores))
     if sums is not None and not np.array_equal(classes, sums.classes):
@@ -320,7 +349,7 @@ def make_classifier(
     if sums is None or calibrated is False:
         feedback = LabelFeedback(codes, weight=weights)
         sums = ClassSums.of(feedback, scores[feedback.rows])
-    classifier = RankingClassifier(clone(ranker))._set_fitted(ranker, sums.intercept, classes)
+    classifier = RankingClassifier.of(ranker, sums.intercept, classes)
     if calibrated is False:
         return classifier
     return _calibrated(classifier, str(calibrated), X, y, weights)
@@ -370,7 +399,7 @@ def best_cuts(
     codes: Ints,
     n_classes: int,
     weight: Floats | None = None,
-    error: Literal["zero_one", "absolute"] = "zero_one",
+    error: str = "zero_one",
 ) -> Floats:
     """Return the cut-offs on scores that make the fewest mistakes.
 
@@ -430,7 +459,7 @@ _RANKER = Rule(
 
 
 @with_parameters
-class OrdinalClassifier(ClassifierMixin, BaseEstimator):
+class OrdinalClassifier(_ByScores):
     """Classify into ordered classes by the score of a ranker and cut-offs between classes.
 
     ``to_ordinal(X, y)`` of a fitted ranker returns one. ``fit`` fits a copy of the ranker, and
@@ -460,8 +489,6 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         needs_two = getattr(self.ranker, "_needs_two_labels", None)
         tags.classifier_tags.multi_class = not (callable(needs_two) and needs_two())
         return tags
@@ -476,36 +503,12 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
             Classes of any one type; their order is the sorted one.
         sample_weight : array of shape (n_rows,), optional
         """
-        check_parameters(self)
-        owner = type(self).__name__
-        instances = Instances.from_input(X, texts=True)
-        classes, codes = _ordered_classes(y, owner)
-        weights = check_weights(sample_weight, len(codes))
-        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
-            raise DataError(f"{owner}: rows of only one class have a sample_weight above zero.")
-        ranker = clone(self.ranker).fit(instances, codes, sample_weight=weights)
-        return self._set_fitted(ranker, ranker.predict(instances), classes, codes, weights)
-
-    def _set_fitted(
-        self,
-        ranker: Any,
-        scores: Floats,
-        classes: NDArray[Any],
-        codes: Ints,
-        weights: Floats | None,
-    ) -> Self:
-        """Set the fitted attributes."""
-        self.ranker_, self.classes_ = ranker, classes
-        error: Literal["zero_one", "absolute"] = (
-            "absolute" if self.error == "absolute" else "zero_one"
-        )
-        self.cuts_ = best_cuts(scores, codes, len(classes), weights, error)
-        self.n_features_in_ = ranker.n_features_in_
-        if hasattr(ranker, "feature_names_in_"):
-            self.feature_names_in_ = ranker.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        instances, codes, weights = self._fit_ranker(X, y, sample_weight, two=False)
+        self._set_cuts(self.ranker_.predict(instances), codes, weights)
         return self
+
+    def _set_cuts(self, scores: Floats, codes: Ints, weights: Floats | None) -> None:
+        self.cuts_ = best_cuts(scores, codes, len(self.classes_), weights, self.error)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the class of every row."""
@@ -513,17 +516,6 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
         scores: Floats = self.ranker_.predict(X)
         chosen: NDArray[Any] = self.classes_[np.searchsorted(self.cuts_, scores, side="left")]
         return chosen
-
-
-def _ordered_classes(y: VectorLike | None, owner: str) -> tuple[NDArray[Any], Ints]:
-    """Return the classes in order, and the number of each row's class."""
-    column, kind = read_targets(y, owner)
-    if kind == "multilabel-indicator":
-        raise DataError(f"{owner} takes one class per row, and not a matrix of 0 and 1.")
-    classes, codes = np.unique(column, return_inverse=True)
-    if len(classes) < 2:
-        raise DataError(f"{owner} can't train when only one class is present: {classes[0]!r}.")
-    return classes, codes.ravel().astype(np.int64)
 
 
 def make_ordinal(
@@ -543,10 +535,12 @@ def make_ordinal(
         )
     made = OrdinalClassifier(clone(ranker), error=error)
     check_parameters(made)
-    classes, codes = _ordered_classes(y, "to_ordinal")
+    classes, codes = _classes_of(y, "to_ordinal", two=False)
     scores = ranker.predict(X)
     if len(scores) != len(codes):
         raise DataError(f"y must have one label for each of the {len(scores)} rows of X. "
                         f"Got {len(codes)}.")  # fmt: skip
     weights = check_weights(sample_weight, len(codes))
-    return made._set_fitted(ranker, scores, classes, codes, weights)
+    made._keep(ranker, classes)
+    made._set_cuts(scores, codes, weights)
+    return made

@@ -13,17 +13,21 @@ import numpy as np
 
 from crucial.boosting.loop import (
     STOPPED,
+    Candidate,
+    Constraints,
     Ensemble,
+    ExponentialLoss,
     Progress,
     Round,
+    StepRule,
     Trace,
+    TrainingRows,
+    WeakLearner,
     show_rounds,
     with_callbacks,
 )
-from crucial.boosting.pair_losses import ExponentialLoss
-from crucial.boosting.parts import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.boosting.steps import BoundStep, half_log_ratio
-from crucial.boosting.stump_search import NOISE, TIE
+from crucial.boosting.stumps import NOISE, TIE
 from crucial.data.bins import Bins, Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError

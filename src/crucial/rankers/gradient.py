@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from crucial.boosting.parts import Objective, StepRule
+from crucial.boosting.loop import Objective, StepRule
 from crucial.boosting.row_losses import LAMBDA_MEASURES, LOSSES, CustomLoss
 from crucial.boosting.steps import FixedStep, NumericStep
 from crucial.boosting.trees import TreeLearner

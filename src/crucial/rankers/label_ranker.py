@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.stump_search import NOISE, SNAP, first_best
+from crucial.boosting.stumps import NOISE, SNAP, first_best
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
@@ -25,7 +25,7 @@ from crucial.kernels.runtime import count_threads
 from crucial.kernels.stumps import LabelSums
 from crucial.model.base import check_columns, check_finite
 from crucial.parameters import at_least, between, one_of, parameter, with_parameters
-from crucial.rankers.base import MAX_BINS, TableEstimator, warn_caller
+from crucial.rankers.base import MAX_BINS, TableEstimator, documented, warn_caller
 from crucial.rankers.classifiers import read_targets
 from crucial.types import Bools, Floats, Ints, TableLike, VectorLike
 
@@ -530,17 +530,14 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
+    @documented
     def fit(self, X: TableLike, y: VectorLike, *, sample_weight: VectorLike | None = None) -> Self:
         """Learn which labels are right.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-            NaN: the feature abstains. Absent entries of sparse input are 0.
         y : array of shape (n_rows,), or matrix of 0 and 1 of shape (n_rows, n_labels)
             The label of every row, of any type; or 1 for every label that a row has.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
         """
         self._check_parameters()
         instances = Instances.from_input(X)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress, Round, Trace, with_callbacks
-from crucial.boosting.parts import TrainingRows
-from crucial.boosting.trees import grid_unit, scaled
+from crucial.boosting.loop import Ensemble, Progress, Round, Trace, TrainingRows, with_callbacks
+from crucial.boosting.trees import TreeLearner, grid_unit, scaled
 from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins
 from crucial.data.groups import Groups, deal
@@ -349,7 +348,9 @@ def fit_bags(
     shared = copy(ranker)
     shared._threshold_seed = seed
     everything = refits.run(seed, rounds)
-    shared._shared_pairs = shared._chosen_pairs(everything, *shared._parts(refits.feedback))
+    objective, learner, step = shared._parts(refits.feedback)
+    if isinstance(learner, TreeLearner):
+        shared._shared_pairs = shared._chosen_pairs(everything, objective, learner, step)
     if shared._shared_pairs is not None:
         ranker.feature_pairs_ = shared._shared_pairs
     for length in _lengths(rounds, patience):

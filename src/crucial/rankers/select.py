@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.stump_search import TIE, first_largest
+from crucial.boosting.stumps import TIE, first_largest
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError

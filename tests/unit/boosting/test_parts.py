@@ -8,9 +8,16 @@ import pytest
 from numpy.typing import NDArray
 
 from crucial import GradientRanker, Instances, LabelFeedback, RankBoost, SmoothMarginRanker
-from crucial.boosting.loop import boost
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import Candidate, Objective, StepRule, TrainingRows, WeakLearner
+from crucial.boosting.loop import (
+    Candidate,
+    ExponentialLoss,
+    Objective,
+    StepRule,
+    TrainingRows,
+    WeakLearner,
+    boost,
+)
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import LOSSES
 from crucial.boosting.steps import STEPS, BoundStep, LineStep, NumericStep
 from crucial.boosting.stumps import StumpLearner, VoteLearner
@@ -85,9 +92,9 @@ class OnlyBegins:
         (
             {"learner": OnlyProposes()},
             "the weak learner OnlyProposes lacks prepare, accept, apply_weight, reset_bounds, "
-            "restore. Define .* or derive the class from crucial.boosting.parts.WeakLearner",
+            "restore. Define .* or derive the class from crucial.boosting.loop.WeakLearner",
         ),
-        ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.parts.Obj"),
+        ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.loop.Obj"),
         ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*parts.StepRule"),
         ({"step": object()}, "the step rule object lacks __call__, accept, notes"),
         ({"learner": StumpLearner}, r"StumpLearner is a class. Pass an instance: StumpLearner\(\)"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from crucial import Groups, LabelFeedback
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
+from crucial.boosting.loop import ExponentialLoss
+from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import (
     CustomLoss,
     LambdaLoss,

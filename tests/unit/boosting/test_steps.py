@@ -9,23 +9,23 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from crucial import Groups, LabelFeedback, PairFeedback, RankBoost
-from crucial.boosting.pair_losses import ExponentialLoss, LogisticLoss
-from crucial.boosting.parts import Candidate
-from crucial.boosting.push import PNormLoss
-from crucial.boosting.smooth_margin import SmoothMarginStep, smooth_step
+from crucial.boosting.loop import Candidate, ExponentialLoss
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
 from crucial.boosting.steps import (
     BoundStep,
     LineStep,
     NumericStep,
+    SmoothMarginStep,
     half_log_ratio,
     newton_root,
+    smooth_step,
     smoothed,
 )
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
 from crucial.kernels.pairs import PlusSums
 from crucial.model.weak import ScaledFeature, Tree
-from crucial.rankers.plus_search import PlusWeights, line_search, list_pairs, log_cosh
+from crucial.rankers.rankboost_plus import PlusWeights, line_search, list_pairs, log_cosh
 
 
 def test_only_a_perfect_round_is_smoothed():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crucial import Instances
-from crucial.boosting.stump_search import NOISE, StumpGrid, first_best, first_best_of, worst_tied
+from crucial.boosting.stumps import NOISE, StumpGrid, first_best, first_best_of, worst_tied
 from crucial.data.bins import Bins
 from crucial.model.weak import Presence
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, Groups, LabelFeedback
-from crucial.boosting.parts import Constraints, TrainingRows
+from crucial.boosting.loop import Constraints, TrainingRows
 from crucial.boosting.row_losses import QuerySquares
 from crucial.boosting.steps import FixedStep
-from crucial.boosting.tree_growth import TreeLimits
-from crucial.boosting.trees import RowDraws, Sampling, TreeLearner
+from crucial.boosting.trees import RowDraws, Sampling, TreeLearner, TreeLimits
 from crucial.data.instances import Instances
 from crucial.feedback.base import Potentials
 from crucial.kernels.sums import QueryNoise

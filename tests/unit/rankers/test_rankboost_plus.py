@@ -12,7 +12,7 @@ from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import PlusSums
 from crucial.rankers import plus_search
-from crucial.rankers.plus_search import (
+from crucial.rankers.rankboost_plus import (
     TOLERANCE,
     PlusWeights,
     Span,

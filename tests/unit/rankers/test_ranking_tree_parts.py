@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial.data.instances import Instances
-from crucial.rankers.ranking_trees.forests import (
+from crucial.rankers.ranking_trees.estimators import (
     ClassSampler,
     Pruning,
     best_penalty,
@@ -16,8 +16,14 @@ from crucial.rankers.ranking_trees.forests import (
     prune,
     pruning_path,
 )
-from crucial.rankers.ranking_trees.growth import Node, PairGains
-from crucial.rankers.ranking_trees.splitters import NodeCells, NodeRows, Sides, TreeSplitter
+from crucial.rankers.ranking_trees.growth import (
+    Node,
+    NodeCells,
+    NodeRows,
+    PairGains,
+    Sides,
+    TreeSplitter,
+)
 
 
 def problem(seed: int, n: int, p: int, n_cells: int):

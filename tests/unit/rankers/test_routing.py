@@ -172,7 +172,7 @@ class OwnLearner:
         self.output = self.ranker.scores(table, training.groups)[training.rows]
 
     def propose(self, potentials: Any) -> Any:
-        from crucial.boosting.parts import Candidate
+        from crucial.boosting.loop import Candidate
 
         pi = potentials.pi[: len(self.output)] * potentials.scale
         return Candidate(self.ranker, self.output, float(np.dot(pi, self.output)))

@@ -78,7 +78,7 @@ def test_mean_ranks_are_those_of_the_training_rows(data) -> None:
 
 def test_too_many_cells_for_a_median(monkeypatch) -> None:
     X, y = pyramid(400, 0)
-    monkeypatch.setattr("crucial.rankers.ranking_trees.forests._MOST_CELLS", 20)
+    monkeypatch.setattr("crucial.rankers.ranking_trees.estimators._MOST_CELLS", 20)
     with pytest.raises(DataError, match=r"cells, and the Kendall median orders at most 20.*mean"):
         RankingForest(5, consensus="median", splitter="stump").fit(X, y)
 

@@ -18,7 +18,7 @@ from crucial import (
     make_interactions,
 )
 from crucial.boosting import loop
-from crucial.boosting.loop import gains_of_pairs
+from crucial.boosting.trees import gains_of_pairs
 from crucial.errors import ParameterError
 from crucial.model.weak import Tree
 

@@ -39,7 +39,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Model, Ranker, RankingInput, warn_caller
+from crucial.rankers.base import Model, Ranker, RankingInput, documented, warn_caller
 from crucial.rankers.linear.closed_form import (
     Centring,
     Decomposition,
@@ -74,15 +74,18 @@ from crucial.rankers.linear.losses import (
     SmoothPush,
     add_features,
 )
-from crucial.rankers.linear.solvers import Minimum, lbfgs, minimise_by_planes, truncated_newton
-from crucial.rankers.linear.sparse import (
+from crucial.rankers.linear.solvers import (
+    Minimum,
     frank_wolfe,
     l1_planes,
+    lbfgs,
     log_penalty,
     minimax_penalty,
+    minimise_by_planes,
     minimise_concave,
     minimise_l1,
     power_penalty,
+    truncated_newton,
 )
 from crucial.types import Floats, TableLike, VectorLike
 
@@ -102,6 +105,7 @@ class LinearRanker(Ranker[Model]):
         """Find the weights, and set the model and the attributes that report how."""
         raise NotImplementedError
 
+    @documented
     def fit(
         self,
         X: TableLike,
@@ -117,12 +121,6 @@ class LinearRanker(Ranker[Model]):
         ----------
         X : array, sparse matrix or frame of shape (n_rows, n_features)
             NaN: the feature abstains. For a precomputed kernel, the kernel of every two rows.
-        y : array of shape (n_rows,)
-            Labels. Rows of equal labels are not compared.
-        qid : array of shape (n_rows,), optional
-            Query of every row, of any type, in any order. Without, all rows are one list.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two rows, of weight 0 as none.
         query_weight : array of shape (n_rows,) or mapping from query id, optional
             Factor on the loss of a query.
         """
@@ -332,6 +330,7 @@ class KernelMachine(ConvexRanker):
             threads=count_threads(self.n_jobs),
         )
 
+    @documented
     def fit_pairs(
         self,
         X: TableLike,
@@ -343,18 +342,7 @@ class KernelMachine(ConvexRanker):
         qid: VectorLike | None = None,
         query_weight: QueryWeight | None = None,
     ) -> Self:
-        """Learn from explicit pairs, each of which asks for 1, and from labels too if given.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n_rows, n_features)
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (winner, loser); contradictions and cycles are fine.
-        pair_weight : array of shape (n_pairs,), optional
-            Importance of each pair; a pair that labels imply weighs 1.
-        y, sample_weight, qid, query_weight
-            As in `fit`.
-        """
+        """Learn from explicit pairs, each of which asks for 1, and from labels too if given."""
         check_labels_of_weights(y, sample_weight, query_weight)
         data = self._input(X, y, qid, sample_weight, query_weight, needs_y=False)
         explicit = PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from crucial.boosting.stump_search import TIE, first_largest
+from crucial.boosting.stumps import TIE, first_largest
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, LabelledRows, Layout
 from crucial.feedback.labels import LabelFeedback

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from crucial.boosting.stump_search import TIE, worst_tied
+from crucial.boosting.stumps import TIE, worst_tied
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
@@ -33,7 +33,7 @@ from crucial.parameters import (
 )
 from crucial.rankers.base import RankingInput
 from crucial.rankers.ranking_trees.estimators import PooledRanker, labels_of
-from crucial.rankers.ranking_trees.splitters import NodeRows, NodeTest, rows_of
+from crucial.rankers.ranking_trees.growth import NodeRows, NodeTest, rows_of
 from crucial.types import Bools, Bytes, Floats, Ints
 
 
