@@ -65,3 +65,13 @@ def test_the_same_as_the_careful_reader_or_left_to_it(tmp_path_factory, text, ea
     assert run.score.tobytes() == expected.score.tobytes()
     tags = set(expected.tag.tolist())
     assert run.tag == (tags.pop() if len(tags) == 1 else "")
+
+
+ODD = [b"1 Q0 a\tx 7 1 me", b" Q0 a 7 1 me", b"1 Q0 a 7 1 ", b"1 Q0 a  1 me", b"1 Q\v a 7 1 me"]
+
+
+@pytest.mark.parametrize("line", ODD)
+def test_spaces_in_odd_places_are_left_to_the_careful_reader(tmp_path, line):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "x").write_bytes(b"1 Q0 b 7 2 me\n" + line + b"\n")
+    assert read_coded_runs([tmp_path / "x"]) is None

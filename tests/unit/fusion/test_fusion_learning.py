@@ -129,7 +129,6 @@ class TestLearning:
             write_run(path, run)
         monkeypatch.setattr(inputs, "_LARGE", 0)
         pool = Pool.of(paths)
-        assert isinstance(pool.words, inputs.Words)
         more = (qrels.qid[0], "no run has it", 1)
         columns = (qrels.qid, qrels.doc, qrels.relevance)
         lost = Qrels(*map(np.append, columns, more))

@@ -252,6 +252,15 @@ class TestLargeFiles:
         np.testing.assert_array_equal(sparse.X.toarray(), X)
 
 
+@pytest.mark.kernels
+def test_comments_for_many_blocks_before_the_first_row(read, monkeypatch):
+    monkeypatch.setattr(runtime, "TEXT_PLAIN", 2)
+    monkeypatch.setattr(blocks, "BLOCK", 16)
+    text = "# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n"
+    match = r"line 12, column 2: .* first row \(line 11\) has one"
+    refused(FileError, match, read, text)
+
+
 def test_a_small_file_needs_no_numba(made):
     path = made("1 qid:1 1:2\n0 qid:1 1:1\n")
     code = (
