@@ -108,4 +108,4 @@ lock: $(READY)  ## compute the locked versions again
 	sh scripts/lock.sh
 
 clean:  ## remove what the other commands created
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest .demo sbom.json docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest .demo sbom.json docs/_build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

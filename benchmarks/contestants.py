@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from crucial import AutoRanker, GradientRanker, Groups, ListMLE, RankBoost
+from crucial import AutoRanker, GradientRanker, RankBoost
+from crucial.data import Groups
 from crucial.measures.names import get_measure
+from crucial.rankers import ListMLE
 
 Floats = np.ndarray
 Setting = dict[str, Any]

@@ -105,7 +105,8 @@ def measured(client: Any, n_parts: int, size: int, sleep: float) -> tuple[float,
 
 def rows_per_second() -> float:
     """Return the rows that one core adds up per second in a round of stumps, by processor time."""
-    from crucial import Bins, Instances, RankBoost, make_letor
+    from crucial import RankBoost, make_letor
+    from crucial.data import Bins, Instances
     from crucial.distributed.input import Schema
     from crucial.distributed.part import Part, PartRows
     from crucial.distributed.parted import PartedTraining

@@ -28,15 +28,14 @@ import numpy as np
 
 from benchmarks.sparse import problem as sparse_problem
 from crucial import (
-    Groups,
     load_digits_search,
     make_bipartite,
-    make_film_club,
     make_letor,
     read_qrels,
     read_run,
     read_svmlight,
 )
+from crucial.data import Groups, make_film_club
 from crucial.lab.protocols import Fold, make_folds
 
 SEED = 0

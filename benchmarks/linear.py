@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import THREADS, in_new_process, interleaved, table
-from crucial import RankingSVM, RankRLS
+from crucial.rankers import RankingSVM, RankRLS
 
 N_ROWS, N_FEATURES, N_QUERIES = 100_000, 50, 1_000
 L2 = 0.01

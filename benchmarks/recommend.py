@@ -15,7 +15,8 @@ import warnings
 import numpy as np
 
 from benchmarks.timing import THREADS, interleaved, table
-from crucial import RankBoost, Ratings, make_film_club
+from crucial import RankBoost
+from crucial.data import Ratings, make_film_club
 from crucial.recommend import Opinions, Recommender, boost_opinions
 
 

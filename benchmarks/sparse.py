@@ -16,8 +16,9 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from benchmarks.timing import THREADS, table
-from crucial import LabelFeedback, RankingSVM, RSRank
 from crucial.data.groups import Groups
+from crucial.feedback import LabelFeedback
+from crucial.rankers import RankingSVM, RSRank
 from crucial.types import Floats, Ints
 
 L1 = 0.01

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import THREADS, table
-from crucial import Groups, LabelFeedback
 from crucial.boosting.loop import Constraints, Trace, TrainingRows, boost
 from crucial.boosting.steps import FixedStep
 from crucial.boosting.trees import TreeLearner, TreeLimits
+from crucial.data import Groups
 from crucial.data.instances import Instances
+from crucial.feedback import LabelFeedback
 from crucial.rankers.gradient import GradientRanker
 
 SIZE, ROUNDS, TURNS, RATE = 100, 6, 3, 0.1

@@ -38,7 +38,7 @@ def two_classes() -> dict[str, dict[str, np.ndarray]]:
     X, y = load_breast_cancer(return_X_y=True)
     X, n, good = X[:, :3], len(y), int(y.sum())
     settings = {"n_estimators": ROUNDS, "max_bins": 4, "record_risks": True}
-    ada = crucial.AdaBoostRanker(learning_rate=1.0, **settings).fit(X, y)
+    ada = crucial.rankers.AdaBoostRanker(learning_rate=1.0, **settings).fit(X, y)
     rank = crucial.RankBoost.preset("rudin_schapire", **settings).fit(X, y)
 
     # AdaBoost's trace has F = F+ + F- (as a share of the n it begins with) and F+ - F-.
@@ -96,7 +96,7 @@ def many_labels() -> None:
         right = y if y.ndim == 2 else digit[:, None] == np.arange(10)
         found = {}
         for objective in ("mh", "mr_product", "mr"):
-            ranker = crucial.LabelRanker(200, objective=objective).fit(X[train], y[train])
+            ranker = crucial.rankers.LabelRanker(200, objective=objective).fit(X[train], y[train])
             scores = found[objective] = ranker.label_scores(X[test])
             numbers = label_ranking_loss(right[test], scores), coverage_error(right[test], scores)
             correct = accuracy_score(y[test].ravel(), ranker.predict(X[test]).ravel())

@@ -69,12 +69,12 @@ def draw(curves: dict[str, np.ndarray], rho: float, path: Path) -> None:
 
 def main() -> None:
     X, pairs = as_weak_rankers(MATRIX)
-    rho, weights = crucial.max_margin(X, pairs)
+    rho, weights = crucial.inspection.max_margin(X, pairs)
     print(f"largest margin, by linear programming: {rho:.5f}")
     print(f"with weights {np.round(weights, 3).tolist()}\n")
 
     descent = crucial.RankBoost.preset("coordinate_descent", weak="column", n_estimators=ROUNDS)
-    smooth = crucial.SmoothMarginRanker(ROUNDS, weak="column")
+    smooth = crucial.rankers.SmoothMarginRanker(ROUNDS, weak="column")
     curves = {}
     for name, ranker in (("RankBoost", descent), ("smooth margin", smooth)):
         ranker.fit_pairs(X, pairs)
@@ -82,7 +82,7 @@ def main() -> None:
         told = ", ".join(f"{curves[name][n - 1]:.5f} after {n:,}" for n in (100, 2_000, ROUNDS))
         print(f"{name:<14} {told} rounds")
     print(f"\nall pairs in order since round {smooth.separable_round_}")
-    print(crucial.margins(smooth, X, pairs=pairs))
+    print(crucial.inspection.margins(smooth, X, pairs=pairs))
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder) / "margins.png"

@@ -21,7 +21,7 @@ truth = 1.2 * np.tanh(X[:, 0]) - 0.8 * X[:, 1] - 0.002 * (X[:, 2] - 50) ** 2
 y = (truth + 1.5 * random.normal(size=n) > 0.3).astype(int)  # repaid the loan, or not
 X[random.random(n) < 0.15, 0] = np.nan  # income unknown
 train, test = slice(0, 300), slice(300, n)
-instances = crucial.Instances(X[train], names)  # an array with names; a frame has its own
+instances = crucial.data.Instances(X[train], names)  # an array with names; a frame has its own
 
 
 def longest_fall(values: np.ndarray) -> float:
@@ -40,7 +40,7 @@ print(f"{'':<18} {'income falls by':>16} {'debt rises by':>14} {'AUC, held-out r
 for title, ranker in (("free", free), ("held to the rules", held)):
     shapes = ranker.model_.shapes()
     fall, rise = longest_fall(shapes[0].values), longest_fall(-shapes[1].values)
-    value = ranker.score(crucial.Instances(X[test], names), y[test])
+    value = ranker.score(crucial.data.Instances(X[test], names), y[test])
     print(f"{title:<18} {fall:>16.3f} {rise:>14.3f} {value:>19.4f}")
 
 for title, ranker in (("free", free), ("held to the rules", held)):

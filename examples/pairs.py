@@ -28,7 +28,7 @@ a_wins = quality[a] - quality[b] + random.logistic(size=len(a)) > 0
 pairs = np.where(a_wins, [a, b], [b, a]).T
 sureness = random.uniform(0.2, 1.0, len(pairs))  # how sure each judge was
 
-feedback = crucial.PairFeedback(pairs, n_answers, weight=sureness)
+feedback = crucial.feedback.PairFeedback(pairs, n_answers, weight=sureness)
 print(f"{len(pairs)} judgements, {feedback.n_pairs} different pairs, weight {feedback.total:.1f}")
 given = {(int(high), int(low)) for high, low in pairs}
 print(f"contradicted by another judgement: {sum((low, high) in given for high, low in given)}\n")
@@ -65,7 +65,7 @@ both = crucial.RankBoost().fit_pairs(
 report("pairs and grades", both)
 
 # 4. A circle, and nothing else to go by: nothing can be learned, and that is said.
-circle = crucial.PairFeedback([(0, 1), (1, 2), (2, 0)], 3)
+circle = crucial.feedback.PairFeedback([(0, 1), (1, 2), (2, 0)], 3)
 print(f"\nA circle of three leaves a third wrong at best: {circle.r2([2.0, 1.0, 0.0]):.3f}")
 
 best = np.argsort(-weighted.predict(X))[:3]

@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import crucial
 
-Ranker = crucial.PNormPush | crucial.InfinitePush
+Ranker = crucial.rankers.PNormPush | crucial.rankers.InfinitePush
 POWERS = (1, 2, 4, 16, 64)
 MEASURES = ("above all bad", "p@50", "p@100", "auc")
 
@@ -65,9 +65,9 @@ def draw(table: dict[str, list[float]], path: Path) -> None:
 def main() -> None:
     X, digit = load_digits(return_X_y=True)
     X, y = X[:, np.ptp(X, axis=0) > 4], (digit >= 5).astype(int)  # (corners are always white)
-    table = {str(p): held_out(crucial.PNormPush(p, 150), X, y) for p in POWERS}
+    table = {str(p): held_out(crucial.rankers.PNormPush(p, 150), X, y) for p in POWERS}
     # The limit of a growing p, on weighted features instead of stumps.
-    table["inf"] = held_out(crucial.InfinitePush(), X, y)
+    table["inf"] = held_out(crucial.rankers.InfinitePush(), X, y)
     print(f"{'p':>4}  " + "".join(f"{name:>15}" for name in MEASURES))
     for name, row in table.items():
         print(f"{name:>4}  " + "".join(f"{value:15.3f}" for value in row))
@@ -82,7 +82,7 @@ def main() -> None:
     # Stumps order the tumours they have seen almost without mistakes. Then there is nothing to
     # give up for the top, and a large p only follows fewer rows.
     X, benign = load_breast_cancer(return_X_y=True)
-    few = {p: held_out(crucial.PNormPush(p, 150), X, 1 - benign)[0] for p in (1, 64)}
+    few = {p: held_out(crucial.rankers.PNormPush(p, 150), X, 1 - benign)[0] for p in (1, 64)}
     print(f"\nnot everywhere: of the tumours, p = 1 puts {few[1]:.1%} first, p = 64 {few[64]:.1%}")
 
     with tempfile.TemporaryDirectory() as folder:

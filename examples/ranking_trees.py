@@ -39,9 +39,9 @@ X, y = nested_squares(2000, seed=0)
 X_test, y_test = nested_squares(4000, seed=1)
 rankers = {
     "RankBoost": crucial.RankBoost(),
-    "tree of stumps": crucial.TreeRank(splitter="stump"),
-    "tree of small trees": crucial.TreeRank(),
-    "forest": crucial.RankingForest(20),
+    "tree of stumps": crucial.rankers.TreeRank(splitter="stump"),
+    "tree of small trees": crucial.rankers.TreeRank(),
+    "forest": crucial.rankers.RankingForest(20),
 }
 for name, ranker in rankers.items():
     ranker.fit(X, y)
@@ -51,7 +51,7 @@ for name, ranker in rankers.items():
 # The curve of one tree has a straight piece per leaf. A tree that is pruned has fewer, and the
 # price of a leaf is chosen by cross-validation.
 
-pruned = crucial.TreeRank(pruning="cv").fit(X, y)
+pruned = crucial.rankers.TreeRank(pruning="cv").fit(X, y)
 print(f"pruned at {pruned.penalty_:.4f} a leaf: {pruned.model_.size}")
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 inspection.tree_roc(rankers["tree of small trees"], X_test, y_test).plot(left)

@@ -24,7 +24,6 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from crucial import Instances, PairFeedback
 from crucial.boosting.loop import (
     Candidate,
     Ensemble,
@@ -35,7 +34,9 @@ from crucial.boosting.loop import (
 )
 from crucial.boosting.steps import ExactStep
 from crucial.boosting.stumps import StumpLearner
+from crucial.data import Instances
 from crucial.data.groups import Groups
+from crucial.feedback import PairFeedback
 from crucial.feedback.base import Potentials, smoothing_of
 from crucial.types import Floats, Ints
 

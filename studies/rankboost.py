@@ -295,7 +295,7 @@ def learning_curve(
     Parameters
     ----------
     runs, qrels
-        In any form that `crucial.as_run` and `crucial.as_qrels` accept.
+        In any form that `crucial.io.as_run` and `crucial.io.as_qrels` accept.
     measure : str
         Chosen by and measured.
     sizes : sequence of int

@@ -494,7 +494,8 @@ def find_form(ranker: Any) -> Form | str:
 
     Examples
     --------
-    >>> from crucial import AdaBoostRanker, RankBoost
+    >>> from crucial import RankBoost
+    >>> from crucial.rankers import AdaBoostRanker
     >>> str(find_form(RankBoost())), str(find_form(AdaBoostRanker()))
     ('queries, grades', 'pooled, two labels')
     """

@@ -1,91 +1,59 @@
+# Rankers to begin with; all of them are in crucial.rankers
+from crucial import data as data
 from crucial import distributed as distributed
+from crucial import feedback as feedback
 from crucial import fusion as fusion
 from crucial import inspection as inspection
+from crucial import io as io
+from crucial import lab as lab
+from crucial import measures as measures
+from crucial import model as model
 from crucial import preferences as preferences
+
+# Packages
 from crucial import rankers as rankers
 from crucial import recommend as recommend
-from crucial.data.bins import Bins as Bins
-from crucial.data.comparisons import PairTable as PairTable
 from crucial.data.dataset import Dataset as Dataset
 from crucial.data.dataset import Qrels as Qrels
 from crucial.data.dataset import Run as Run
-from crucial.data.groups import Groups as Groups
-from crucial.data.instances import Instances as Instances
+
+# Data to try things on
 from crucial.data.problems import load_digits_search as load_digits_search
 from crucial.data.problems import make_bipartite as make_bipartite
-from crucial.data.problems import make_film_club as make_film_club
-from crucial.data.problems import make_interactions as make_interactions
 from crucial.data.problems import make_letor as make_letor
-from crucial.data.ratings import Ratings as Ratings
+
+# Errors
 from crucial.errors import CrucialError as CrucialError
-from crucial.feedback.labels import LabelFeedback as LabelFeedback
-from crucial.feedback.pairs import PairFeedback as PairFeedback
-from crucial.feedback.sums import SumFeedback as SumFeedback
-from crucial.inspection import bounds as bounds
-from crucial.inspection.pair_margins import margins as margins
-from crucial.inspection.pair_margins import max_margin as max_margin
 from crucial.io.comparisons import read_pairs as read_pairs
 from crucial.io.comparisons import write_pairs as write_pairs
 from crucial.io.ratings import read_ratings as read_ratings
-from crucial.io.runs import as_qrels as as_qrels
-from crucial.io.runs import as_run as as_run
 from crucial.io.runs import read_qrels as read_qrels
 from crucial.io.runs import read_run as read_run
 from crucial.io.runs import write_qrels as write_qrels
 from crucial.io.runs import write_run as write_run
 from crucial.io.svmlight import read_svmlight as read_svmlight
 from crucial.io.svmlight import write_svmlight as write_svmlight
+
+# Read and write files
 from crucial.io.tables import read_data as read_data
 from crucial.io.tables import read_table as read_table
 from crucial.io.writing import write_table as write_table
 from crucial.lab.auto_ranker import AutoRanker as AutoRanker
-from crucial.lab.comparison import Comparison as Comparison
 from crucial.lab.comparison import compare_rankings as compare_rankings
 from crucial.lab.comparison import compare_runs as compare_runs
-from crucial.lab.cross_validation import CrossValidation as CrossValidation
 from crucial.lab.cross_validation import cross_validate as cross_validate
 from crucial.lab.cross_validation import make_scorer as make_scorer
 from crucial.lab.experiment import Experiment as Experiment
-from crucial.lab.protocols import Task as Task
-from crucial.lab.protocols import read_folds as read_folds
-from crucial.lab.results import ExperimentResult as ExperimentResult
-from crucial.lab.results import load_experiment as load_experiment
-from crucial.lab.selection import eliminate_features as eliminate_features
-from crucial.lab.selection import stability_selection as stability_selection
-from crucial.measures.base import Measure as Measure
-from crucial.measures.evaluation import Evaluation as Evaluation
+
+# Measure and compare rankings
 from crucial.measures.evaluation import evaluate as evaluate
 from crucial.measures.evaluation import evaluate_run as evaluate_run
-from crucial.measures.names import get_measure as get_measure
-from crucial.model.additive import AdditiveRanker as AdditiveRanker
+
+# Save and load models
 from crucial.model.file import load_model as load_model
 from crucial.model.file import save_model as save_model
-from crucial.model.kernel import KernelRanker as KernelRanker
-from crucial.model.rank_addition import RankAdditionRanker as RankAdditionRanker
-from crucial.model.ranking_trees import RankingTrees as RankingTrees
-from crucial.rankers.feature_rank import DiffRank as DiffRank
-from crucial.rankers.feature_rank import FeatureRank as FeatureRank
 from crucial.rankers.gradient import GradientRanker as GradientRanker
-from crucial.rankers.label_ranker import LabelRanker as LabelRanker
-from crucial.rankers.linear.estimators import InfinitePush as InfinitePush
-from crucial.rankers.linear.estimators import ListMLE as ListMLE
-from crucial.rankers.linear.estimators import RankCosine as RankCosine
-from crucial.rankers.linear.estimators import RankingSVM as RankingSVM
-from crucial.rankers.linear.estimators import RankRLS as RankRLS
-from crucial.rankers.linear.estimators import RSRank as RSRank
-from crucial.rankers.linear.estimators import SVMMap as SVMMap
-from crucial.rankers.rank_net import RankNet as RankNet
-from crucial.rankers.rankboost import AdaBoostRanker as AdaBoostRanker
-from crucial.rankers.rankboost import LogisticRanker as LogisticRanker
-from crucial.rankers.rankboost import PNormPush as PNormPush
 from crucial.rankers.rankboost import RankBoost as RankBoost
-from crucial.rankers.rankboost import SmoothMarginRanker as SmoothMarginRanker
 from crucial.rankers.rankboost_plus import RankBoostPlus as RankBoostPlus
-from crucial.rankers.ranking_trees.estimators import RankingForest as RankingForest
-from crucial.rankers.ranking_trees.estimators import TreeRank as TreeRank
-from crucial.rankers.ranking_trees.rank_over import RankOver as RankOver
-from crucial.rankers.regression_boosting import ComponentwiseBoost as ComponentwiseBoost
-from crucial.rankers.regression_boosting import LogitBoost as LogitBoost
-from crucial.rankers.select import SelectByRanking as SelectByRanking
 
 __version__: str

@@ -1033,7 +1033,7 @@ class Recommender:
         min_raters: int = 5,
         titles: Mapping[str, str] | None = None,
     ) -> None:
-        remedy = "Use crucial.read_ratings, or crucial.Ratings.from_columns."
+        remedy = "Use crucial.read_ratings, or crucial.data.Ratings.from_columns."
         check("Recommender", "ratings", ratings, instance_of(Ratings, remedy=remedy))
         check("Recommender", "method", method, one_of(*METHODS))
         check("Recommender", "penalty", penalty, above(0))

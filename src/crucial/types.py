@@ -68,7 +68,7 @@ class FrameLike(Protocol):
 
 
 class RowsLike(Protocol):
-    """Rows that were checked before: `crucial.Instances`."""
+    """Rows that were checked before: `crucial.data.Instances`."""
 
     @property
     def table(self) -> Any:

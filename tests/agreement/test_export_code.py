@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import RankBoost, RankingForest
+from crucial import RankBoost
 from crucial.data.arrays import DAYS, time_number
 from crucial.errors import NotRankedError, ParameterError
 from crucial.export.sql import DIALECTS, exact_numbers
@@ -23,6 +23,7 @@ from crucial.export.trees import ExportSettings
 from crucial.model.additive import AdditiveRanker
 from crucial.model.form import region_tree, score_form
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
+from crucial.rankers import RankingForest
 from naive.random_models import random_model
 from naive.sweep import holds_for
 

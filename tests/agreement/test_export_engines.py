@@ -42,8 +42,8 @@ MODELS = {
     "stumps": lambda: crucial.RankBoost(150),
     "trees": lambda: crucial.GradientRanker(30, max_leaves=12, min_rows=5),
     "symmetric": lambda: crucial.GradientRanker(12, symmetric=True, max_leaves=8),
-    "ranking forest": lambda: crucial.RankingForest(4, random_state=0),
-    "lines": lambda: crucial.RankingSVM(),
+    "ranking forest": lambda: crucial.rankers.RankingForest(4, random_state=0),
+    "lines": lambda: crucial.rankers.RankingSVM(),
 }
 
 
@@ -257,7 +257,7 @@ def _onnx_cases():
     fitted = {name: (make().fit(X[::2], y[::2]).model_, {}) for name, make in MODELS.items()}
     fitted["wide"] = (crucial.RankBoost(200).fit(wide, y[:80]).model_, {})
     fitted["many"] = (crucial.GradientRanker(300, max_leaves=4).fit(X, y).model_, {})
-    fitted["probability"] = (crucial.LogitBoost(20).fit(X, y).model_, {"probability": True})
+    fitted["probability"] = (crucial.rankers.LogitBoost(20).fit(X, y).model_, {"probability": True})
     fitted |= {f"random {kind}": (random_model(kind, 3, 40), {}) for kind in KINDS}
     special = [0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-40, np.inf, -np.inf, 1.7e308, np.nan]
     for name, (model, settings) in fitted.items():

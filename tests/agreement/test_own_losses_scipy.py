@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from crucial import LogisticRanker, PNormPush
+from crucial.rankers import LogisticRanker, PNormPush
 
 
 def binary_columns(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

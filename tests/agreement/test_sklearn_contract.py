@@ -17,12 +17,11 @@ from sklearn.utils.estimator_checks import (
 )
 
 import crucial
-from crucial import (
+from crucial import RankBoost, RankBoostPlus
+from crucial.rankers import (
     AdaBoostRanker,
     DiffRank,
     FeatureRank,
-    RankBoost,
-    RankBoostPlus,
     RankCosine,
     RankingSVM,
     RankRLS,
@@ -59,10 +58,13 @@ def excused(estimator: BaseEstimator) -> dict[str, str]:
 def quick(estimator: type[BaseEstimator]) -> BaseEstimator:
     """An estimator with its defaults, but for how long it learns (as scikit-learn has it)."""
     made = estimator()
-    shorter = {"n_estimators": 5 if estimator is crucial.RankingForest else 30, "max_iter": 20}
-    if estimator is not crucial.RankNet:  # (others would warn that they have not converged)
+    shorter = {
+        "n_estimators": 5 if estimator is crucial.rankers.RankingForest else 30,
+        "max_iter": 20,
+    }
+    if estimator is not crucial.rankers.RankNet:  # (others would warn that they have not converged)
         del shorter["max_iter"]
-    if estimator is crucial.RSRank:
+    if estimator is crucial.rankers.RSRank:
         shorter["tol"] = 1e-3
     return made.set_params(
         **{name: value for name, value in shorter.items() if name in made.get_params()}
@@ -135,7 +137,7 @@ def test_it_is_neither_a_classifier_nor_a_regressor():
     assert not is_regressor(RankBoost())
 
 
-@pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), crucial.TreeRank()], ids=str)
+@pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), crucial.rankers.TreeRank()], ids=str)
 def test_partial_dependence_of_what_a_ranker_predicts(ranker: Any):
     from sklearn.inspection import PartialDependenceDisplay, partial_dependence
     from sklearn.pipeline import make_pipeline

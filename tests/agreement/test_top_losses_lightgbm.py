@@ -6,8 +6,9 @@ A leaf has the value ``-G / (H + l2)`` for the sums of gradient and curvature of
 import numpy as np
 import pytest
 
-from crucial import Groups, LabelFeedback
 from crucial.boosting.row_losses import LambdaLoss
+from crucial.data import Groups
+from crucial.feedback import LabelFeedback
 from crucial.feedback.base import Potentials
 from crucial.kernels.losses import query_losses
 

@@ -49,7 +49,7 @@ sys.meta_path.insert(0, slow)
 def plainly():
     import crucial.kernels.sums
 
-uses = {"crucial.data.groups": lambda: crucial.Groups, "crucial.kernels.sums": plainly}
+uses = {"crucial.data.groups": lambda: crucial.data.Groups, "crucial.kernels.sums": plainly}
 for name, use in uses.items():
     thread = threading.Thread(target=use)
     thread.start()

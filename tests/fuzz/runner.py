@@ -1,13 +1,15 @@
 """Feed a reader many inputs, and report crashes, hangs and memory out of proportion.
 
 An input whose outcome is new, that is, whose error has words not seen before, joins the seeds: the
-fuzzer moves on from what gets further.
+fuzzer moves on from what gets further. `coverage_guided` does the same by coverage of branches,
+where atheris is installed.
 """
 
 import random
 import re
 import resource
 import signal
+import sys
 import time
 import traceback
 import warnings
@@ -88,3 +90,30 @@ def fuzz(name: str, n_inputs: int, folder: Path, seed: int = 0) -> list[str]:
             seen.add(kind)
             seeds.append(text)
     return list(problems.values())
+
+
+def coverage_guided(name: str, n_inputs: int, folder: Path, seed: int = 0) -> None:
+    """Run one reader under atheris, which ends the process at the first problem."""
+    import atheris
+
+    target = TARGETS[name]
+    path = folder / f"x{target.suffix}"
+    corpus = folder / f"corpus-{name}"
+    corpus.mkdir(exist_ok=True)
+    with atheris.instrument_imports(include=["crucial"]):
+        for number, text in enumerate(target.seeds()):
+            (corpus / f"seed-{number}").write_bytes(text)
+            outcome(target, path, text)
+
+    def one(text: bytes) -> None:
+        if target.make.__name__ == "sealed":
+            text = target.make(list(target.seeds()), random.Random(text))
+        problem = outcome(target, path, text)[1]
+        if problem:
+            sys.stderr.write(f"{problem}\ninput: {text!r}\n")
+            raise RuntimeError(name)
+
+    options = [f"-runs={n_inputs}", f"-seed={seed + 1}", "-max_len=4096", "-print_final_stats=1"]
+    options += [f"-artifact_prefix={folder}/{name}-"]
+    atheris.Setup([sys.argv[0], *options, str(corpus)], one)
+    atheris.Fuzz()

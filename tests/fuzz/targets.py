@@ -89,9 +89,9 @@ def _group_sizes(path: Path) -> Any:
 
 
 def _export_names(path: Path) -> Any:
-    from crucial import AdditiveRanker
     from crucial.cli.export import read_names
     from crucial.export.export import export_model
+    from crucial.model import AdditiveRanker
     from crucial.model.weak import Stump
 
     model = AdditiveRanker(2, [Stump(0, 0.5, 0)], [1.0], ("a", "b"))
@@ -101,12 +101,12 @@ def _export_names(path: Path) -> Any:
 
 def _exports(path: Path) -> Any:
     """Write a model with the names of a file for one of the engines, and read it back."""
-    from crucial import AdditiveRanker
     from crucial.cli.export import read_names
     from crucial.errors import NotRankedError
     from crucial.export import export
     from crucial.export.targets import TARGETS as ENGINES
     from crucial.export.targets import target_named
+    from crucial.model import AdditiveRanker
     from crucial.model.weak import Constant, Stump
 
     names = read_names(path)

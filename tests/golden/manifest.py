@@ -25,10 +25,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from crucial import AutoRanker, LabelRanker, Qrels, Run, evaluate
+from crucial import AutoRanker, Qrels, Run, evaluate
 from crucial.boosting.row_losses import LOSSES
 from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
+from crucial.rankers import LabelRanker
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 
 FILE = Path(__file__).parent / "manifest.json"

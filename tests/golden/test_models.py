@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crucial import Groups, RankBoost, load_model
+from crucial import RankBoost, load_model
+from crucial.data import Groups
 from crucial.model.file import VERSION
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 

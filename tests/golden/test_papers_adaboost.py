@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from crucial import AdaBoostRanker, RankBoost
+from crucial import RankBoost
+from crucial.rankers import AdaBoostRanker
 from naive.paths import PATHS, using
 
 ROOT = math.sqrt(2.0)

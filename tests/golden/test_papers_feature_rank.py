@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from crucial import DiffRank, FeatureRank, Groups, get_measure
+from crucial.data import Groups
+from crucial.measures import get_measure
 from crucial.model.weak import QuasiKNN
+from crucial.rankers import DiffRank, FeatureRank
 
 _ROWS = "292 174 381 663 420 823 052 209 571 790"
 X = np.array([[int(digit) for digit in row] for row in _ROWS.split()], float)

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from crucial import AdaBoostRanker, LabelRanker, RankBoost, SmoothMarginRanker, max_margin
+from crucial import RankBoost
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NotRankedError, NotSeparableWarning, ParameterError
-from crucial.inspection import class_margins
+from crucial.inspection import class_margins, max_margin
+from crucial.rankers import AdaBoostRanker, LabelRanker, SmoothMarginRanker
 from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
 from naive.papers import COLUMNS, PAIRS8, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using

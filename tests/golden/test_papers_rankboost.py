@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial import LabelFeedback, PairFeedback, RankBoost, RankBoostPlus
+from crucial import RankBoost, RankBoostPlus
 from crucial.errors import NoProgressWarning
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.model.weak import Presence, Stump
 from naive.papers import H1, H2, INSIDE, LEMMA_3, PAIRS8, SET_A, SET_Y, SIGNS, X8, totals
 from naive.paths import PATHS, using

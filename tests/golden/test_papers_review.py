@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crucial import (
+from crucial import RankBoost
+from crucial.data.instances import Instances
+from crucial.feedback import LabelFeedback
+from crucial.inspection import importances
+from crucial.measures.names import get_measure
+from crucial.model import RankingTrees
+from crucial.rankers import (
     ComponentwiseBoost,
-    LabelFeedback,
     LogitBoost,
-    RankBoost,
     RankingSVM,
-    RankingTrees,
     RankNet,
     RankOver,
     RankRLS,
@@ -20,9 +23,6 @@ from crucial import (
     SelectByRanking,
     TreeRank,
 )
-from crucial.data.instances import Instances
-from crucial.inspection import importances
-from crucial.measures.names import get_measure
 from crucial.rankers.classifiers import best_cuts
 from crucial.rankers.linear.columns import Space
 from crucial.rankers.linear.losses import Hinges

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crucial import Bins, Instances
+from crucial.data import Bins, Instances
 from crucial.data.instances import CodedTable
 from crucial.distributed.input import Schema
 from crucial.distributed.part import Part, PartRows

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import AdaBoostRanker, LabelFeedback
 from crucial.errors import NotSeparableWarning
+from crucial.feedback import LabelFeedback
 from crucial.feedback.classes import BipartiteState
 from crucial.inspection import class_margins
+from crucial.rankers import AdaBoostRanker
 from naive.adaboost import NaiveAdaBoost
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for

@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import Bins, Instances
-from crucial.data import arrays
+from crucial.data import Bins, Instances, arrays
 from crucial.data.bins import cut_points, drawn_cut_points
 from crucial.errors import DataError, DataTypeError
 from naive.paths import PATHS, using

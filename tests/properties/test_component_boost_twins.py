@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import ComponentwiseBoost, LogitBoost
 from crucial.model.weak import Affine
+from crucial.rankers import ComponentwiseBoost, LogitBoost
 from naive.component_boost import NaiveComponents, NaiveLogitBoost
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for

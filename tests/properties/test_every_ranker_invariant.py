@@ -16,8 +16,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from crucial import Groups, load_model
+from crucial import load_model
 from crucial.boosting.row_losses import LOSSES
+from crucial.data import Groups
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 from crucial.types import Floats
 from naive.paths import PATHS, using

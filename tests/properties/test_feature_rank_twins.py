@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.naive import feature_ranks as naive
 
-from crucial import DiffRank, FeatureRank
 from crucial.errors import ParameterError
 from crucial.feedback.labels import TopFeedback
+from crucial.rankers import DiffRank, FeatureRank
 from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -173,7 +173,7 @@ def test_top_feedback_has_the_pairs_of_the_first_positions(problem, first):
         size, above = np.sum(qid == qid[i]), np.sum((qid == qid[i]) & (y > y[i]))
         if above < (first if isinstance(first, int) else first * size):
             expected |= {(i, j) for j in range(len(y)) if qid[i] == qid[j] and y[i] > y[j]}
-    from crucial import Groups
+    from crucial.data import Groups
 
     feedback = TopFeedback(y, Groups.from_qid(qid, len(qid)), first=first)
     assert feedback.n_pairs == len(expected)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, PairFeedback, SumFeedback
+from crucial.data import Groups
 from crucial.errors import DataError
+from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
 from naive.pairs import from_list
 from naive.paths import PATHS, using
 from naive.sweep import holds_for

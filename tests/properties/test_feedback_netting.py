@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import (
-    Groups,
-    LabelFeedback,
-    PairFeedback,
-    RankBoost,
-    RankBoostPlus,
-    SmoothMarginRanker,
-)
+from crucial import RankBoost, RankBoostPlus
+from crucial.data import Groups
 from crucial.errors import DataError
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.sums import add_feedback, net_feedback
+from crucial.rankers import SmoothMarginRanker
 from naive.pairs import Pairs, from_labels, from_list
 
 GAINS = {"linear": lambda y: y, None: None}

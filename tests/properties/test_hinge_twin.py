@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from tests.naive.hinges import hinge_sums, hinge_value, shortfalls
 
-from crucial import RankingSVM
 from crucial.data.groups import Groups
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import HingeSums
+from crucial.rankers import RankingSVM
 from crucial.rankers.linear.losses import Hinges
 
 pytestmark = pytest.mark.kernels

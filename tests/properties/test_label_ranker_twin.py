@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import LabelRanker
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.kernels.compiled.stumps import label_criteria
+from crucial.rankers import LabelRanker
 from crucial.rankers.label_ranker import LABEL_OBJECTIVES, LabelStumpSearch, boost_labels
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crucial import RankingForest, TreeRank
 from crucial.errors import DataError
+from crucial.rankers import RankingForest, TreeRank
 from crucial.rankers.ranking_trees.estimators import held_out_gains, held_out_values
 from crucial.rankers.ranking_trees.growth import Node, PairGains, above_median
 from naive import losses

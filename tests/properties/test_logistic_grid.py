@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import LabelFeedback, LogisticRanker
+from crucial.feedback import LabelFeedback
 from crucial.kernels import losses
 from crucial.kernels.losses import LogisticSums
+from crucial.rankers import LogisticRanker
 from naive import own_losses as naive
 from naive.labelled import labelled
 from naive.sweep import holds_for

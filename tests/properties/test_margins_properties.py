@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import LabelFeedback, PairFeedback
 from crucial.data.groups import Groups
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import quantiles
 from crucial.kernels import pairs as kernel
 from naive.pairs import from_list

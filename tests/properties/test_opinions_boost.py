@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import RankBoost, make_film_club
+from crucial import RankBoost
+from crucial.data import make_film_club
 from crucial.recommend import Opinions, boost_opinions
 
 

@@ -8,12 +8,15 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from crucial import Groups, LabelFeedback, LogisticRanker, PairFeedback, PNormPush, RankBoost
+from crucial import RankBoost
 from crucial.boosting.pair_losses import LogisticLoss, PNormLoss, PushLine, PushTerms
 from crucial.boosting.steps import newton_root
+from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
 from crucial.feedback.sums import SumFeedback
+from crucial.rankers import LogisticRanker, PNormPush
 from naive.own_losses import logistic_weights
 from naive.pairs import from_list
 from naive.paths import PATHS, quiet, using

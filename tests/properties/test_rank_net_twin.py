@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import LabelFeedback
 from crucial.data.groups import Groups
+from crucial.feedback import LabelFeedback
 from crucial.rankers.rank_net import Inputs, Network, Shuffled
 from naive.paths import PATHS, using
 from naive.rank_net import net_score, pair_loss

@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.naive import rank_rls as naive
 
-from crucial import RankRLS
 from crucial.data.groups import Groups
+from crucial.rankers import RankRLS
 from crucial.rankers.linear.closed_form import Centring, Decomposition, LeftOut
 from crucial.rankers.linear.columns import DifferenceFeedback
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, RankBoost, evaluate
+from crucial import RankBoost, evaluate
+from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.feedback import LabelFeedback
 from crucial.model.weak import Stump
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import Instances, LabelFeedback, RankBoost, make_letor
+from crucial import RankBoost, make_letor
 from crucial.boosting.loop import Constraints, ExponentialLoss, TrainingRows, boost
 from crucial.boosting.steps import STEPS
 from crucial.boosting.stumps import StumpLearner
+from crucial.data import Instances
 from crucial.data.groups import Groups
+from crucial.feedback import LabelFeedback
 from crucial.feedback.base import smoothing_of
 from naive.paths import quiet, using
 from naive.sweep import holds_for

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial import LabelFeedback, RankBoost
+from crucial import RankBoost
 from crucial.errors import DataWarning, NoProgressWarning
+from crucial.feedback import LabelFeedback
 from naive.paths import PATHS, using
 
 WAYS = [

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, RankBoostPlus
+from crucial import RankBoostPlus
+from crucial.data import Groups
+from crucial.feedback import LabelFeedback
 from naive.paths import PATHS, quiet, using
 from naive.plus import f2
 from naive.sweep import holds_for

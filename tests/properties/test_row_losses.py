@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import Groups, LabelFeedback, PairFeedback
 from crucial.boosting.loop import ExponentialLoss
 from crucial.boosting.row_losses import LambdaLoss, QuerySquares, SoftmaxLoss, XENDCGLoss, YetiLoss
+from crucial.data import Groups
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
 from crucial.feedback.sums import SumFeedback
 from naive import top_losses as naive

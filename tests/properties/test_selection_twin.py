@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import Groups, SelectByRanking
+from crucial.data import Groups
 from crucial.measures.pairs import order_agreement
+from crucial.rankers import SelectByRanking
 from naive.selection import agreement, greedy
 
 

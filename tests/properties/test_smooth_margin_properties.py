@@ -7,9 +7,11 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from crucial import LabelFeedback, PairFeedback, RankBoost, SmoothMarginRanker, SumFeedback
+from crucial import RankBoost
 from crucial.data.groups import Groups
 from crucial.errors import NotSeparableWarning
+from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
+from crucial.rankers import SmoothMarginRanker
 from naive.pairs import from_labels, from_list
 from naive.paths import quiet
 from naive.sweep import holds_for

@@ -5,12 +5,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from crucial import AdaBoostRanker, Instances, LabelFeedback, LogitBoost, RankBoost
+from crucial import RankBoost
 from crucial.boosting.stumps import SparseSearch, StumpGrid
+from crucial.data import Instances
 from crucial.data import bins as bins_module
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
+from crucial.feedback import LabelFeedback
 from crucial.feedback.base import Potentials
+from crucial.rankers import AdaBoostRanker, LogitBoost
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucial import Groups, InfinitePush, RankingSVM, RSRank
+from crucial.data import Groups
 from crucial.feedback.labels import LabelFeedback
+from crucial.rankers import InfinitePush, RankingSVM, RSRank
 from crucial.rankers.linear.losses import Hinges, HuberLoss
 from naive import sparse as naive
 from naive.hinges import hinge_value

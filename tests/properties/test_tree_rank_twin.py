@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from crucial import RankingForest, RankOver, TreeRank
+from crucial.rankers import RankingForest, RankOver, TreeRank
 from naive.trees import NaiveTree, kendall_median_cost, least_kendall_cost, rank_over
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]

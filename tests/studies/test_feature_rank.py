@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import feature_rank
-from crucial import DiffRank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import Fold
+from crucial.rankers import DiffRank
 from feature_rank import (
     PUBLISHED,
     PUBLISHED_NDCG,

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import review
-from crucial import FeatureRank, ListMLE, RankBoost, evaluate, make_letor
+from crucial import RankBoost, evaluate, make_letor
 from crucial.data.dataset import Dataset
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.io.svmlight import write_svmlight
 from crucial.lab.protocols import read_folds
 from crucial.lab.results import load_experiment
+from crucial.rankers import FeatureRank, ListMLE
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive import losses
 from refusals import refused

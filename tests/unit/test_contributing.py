@@ -89,3 +89,8 @@ def test_unit_tests_mirror_the_source():
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", TEXT))
 def test_links_lead_somewhere(link):
     assert (ROOT / link).exists()
+
+
+@pytest.mark.parametrize("name", sorted({*re.findall(r"`([a-z_./]+/[a-z_]+\.[a-z]+)`", TEXT)}))
+def test_named_files_exist(name):
+    assert (ROOT / name).exists() or (PACKAGE / name).exists()

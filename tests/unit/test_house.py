@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "crucial"
 #: Lower these numbers where they fall. They rise only if an issue says by how much.
-MOST = {"modules": 221, "code lines": 60_720, "public names": 89}
+MOST = {"modules": 209, "code lines": 59_690, "public names": 44}
 
 _BLANK = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -71,10 +71,10 @@ RESULTS: dict[str, Make] = {
     "CrossValidation": lambda r, p: crucial.cross_validate(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID, cv=2
     ),
-    "StabilitySelection": lambda r, p: crucial.stability_selection(
+    "StabilitySelection": lambda r, p: crucial.lab.stability_selection(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID, n_subsamples=4
     ),
-    "FeatureElimination": lambda r, p: crucial.eliminate_features(
+    "FeatureElimination": lambda r, p: crucial.lab.eliminate_features(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID
     ),
     "Leaderboard": lambda r, p: preferences.leaderboard(p),
@@ -87,7 +87,9 @@ RESULTS: dict[str, Make] = {
     "PairShape": lambda r, p: shape_functions.PairShape(
         (0, 1), ("<b>", "c"), 0.5, (np.array([0.5, 2.0]), np.zeros(0)), RNG.normal(size=(4, 2))
     ),
-    "TreeRoc": lambda r, p: inspection.tree_roc(crucial.TreeRank().fit(FRAME.fillna(0.0), Y)),
+    "TreeRoc": lambda r, p: inspection.tree_roc(
+        crucial.rankers.TreeRank().fit(FRAME.fillna(0.0), Y)
+    ),
     "Comparison": lambda r, p: _experiment().compare("<i>stump"),
     "TriedRankers": lambda r, p: crucial.AutoRanker(0.01).fit(*_many()).table_,
     "RankSummary": lambda r, p: _experiment().ranks("auc"),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from crucial import RankBoost, Ratings, evaluate, make_film_club, recommend
+from crucial import RankBoost, evaluate, recommend
+from crucial.data import Ratings, make_film_club
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.recommend import (
     METHODS,

@@ -540,7 +540,7 @@ class CustomLoss(RowLoss):
 
     Examples
     --------
-    >>> from crucial import LabelFeedback
+    >>> from crucial.feedback import LabelFeedback
     >>> from crucial.feedback.base import Potentials
     >>> squares = CustomLoss(lambda scores, labels, groups: (scores - labels, np.ones(3)))
     >>> potentials = Potentials(squares.begin(LabelFeedback([0.0, 2.0, 1.0]), 1))

@@ -52,7 +52,7 @@ class CodedTable:
 
     Examples
     --------
-    >>> from crucial import Bins, Instances
+    >>> from crucial.data import Bins, Instances
     >>> values = Instances.from_input([[1.0], [3.0], [np.nan]])
     >>> CodedTable(Bins.build(values, np.arange(3)))[:, 0].round(6).tolist()
     [2.0, 2.0, nan]

@@ -1,1 +1,10 @@
-"""Feedback: labels whose pairs stay implicit, explicit pairs, and sums of both."""
+"""Feedback: labels whose pairs stay implicit, explicit pairs, and sums of both.
+
+Names are imported on first use; `__init__.pyi` lists them.
+"""
+
+from __future__ import annotations
+
+from crucial._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -105,7 +105,7 @@ def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:
 def unit_of_weights(feedback: Feedback) -> tuple[float, float]:
     """Return a power of two that brings the weights of rows near 1, and what they add up to then.
 
-    >>> from crucial import LabelFeedback
+    >>> from crucial.feedback import LabelFeedback
     >>> unit_of_weights(LabelFeedback([0, 1, 1], weight=[4.0, 4.0, 8.0]))
     (0.0625, 1.0)
     """

@@ -23,7 +23,7 @@ from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
 # --- Read the runs to fuse, name them, and number their queries and documents
 
 
-#: Runs by name, or in a list; each in a form that `crucial.as_run` accepts.
+#: Runs by name, or in a list; each in a form that `crucial.io.as_run` accepts.
 Runs: TypeAlias = Mapping[str, object] | Sequence[object]
 
 #: Total size in bytes from which run files are read by pyarrow.

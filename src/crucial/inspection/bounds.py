@@ -231,7 +231,7 @@ def margin_bound(
     delta : float
         Probability that it does not hold.
     below : float
-        Share of training pairs with a margin of at most theta; see `crucial.margins`.
+        Share of training pairs with a margin of at most theta; see `crucial.inspection.margins`.
 
     Notes
     -----

@@ -331,7 +331,7 @@ def class_margins(
 
     Examples
     --------
-    >>> from crucial import AdaBoostRanker
+    >>> from crucial.rankers import AdaBoostRanker
     >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     >>> booster = AdaBoostRanker(400, 1.0, step="smooth").fit(X, [1, 1, 1, 0])
     >>> round(class_margins(booster, X, [1, 1, 1, 0]).minimum, 2)

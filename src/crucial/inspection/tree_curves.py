@@ -91,7 +91,7 @@ def tree_roc(
 
     Examples
     --------
-    >>> from crucial import TreeRank
+    >>> from crucial.rankers import TreeRank
     >>> X = np.array([[0.0], [0.5], [0.125], [0.75], [0.25], [1.0], [0.625], [0.875]])
     >>> ranker = TreeRank(1, splitter="stump", min_rows=2).fit(X, [1, 0, 1, 0, 1, 0, 0, 1])
     >>> tree_roc(ranker).auc

@@ -464,9 +464,9 @@ def compare_runs(
     Parameters
     ----------
     qrels : Qrels, path, frame or mapping
-        Any form that `crucial.as_qrels` accepts.
+        Any form that `crucial.io.as_qrels` accepts.
     runs : mapping from name to run, or list of runs
-        Each in a form that `crucial.as_run` accepts; in a list their tags are their names.
+        Each in a form that `crucial.io.as_run` accepts; in a list their tags are their names.
     measures, ties, empty, unjudged, missing
         As in `crucial.evaluate_run`.
     baseline : str, optional

@@ -327,7 +327,7 @@ class Experiment:
     Parameters
     ----------
     tasks : Task, problem, data set, list of them, or mapping from name to one or to (X, y, qid)
-        What to rank. `crucial.read_folds` reads a task from folders as LETOR's.
+        What to rank. `crucial.lab.read_folds` reads a task from folders as LETOR's.
     rankers : str, estimator, list of them, or mapping from name to either
         Names of our rankers, of presets of RankBoost, and of peers: lightgbm, xgboost,
         catboost, ridge, logistic-regression, random-forest, hist-gradient-boosting,

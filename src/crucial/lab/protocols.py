@@ -283,8 +283,8 @@ class ExperimentProtocol:
             folds: list[Fold] | None = getattr(task, "splits", None)
             if folds is None:
                 raise ParameterError(
-                    f"task {task.name!r} has no folds; read it with crucial.read_folds, or choose "
-                    "another protocol."
+                    f"task {task.name!r} has no folds; read it with crucial.lab.read_folds, or "
+                    "choose another protocol."
                 )
             return list(folds)
         if not isinstance(task, Task):

@@ -14,4 +14,12 @@
     Bootstrap over queries, or rows; paired tests.
 ``median_order``
     The order with the least summed distance to others.
+
+Names are imported on first use; `__init__.pyi` lists them.
 """
+
+from __future__ import annotations
+
+from crucial._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

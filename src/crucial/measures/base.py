@@ -143,8 +143,8 @@ def summarise(
 class Measure(ABC):
     """How good a ranking is, query by query.
 
-    A measure reads labels once (`bind`) and then any number of rankings. `crucial.get_measure`
-    makes one from a name; a subclass with `meaning` and `bind` works as well.
+    A measure reads labels once (`bind`) and then any number of rankings.
+    `crucial.measures.get_measure` makes one from a name; a subclass with `meaning` and `bind` works as well.
 
     Attributes
     ----------

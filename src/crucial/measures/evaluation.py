@@ -612,10 +612,10 @@ def evaluate_run(
     Parameters
     ----------
     qrels : Qrels, path, frame or mapping
-        Any form that `crucial.as_qrels` accepts: ``{query: {doc: relevance}}``, the path of a
+        Any form that `crucial.io.as_qrels` accepts: ``{query: {doc: relevance}}``, the path of a
         file, a data frame, an object with the columns qid, doc and relevance.
     run : Run, path, frame or mapping
-        Any form that `crucial.as_run` accepts: ``{query: {doc: score}}`` and the like. The order
+        Any form that `crucial.io.as_run` accepts: ``{query: {doc: score}}`` and the like. The order
         comes from the scores.
     measures, ties, empty, intervals, resamples, random_state
         As in `evaluate`; ``ties="trec"`` uses the names of the documents.

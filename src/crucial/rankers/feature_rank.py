@@ -870,7 +870,7 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import FeatureRank
+    >>> from crucial.rankers import FeatureRank
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
     >>> ranker = FeatureRank(n_intervals=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.predict(X).tolist()
@@ -1009,7 +1009,7 @@ class DiffRank(Intervals, BoostedRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import DiffRank
+    >>> from crucial.rankers import DiffRank
     >>> X = np.array([[2.0, 9.0], [1.0, 7.0], [3.0, 8.0], [6.0, 6.0], [4.0, 2.0]])
     >>> ranker = DiffRank(n_intervals=2).fit(X, [5, 4, 3, 2, 1])
     >>> ranker.rank(X).tolist()

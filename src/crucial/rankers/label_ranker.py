@@ -492,7 +492,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import LabelRanker
+    >>> from crucial.rankers import LabelRanker
     >>> X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
     >>> ranker = LabelRanker(20).fit(X, ["low", "low", "mid", "mid", "high", "high"])
     >>> ranker.rank_labels([[6.0], [0.0]]).tolist()

@@ -470,7 +470,7 @@ class RankNet(EvaluatedRanker[FrozenModel]):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankNet
+    >>> from crucial.rankers import RankNet
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = RankNet((4,)).fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()

@@ -138,7 +138,7 @@ class LogisticRanker(StumpRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import LogisticRanker
+    >>> from crucial.rankers import LogisticRanker
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = LogisticRanker(n_estimators=20)
     >>> ranker = ranker.fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
@@ -208,7 +208,7 @@ class PNormPush(StumpRanker, _Exponent):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import PNormPush
+    >>> from crucial.rankers import PNormPush
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = PNormPush(p=8, n_estimators=20)
     >>> ranker = ranker.fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
@@ -267,7 +267,7 @@ class SmoothMarginRanker(StumpRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import SmoothMarginRanker
+    >>> from crucial.rankers import SmoothMarginRanker
     >>> X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]], float)
     >>> ranker = SmoothMarginRanker(n_estimators=200, weak="column").fit(X, [3, 2, 2, 1, 0])
     >>> ranker.separable_round_
@@ -384,7 +384,7 @@ class AdaBoostRanker(StumpRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import AdaBoostRanker
+    >>> from crucial.rankers import AdaBoostRanker
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = AdaBoostRanker(n_estimators=20).fit(X, [1, 1, 0, 1, 0])
     >>> ranker.score(X, [1, 1, 0, 1, 0])

@@ -1089,7 +1089,7 @@ class ComponentwiseBoost(BoostedRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import ComponentwiseBoost
+    >>> from crucial.rankers import ComponentwiseBoost
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = ComponentwiseBoost(50).fit(X, [2.0, 1.1, 0.3, 1.5, 0.2])
     >>> ranker.rank(X).tolist()
@@ -1249,7 +1249,7 @@ class LogitBoost(StumpRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import LogitBoost
+    >>> from crucial.rankers import LogitBoost
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = LogitBoost(n_estimators=20).fit(X, [1, 1, 0, 1, 0])
     >>> ranker.score(X, [1, 1, 0, 1, 0])

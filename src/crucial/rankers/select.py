@@ -79,7 +79,7 @@ class SelectByRanking(SelectorMixin, TableEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import SelectByRanking
+    >>> from crucial.rankers import SelectByRanking
     >>> good = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> X = np.column_stack([good, good * 2.0, [1.0, 3.0, 2.0, 5.0, 6.0, 4.0]])
     >>> y = [0, 0, 1, 1, 2, 2]

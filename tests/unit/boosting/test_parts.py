@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from crucial import GradientRanker, Instances, LabelFeedback, RankBoost, SmoothMarginRanker
+from crucial import GradientRanker, RankBoost
 from crucial.boosting.loop import (
     Candidate,
     ExponentialLoss,
@@ -21,9 +21,12 @@ from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import LOSSES
 from crucial.boosting.steps import STEPS, BoundStep, LineStep, NumericStep
 from crucial.boosting.stumps import StumpLearner, VoteLearner
+from crucial.data import Instances
 from crucial.data.groups import Groups
 from crucial.errors import NoProgressWarning, ParameterError
+from crucial.feedback import LabelFeedback
 from crucial.parameters import parameters_of
+from crucial.rankers import SmoothMarginRanker
 from refusals import refused
 
 X = np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])

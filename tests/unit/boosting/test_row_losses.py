@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from crucial import Groups, LabelFeedback
 from crucial.boosting.loop import ExponentialLoss
 from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import (
@@ -16,7 +15,9 @@ from crucial.boosting.row_losses import (
     XENDCGLoss,
     YetiLoss,
 )
+from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.feedback import LabelFeedback
 from crucial.feedback.base import Potentials
 from naive.paths import PATHS, using
 from naive.top_losses import divergence, xendcg_gradient

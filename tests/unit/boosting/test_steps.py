@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from crucial import Groups, LabelFeedback, PairFeedback, RankBoost
+from crucial import RankBoost
 from crucial.boosting.loop import Candidate, ExponentialLoss
 from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
 from crucial.boosting.steps import (
@@ -21,6 +21,8 @@ from crucial.boosting.steps import (
     smooth_step,
     smoothed,
 )
+from crucial.data import Groups
+from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
 from crucial.kernels.elementary import log
 from crucial.kernels.pairs import PlusSums

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from crucial import Instances
 from crucial.boosting.stumps import NOISE, StumpGrid, first_best, first_best_of, worst_tied
+from crucial.data import Instances
 from crucial.data.bins import Bins
 from crucial.model.weak import Presence
 

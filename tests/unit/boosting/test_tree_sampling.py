@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, Groups, LabelFeedback
+from crucial import GradientRanker
 from crucial.boosting.loop import Constraints, TrainingRows
 from crucial.boosting.row_losses import QuerySquares
 from crucial.boosting.steps import FixedStep
 from crucial.boosting.trees import RowDraws, Sampling, TreeLearner, TreeLimits
+from crucial.data import Groups
 from crucial.data.instances import Instances
+from crucial.feedback import LabelFeedback
 from crucial.feedback.base import Potentials
 from crucial.kernels.sums import QueryNoise
 

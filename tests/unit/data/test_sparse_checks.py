@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from crucial import Dataset, Instances, RankBoost, cross_validate
+from crucial import Dataset, RankBoost, cross_validate
+from crucial.data import Instances
 from crucial.data.arrays import checked_columns
 from crucial.errors import DataError, DataTypeError
 from refusals import refused

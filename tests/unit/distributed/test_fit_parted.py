@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crucial import AdaBoostRanker, GradientRanker, LogisticRanker, RankBoost, RankBoostPlus
+from crucial import GradientRanker, RankBoost, RankBoostPlus
 from crucial.boosting.stumps import StumpLearner
 from crucial.data.groups import Groups
 from crucial.distributed.ranker import check_supported
@@ -15,6 +15,7 @@ from crucial.distributed.transport import LocalParts
 from crucial.errors import DataError, NoProgressWarning, ParameterError
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import runtime
+from crucial.rankers import AdaBoostRanker, LogisticRanker
 from naive.cuts import Forgetful, Problem, assert_same, fit_parted
 from refusals import refused
 

@@ -111,7 +111,7 @@ def test_what_cannot_be_scored(problem):
     with pytest.raises(DataError, match="there is no row in any part"):
         rank_parts(ranker, [dask.delayed(frame.head(0))]).compute(scheduler="sync")
     X, y = frame[FEATURES].to_numpy(), frame["label"].to_numpy()
-    other = crucial.FeatureRank(2).fit(X, y, qid=frame["qid"])
+    other = crucial.rankers.FeatureRank(2).fit(X, y, qid=frame["qid"])
     assert other.model_.needs_query
     with pytest.raises(NotRankedError, match="against the others of its query"):
         rank_parts(other, [dask.delayed(Dataset(X, y, frame["qid"].to_numpy()))])

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from crucial import Groups, LabelFeedback, PairFeedback, SumFeedback
+from crucial.data import Groups
 from crucial.errors import DataError
+from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
 from crucial.feedback.base import Feedback, draw_share, padded, risks_of
 from crucial.feedback.labels import TopFeedback
 from naive.paths import PATHS, using

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crucial
-from crucial import LabelFeedback, RankBoost, bounds
+from crucial import RankBoost
 from crucial.boosting.loop import Round, Trace
 from crucial.cli.app import app
 from crucial.errors import NotRankedError, ParameterError
+from crucial.feedback import LabelFeedback
+from crucial.inspection import bounds
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
 from naive.paths import quiet
@@ -117,7 +119,7 @@ def test_the_training_bound_holds(table, preset, rate):
     with quiet():
         ranker = table.fit(RankBoost.preset(preset, n_estimators=7, learning_rate=rate))
     feedback = LabelFeedback(
-        table.y, crucial.Groups.from_qid(table.qid, table.n_rows), weight=table.weight
+        table.y, crucial.data.Groups.from_qid(table.qid, table.n_rows), weight=table.weight
     )
     r1 = feedback.r1(ranker.predict(table.X))
     bound, slopes = bounds.training_bound(ranker), bounds.training_bound(ranker, by="slopes")

@@ -16,10 +16,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from crucial import LabelRanker, RankBoost, inspection
+from crucial import RankBoost, inspection
 from crucial.errors import DataError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
+from crucial.rankers import LabelRanker
 from refusals import refused
 
 numbers = st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.3, 1.0, 3.0])

@@ -11,10 +11,11 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from crucial import FeatureRank, RankNet, TreeRank, inspection
+from crucial import inspection
 from crucial.data.instances import with_shuffled
 from crucial.errors import DataError, DataTypeError, NotRankedError, ParameterError
 from crucial.measures.evaluation import evaluate
+from crucial.rankers import FeatureRank, RankNet, TreeRank
 from refusals import refused
 
 

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import crucial
-from crucial import AdditiveRanker, RankBoost, SmoothMarginRanker, margins, max_margin
+from crucial import RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.inspection import margins, max_margin
+from crucial.model import AdditiveRanker
 from crucial.model.weak import Constant, Stump, Vote
+from crucial.rankers import SmoothMarginRanker
 from naive.papers import COLUMNS as X
 from naive.papers import PAIRS8, X8
 from naive.papers import PAIRS13 as PAIRS
@@ -65,7 +68,7 @@ def test_queries_and_weights():
     rows = np.repeat(np.arange(60), weight)
     again = margins(ranker, table[rows], y[rows], qid[rows])
     assert found.quantile([0.01, 0.3, 0.9]).tolist() == again.quantile([0.01, 0.3, 0.9]).tolist()
-    feedback = crucial.LabelFeedback(y, crucial.Groups.from_qid(qid, 60))
+    feedback = crucial.feedback.LabelFeedback(y, crucial.data.Groups.from_qid(qid, 60))
     whole = margins(ranker, table, y, qid)
     assert whole.at_most(0.0) == pytest.approx(feedback.r1(ranker.predict(table)))
 

@@ -10,13 +10,14 @@ from sklearn.metrics import precision_recall_curve as sklearn_precision_recall
 from sklearn.metrics import roc_curve as sklearn_roc
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
-from crucial import TreeRank, inspection
+from crucial import inspection
 from crucial.errors import DataError, ParameterError
 from crucial.inspection.curves import fit_calibration
 from crucial.inspection.report_page import cutoffs_to
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature, Stump
+from crucial.rankers import TreeRank
 from refusals import refused
 
 RANDOM = np.random.default_rng(0)

@@ -261,7 +261,7 @@ def test_what_cannot_be_a_scorecard_is_refused():
     filled = np.nan_to_num(X)
     trees = crucial.GradientRanker(20, max_leaves=4, interactions=2).fit(filled, y)
     refused(NotRankedError, r"combines 2.*Train a sum of functions of one", scorecard, trees, X, y)
-    forest = crucial.RankingForest(3).fit(filled, y)
+    forest = crucial.rankers.RankingForest(3).fit(filled, y)
     refused(NotRankedError, "RankingForest is none.*RankBoost, PNorm", scorecard, forest, filled, y)
     ranker = crucial.RankBoost(5).fit(X, y, qid=np.arange(300) // 10)
     refused(DataError, r"trained with queries. Train it without qid", scorecard, ranker, X, y)

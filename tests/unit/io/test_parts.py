@@ -7,19 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crucial import (
-    AdaBoostRanker,
-    Bins,
-    Dataset,
-    GradientRanker,
-    Instances,
-    LogisticRanker,
-    RankBoost,
-    RankingSVM,
-)
-from crucial.data import arrays
+from crucial import Dataset, GradientRanker, RankBoost
+from crucial.data import Bins, Instances, arrays
 from crucial.errors import DataError, DataTypeError, FileError
 from crucial.io import parquet
+from crucial.rankers import AdaBoostRanker, LogisticRanker, RankingSVM
 from refusals import refused
 
 N = 600

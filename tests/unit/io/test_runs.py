@@ -16,9 +16,10 @@ import pyarrow as pa
 import pytest
 
 import crucial
-from crucial import as_qrels, as_run, compare_runs, evaluate_run
+from crucial import compare_runs, evaluate_run
 from crucial.data.dataset import Qrels, Run
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError
+from crucial.io import as_qrels, as_run
 from crucial.io.runs import read_qrels, read_run, result_list, warn_reversed, write_qrels, write_run
 from refusals import refused
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crucial import AutoRanker, RankRLS, make_interactions
+from crucial import AutoRanker
+from crucial.data import make_interactions
 from crucial.lab import auto_search
 from crucial.lab.auto_candidates import (
     Facts,
@@ -22,6 +23,7 @@ from crucial.lab.auto_candidates import (
     plan_for,
 )
 from crucial.lab.auto_search import _average_of, _members, _part, _survivors
+from crucial.rankers import RankRLS
 
 BASE = np.random.default_rng(0).uniform(0.2, 0.9, 200)
 #: Paired differences of mean 0 and standard error 0.01.

@@ -102,7 +102,7 @@ def test_a_search_that_was_killed_continues(tmp_path: Path, monkeypatch: pytest.
     assert left[0] == 0
     again = fitted(store=tmp_path / "store")
     assert again.table_.kept.name == expected.table_.kept.name
-    found = crucial.load_experiment(tmp_path / "store")
+    found = crucial.lab.load_experiment(tmp_path / "store")
     assert set(expected.table_.to_frame()["ranker"]) >= set(found.rankers)
     with pytest.raises(DataError, match="another task 'rows'"):
         AutoRanker("quick", store=tmp_path / "store").fit(DATA.X, 1 + DATA.y, qid=QUERIES)
@@ -123,7 +123,7 @@ def test_a_candidate_that_fails_is_shown_and_not_kept(monkeypatch: pytest.Monkey
     table = fitted().table_
     assert table.kept.name == "RankRLS"
     assert "failed: DataError: cannot learn from this." in str(table)
-    monkeypatch.setattr(crucial.RankRLS, "fit", broken)
+    monkeypatch.setattr(crucial.rankers.RankRLS, "fit", broken)
     refused(DataError, "no ranker could be fitted: DataError: cannot learn", fitted)
 
 
@@ -181,7 +181,7 @@ def test_losses_are_shown_as_they_are_and_the_least_wins():
 def test_an_average_is_one_sum_of_weak_rankers(parts: tuple[float, ...]):
     from crucial.lab.auto_search import AverageRanker
 
-    members = [RankBoost(5), crucial.GradientRanker(5, max_leaves=4), crucial.RankRLS()]
+    members = [RankBoost(5), crucial.GradientRanker(5, max_leaves=4), crucial.rankers.RankRLS()]
     average = AverageRanker(rankers=members, parts=parts).fit(DATA.X, DATA.y, qid=QUERIES)
     scores = []
     for one in average.rankers_:

@@ -19,9 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import crucial
-from crucial import CrossValidation, Instances, RankBoost, cross_validate, evaluate, make_scorer
+from crucial import RankBoost, cross_validate, evaluate, make_scorer
+from crucial.data import Instances
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataWarning, ParameterError
+from crucial.lab import CrossValidation
 from crucial.lab.protocols import make_folds
 from refusals import refused
 

@@ -9,19 +9,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression
 
-from crucial import (
-    Groups,
-    InfinitePush,
-    ListMLE,
-    RankBoost,
-    SelectByRanking,
-    eliminate_features,
-    stability_selection,
-)
+from crucial import RankBoost
+from crucial.data import Groups
 from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection import importances
+from crucial.lab import eliminate_features, stability_selection
 from crucial.lab.protocols import make_folds
 from crucial.measures.names import get_measure
+from crucial.rankers import InfinitePush, ListMLE, SelectByRanking
 from refusals import refused
 
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from crucial import AdditiveRanker, KernelRanker
 from crucial.errors import ParameterError
+from crucial.model import AdditiveRanker, KernelRanker
 from crucial.model.kernel import Column, Kernel
 from crucial.model.net import Layer, NetRanker
 from crucial.model.ranking_trees import RankingTrees

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from crucial import KernelRanker, load_model
+from crucial import load_model
 from crucial.errors import ModelFileError, NotRankedError, ParameterError
+from crucial.model import KernelRanker
 from crucial.model.describe import describe
 from crucial.model.kernel import Column, Kernel
 from crucial.model.weak import ScaledFeature

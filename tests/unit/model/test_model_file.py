@@ -319,8 +319,8 @@ NAMES = np.array([f"q{i}" for i in range(8)])[np.asarray(DATA.qid)]
 
 
 @pytest.mark.parametrize("ranker", [
-    crucial.RankBoost(n_estimators=5), crucial.FeatureRank(), crucial.RankRLS(),
-    crucial.RankNet(max_iter=2),
+    crucial.RankBoost(n_estimators=5), crucial.rankers.FeatureRank(), crucial.rankers.RankRLS(),
+    crucial.rankers.RankNet(max_iter=2),
 ], ids=lambda ranker: type(ranker).__name__)  # fmt: skip
 def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> None:
     ranker.fit(DATA.X, DATA.y, qid=NAMES)
@@ -341,6 +341,6 @@ def test_it_ranks_and_scores_as_the_estimator(ranker: Any, tmp_path: Path) -> No
 
 def test_queries_come_in_one_form() -> None:
     model = crucial.RankBoost(n_estimators=2).fit(DATA.X, DATA.y, qid=NAMES).model_
-    groups = crucial.Groups.from_qid(NAMES, len(NAMES))
+    groups = crucial.data.Groups.from_qid(NAMES, len(NAMES))
     refused(ValueError, "as groups or as qid, not both", model.predict, DATA.X, groups, qid=NAMES)
     refused(ValueError, "qid", model.predict, DATA.X, qid=NAMES[:-1])

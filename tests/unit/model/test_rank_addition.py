@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from crucial import Groups, RankAdditionRanker, load_model
+from crucial import load_model
+from crucial.data import Groups
 from crucial.errors import DataError, ModelFileError, NotRankedError, ParameterError
+from crucial.model import RankAdditionRanker
 from crucial.model.describe import describe, drawing
 from crucial.model.weak import QuasiKNN
 from naive.random_models import sealed

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from crucial import RankingForest, RankingTrees
 from crucial.errors import NotRankedError, ParameterError
+from crucial.model import RankingTrees
 from crucial.model.describe import describe
 from crucial.model.tree_table import OUTSIDE, TreeTable
+from crucial.rankers import RankingForest
 from refusals import refused
 
 

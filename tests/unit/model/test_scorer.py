@@ -178,7 +178,7 @@ def test_arrays_of_another_width_are_refused_at_any_call(kind):
 def test_other_kinds_of_models_are_scored_by_predict():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(40, N_FEATURES)), random.integers(0, 2, 40)
-    for ranker in (crucial.RankNet(max_iter=2), crucial.RankingSVM()):
+    for ranker in (crucial.rankers.RankNet(max_iter=2), crucial.rankers.RankingSVM()):
         ranker.fit(pd.DataFrame(X, columns=NAMES), y)
         score, model = ranker.scorer(), ranker.model_
         assert score(X[:3]).tobytes() == model.predict(X[:3]).tobytes()
@@ -207,7 +207,7 @@ def test_tests_that_several_answers_lead_to_are_code_once():
     X = random.normal(size=(300, 4))
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
     X[random.random(X.shape) < 0.1] = np.nan
-    model = crucial.RankingForest(3, random_state=0).fit(X, y).model_
+    model = crucial.rankers.RankingForest(3, random_state=0).fit(X, y).model_
     score, expected = model.scorer(), model.predict(X)
     assert row_function(score_form(model, shared=True)) is not None
     assert [score(row) for row in X] == expected.tolist()

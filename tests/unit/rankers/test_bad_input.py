@@ -9,20 +9,19 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from crucial import (
+from crucial import GradientRanker, RankBoost, RankBoostPlus
+from crucial.boosting.stumps import StumpLearner
+from crucial.data import Groups
+from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
+from crucial.feedback import LabelFeedback, PairFeedback
+from crucial.rankers import (
     AdaBoostRanker,
     ComponentwiseBoost,
     DiffRank,
-    GradientRanker,
-    Groups,
     InfinitePush,
-    LabelFeedback,
     LogisticRanker,
     LogitBoost,
-    PairFeedback,
     PNormPush,
-    RankBoost,
-    RankBoostPlus,
     RankingSVM,
     RankNet,
     RankOver,
@@ -31,8 +30,6 @@ from crucial import (
     SmoothMarginRanker,
     SVMMap,
 )
-from crucial.boosting.stumps import StumpLearner
-from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
 from refusals import refused
 
 X = np.array([[1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 1.0]])

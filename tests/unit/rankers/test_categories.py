@@ -7,13 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from crucial import RankBoost, RSRank, load_model
+from crucial import RankBoost, load_model
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.feedback.categories import SHRINKAGE, _row_folds, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
+from crucial.rankers import RSRank
 from crucial.rankers.registry import RANKERS
 from refusals import refused
 

@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import crucial
-from crucial import AdaBoostRanker, ComponentwiseBoost, LogitBoost
 from crucial.errors import DataWarning, NoProgressWarning
 from crucial.model.weak import Constant
+from crucial.rankers import AdaBoostRanker, ComponentwiseBoost, LogitBoost
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 5))
@@ -107,7 +107,9 @@ def test_recorded_risks_are_those_of_the_scores() -> None:
     for loss in ("l2", "hinge"):
         ranker = ComponentwiseBoost(4, loss=loss, record_risks=True).fit(X, Y)
         for entry, scores in zip(ranker.trace_, ranker.staged_predict(X)):
-            assert entry.r2 == pytest.approx(crucial.LabelFeedback(Y).r2(scores), abs=1e-12)
+            assert entry.r2 == pytest.approx(
+                crucial.feedback.LabelFeedback(Y).r2(scores), abs=1e-12
+            )
 
 
 def test_probabilities_and_classifiers() -> None:

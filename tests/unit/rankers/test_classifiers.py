@@ -14,8 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from crucial import AdaBoostRanker, DiffRank, InfinitePush, ListMLE, LogitBoost, RankBoost
+from crucial import RankBoost
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.rankers import AdaBoostRanker, DiffRank, InfinitePush, ListMLE, LogitBoost
 from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier, best_cuts
 from refusals import refused
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 import crucial
-from crucial import Groups
+from crucial.data import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
 from refusals import refused

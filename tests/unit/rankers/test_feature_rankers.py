@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial import DiffRank, FeatureRank, evaluate, load_model
+from crucial import evaluate, load_model
 from crucial.errors import DataWarning, NoProgressWarning, NotRankedError, ParameterError
 from crucial.model.weak import middle_positions
+from crucial.rankers import DiffRank, FeatureRank
 from crucial.rankers.feature_rank import whole_weights
 from refusals import refused
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from crucial import GradientRanker, Groups, LabelFeedback, RankBoost, evaluate
+from crucial import GradientRanker, RankBoost, evaluate
 from crucial.boosting.row_losses import LOSSES
+from crucial.data import Groups
 from crucial.errors import DataError, NoProgressWarning
+from crucial.feedback import LabelFeedback
 from naive.paths import PATHS, using
 
 RANDOM = np.random.default_rng(0)

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from scipy import sparse
 
 import crucial
-from crucial import FeatureRank, GradientRanker, RankBoost, load_model
+from crucial import GradientRanker, RankBoost, load_model
 from crucial.data import arrays, bins
 from crucial.data.groups import Groups
 from crucial.errors import DataError, DataTypeError, DataWarning, NoProgressWarning, ParameterError
 from crucial.model.base import check_finite
+from crucial.rankers import FeatureRank
 from crucial.rankers.registry import RANKERS, ranker_class
 from refusals import refused
 
@@ -94,7 +95,7 @@ VECTORS = {
     "judges": lambda values: RankBoost(2).fit(
         X, np.column_stack([Y] * 24), judge_weight=values
     ),
-    "ratings": lambda values: crucial.Ratings.from_columns(range(24), range(24), values),
+    "ratings": lambda values: crucial.data.Ratings.from_columns(range(24), range(24), values),
 }  # fmt: skip
 WRONG = {
     "complex": (Y + 1j, "Complex data|must be numbers"),
@@ -175,7 +176,7 @@ def test_the_infinity_that_is_named_is_the_first(kind: str, fit: bool) -> None:
 def test_the_first_infinity_of_many_blocks_and_of_the_rows_in_use() -> None:
     table = np.zeros((700, 1000))
     table[690, 3] = table[650, 999] = np.inf
-    instances = crucial.Instances.from_input(table)
+    instances = crucial.data.Instances.from_input(table)
     assert instances.first_infinity() == (650, 999)
     assert instances.first_infinity(np.array([695, 690, 3])) == (690, 3)
     assert instances.first_infinity(np.arange(650)) is None

@@ -15,8 +15,8 @@ from sklearn.metrics import (
     label_ranking_loss,
 )
 
-from crucial import LabelRanker
 from crucial.errors import DataError, NoProgressWarning
+from crucial.rankers import LabelRanker
 from refusals import refused
 
 X, Y = load_digits(return_X_y=True)

@@ -10,17 +10,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial import (
-    InfinitePush,
-    ListMLE,
-    RankBoost,
-    RankCosine,
-    RankingSVM,
-    RSRank,
-    SVMMap,
-    evaluate,
-)
+from crucial import RankBoost, evaluate
 from crucial.errors import DataError, NoProgressWarning
+from crucial.rankers import InfinitePush, ListMLE, RankCosine, RankingSVM, RSRank, SVMMap
 from refusals import refused
 
 RANDOM = np.random.default_rng(4)

@@ -7,11 +7,11 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import crucial
-from crucial import LogisticRanker, RankNet
 from crucial.errors import ModelFileError, ParameterError
 from crucial.model.kernel import Column
 from crucial.model.net import Layer, NetPayload, NetRanker
 from crucial.model.weak import ScaledFeature
+from crucial.rankers import LogisticRanker, RankNet
 from refusals import refused
 
 

@@ -12,9 +12,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
-from crucial import RankRLS
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
+from crucial.rankers import RankRLS
 from crucial.rankers.linear.closed_form import NormalEquations
 from crucial.rankers.linear.columns import DifferenceFeedback
 from refusals import refused

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from crucial import Groups, RankBoostPlus
+from crucial import RankBoostPlus
+from crucial.data import Groups
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback

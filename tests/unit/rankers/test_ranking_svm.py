@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from crucial import KernelRanker, RankingSVM
 from crucial.errors import NotRankedError
+from crucial.model import KernelRanker
+from crucial.rankers import RankingSVM
 
 RANDOM = np.random.default_rng(7)
 N = 80

@@ -6,21 +6,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crucial import (
-    AdaBoostRanker,
-    ComponentwiseBoost,
-    GradientRanker,
-    Groups,
-    LabelFeedback,
-    LogisticRanker,
-    PNormPush,
-    RankBoost,
-    evaluate,
-    get_measure,
-)
+from crucial import GradientRanker, RankBoost, evaluate
+from crucial.data import Groups
 from crucial.data.groups import deal
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
+from crucial.feedback import LabelFeedback
+from crucial.measures import get_measure
+from crucial.rankers import AdaBoostRanker, ComponentwiseBoost, LogisticRanker, PNormPush
 from crucial.rankers.base import RankingInput
 from crucial.rankers.resampling import bag_weights as weights_of_bags
 from naive.paths import using

@@ -10,18 +10,10 @@ import pytest
 from sklearn.base import clone
 
 import crucial
-from crucial import (
-    ComponentwiseBoost,
-    FeatureRank,
-    GradientRanker,
-    LogitBoost,
-    RankBoost,
-    RankBoostPlus,
-    RankNet,
-    SmoothMarginRanker,
-)
+from crucial import GradientRanker, RankBoost, RankBoostPlus
 from crucial.errors import DataError, ParameterError
 from crucial.parameters import parameters_of
+from crucial.rankers import ComponentwiseBoost, FeatureRank, LogitBoost, RankNet, SmoothMarginRanker
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive.cuts import Problem
 from refusals import refused
@@ -268,7 +260,7 @@ def followed(ranker: Any, until: int | None = None) -> tuple[Any, list[Any]]:
     [
         RankBoost(n_estimators=6),
         crucial.RankBoostPlus(n_estimators=6),
-        crucial.ComponentwiseBoost(n_estimators=6),
+        crucial.rankers.ComponentwiseBoost(n_estimators=6),
         crucial.GradientRanker(n_estimators=6, min_rows=5),
     ],
     ids=lambda one: type(one).__name__,

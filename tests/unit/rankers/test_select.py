@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from crucial import RankBoost, SelectByRanking, cross_validate, make_letor
+from crucial import RankBoost, cross_validate, make_letor
 from crucial.errors import DataError
+from crucial.rankers import SelectByRanking
 from refusals import refused
 
 DATA = make_letor(n_queries=15, docs_per_query=20, n_features=6, seed=3)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import crucial
-from crucial import RankBoost, SmoothMarginRanker
+from crucial import RankBoost
 from crucial.errors import NotSeparableWarning
+from crucial.rankers import SmoothMarginRanker
 
 Y = np.array([3, 2, 2, 1, 1, 0])
 X = np.array([[int(c) for c in word] for word in

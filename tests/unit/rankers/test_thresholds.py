@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from crucial import AdaBoostRanker, RankBoost, RankBoostPlus
+from crucial import RankBoost, RankBoostPlus
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import ParameterError
+from crucial.rankers import AdaBoostRanker
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(1500, 3))

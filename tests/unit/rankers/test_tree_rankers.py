@@ -7,16 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
-from crucial import (
-    RankBoost,
-    RankingForest,
-    RankOver,
-    TreeRank,
-    inspection,
-    load_model,
-    make_bipartite,
-)
+from crucial import RankBoost, inspection, load_model, make_bipartite
 from crucial.errors import DataError, NoProgressWarning, NotRankedError
+from crucial.rankers import RankingForest, RankOver, TreeRank
 from refusals import refused
 
 

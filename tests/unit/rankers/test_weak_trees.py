@@ -5,22 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crucial import (
+from crucial import GradientRanker, RankBoost, inspection, load_model
+from crucial.boosting import loop
+from crucial.boosting.trees import gains_of_pairs
+from crucial.data import make_interactions
+from crucial.errors import ParameterError
+from crucial.model.weak import Tree
+from crucial.rankers import (
     AdaBoostRanker,
-    GradientRanker,
     LogisticRanker,
     LogitBoost,
     PNormPush,
-    RankBoost,
     SmoothMarginRanker,
-    inspection,
-    load_model,
-    make_interactions,
 )
-from crucial.boosting import loop
-from crucial.boosting.trees import gains_of_pairs
-from crucial.errors import ParameterError
-from crucial.model.weak import Tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -415,7 +415,7 @@ class RankingSVM(KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankingSVM
+    >>> from crucial.rankers import RankingSVM
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = RankingSVM().fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
@@ -546,7 +546,7 @@ class RSRank(ConvexRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RSRank
+    >>> from crucial.rankers import RSRank
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = RSRank().fit(X, [2, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
@@ -638,7 +638,7 @@ class InfinitePush(ConvexRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import InfinitePush
+    >>> from crucial.rankers import InfinitePush
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = InfinitePush().fit(X, [1, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
@@ -741,7 +741,7 @@ class ListMLE(ConvexRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import ListMLE
+    >>> from crucial.rankers import ListMLE
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = ListMLE().fit(X, [3, 2, 1, 2, 1], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
@@ -797,7 +797,7 @@ class RankCosine(LinearRanker[AdditiveRanker]):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankCosine
+    >>> from crucial.rankers import RankCosine
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = RankCosine().fit(X, [3, 2, 1, 2, 1], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()
@@ -883,7 +883,7 @@ class RankRLS(KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankRLS
+    >>> from crucial.rankers import RankRLS
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> y, qid = [2, 1, 0, 1, 0], ["a", "a", "a", "b", "b"]
     >>> RankRLS().fit(X, y, qid=qid).rank(X[:3], ["a"] * 3).tolist()
@@ -1114,7 +1114,7 @@ class SVMMap(ConvexRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import SVMMap
+    >>> from crucial.rankers import SVMMap
     >>> X = np.array([[3.0, 1.0], [2.0, np.nan], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
     >>> ranker = SVMMap().fit(X, [1, 1, 0, 1, 0], qid=["a", "a", "a", "b", "b"])
     >>> ranker.rank(X[:3], ["a"] * 3).tolist()

@@ -774,7 +774,7 @@ class TreeRank(SplitTrees):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import TreeRank
+    >>> from crucial.rankers import TreeRank
     >>> X = np.array([[0.0], [0.5], [0.125], [0.75], [0.25], [1.0], [0.625], [0.875]])
     >>> ranker = TreeRank(2, splitter="stump", min_rows=2)
     >>> ranker = ranker.fit(X, [1, 0, 1, 0, 1, 0, 0, 1])
@@ -901,7 +901,8 @@ class RankingForest(SplitTrees):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankingForest, make_bipartite
+    >>> from crucial import make_bipartite
+    >>> from crucial.rankers import RankingForest
     >>> data = make_bipartite(seed=0)
     >>> forest = RankingForest(10, random_state=0).fit(data.X, data.y)
     >>> bool(forest.score(data.X, data.y) > 0.8)

@@ -281,7 +281,7 @@ class RankOver(PooledRanker):
     Examples
     --------
     >>> import numpy as np
-    >>> from crucial import RankOver
+    >>> from crucial.rankers import RankOver
     >>> X = np.array([[0.0, 0.5], [0.5, 0.0], [0.125, 0.25], [0.75, 0.125], [0.25, 1.0]])
     >>> ranker = RankOver([0.5, 1.0]).fit(X, [1, 0, 1, 0, 1])
     >>> ranker.predict(X).tolist()
