@@ -75,8 +75,9 @@ test-newest:  ## the default suite with the newest version of every package (.ve
 test-bounds: $(READY)  ## the default suite with every index of compiled code checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)
 
-fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, SHAPES=--shapes for the time of long inputs
-	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(SHAPES)
+fuzz: $(READY)  ## 100,000 inputs for each reader; READERS="model run" for some, ATHERIS=--atheris for one by coverage, SHAPES=--shapes for the time of long inputs
+	if [ -n "$(ATHERIS)" ]; then $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris; fi
+	cd tests && PYTHONPATH=../src ../$(BIN)/python -m fuzz $(READERS) $(ATHERIS) $(SHAPES)
 
 test-browser: $(READY)  ## the pages in a headless Chromium, installed if needed
 	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python -m pytest -m browser tests/browser

@@ -1,4 +1,4 @@
-"""``python -m fuzz [READER ...] [--inputs N] [--seed S] [--shapes]``, in tests."""
+"""``python -m fuzz [READER ...] [--inputs N] [--seed S] [--atheris | --shapes]``, in tests."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fuzz.runner import fuzz
+from fuzz.runner import coverage_guided, fuzz
 from fuzz.shapes import times
 from fuzz.targets import TARGETS
 
@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(TARGETS))
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--atheris", action="store_true", help="guided by coverage; one reader")
     parser.add_argument("--shapes", action="store_true", help="time of long inputs, in five sizes")
     options = parser.parse_args()
     if options.shapes:
@@ -40,6 +41,8 @@ def main() -> int:
     found = 0
     for name in options.readers or TARGETS:
         with tempfile.TemporaryDirectory() as folder:
+            if options.atheris:
+                coverage_guided(name, options.inputs, Path(folder), options.seed)
             start = time.process_time()
             problems = fuzz(name, options.inputs, Path(folder), options.seed)
             took = time.process_time() - start

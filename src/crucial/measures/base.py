@@ -144,7 +144,8 @@ class Measure(ABC):
     """How good a ranking is, query by query.
 
     A measure reads labels once (`bind`) and then any number of rankings.
-    `crucial.measures.get_measure` makes one from a name; a subclass with `meaning` and `bind` works as well.
+    `crucial.measures.get_measure` makes one from a name; a subclass with `meaning` and `bind` works
+    as well.
 
     Attributes
     ----------
