@@ -33,7 +33,8 @@ from crucial.rankers.classifiers import OrdinalClassifier, RankingClassifier
 
 def public_estimators() -> list[type[BaseEstimator]]:
     """Every public name that is an estimator, found by looking."""
-    found = [getattr(crucial, name) for name in crucial.__all__]
+    found = [getattr(crucial.rankers, name) for name in crucial.rankers.__all__]
+    found.append(crucial.AutoRanker)
     return [one for one in found if isinstance(one, type) and issubclass(one, BaseEstimator)]
 
 

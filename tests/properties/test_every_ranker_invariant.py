@@ -191,7 +191,8 @@ def absent_query(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
 
 
 def lone_row(data: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
-    first = data.taken([0])
+    # (of weight 1: a row of weight 2 is a pair of equal rows, which RankRLS counts)
+    first = replace(data.taken([0]), weight=np.ones(1))
     return joined(data, replace(first, X=2.0 * first.X, qid=first.qid + 99.0)), data
 
 

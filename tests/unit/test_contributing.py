@@ -68,7 +68,7 @@ def test_every_slow_test_is_in_one_part():
         (parts[name],) = re.findall(r" -m slow (.*)$", done.stdout, re.M)
     slow = re.compile(r"mark\.slow\b|^@holds_for\(", re.M)
     found = [path for path in (ROOT / "tests").rglob("test_*.py") if slow.search(path.read_text())]
-    assert len(found) > 50
+    assert len(found) > 40
     for path in found:
         own = path.relative_to(ROOT)
         holding = [

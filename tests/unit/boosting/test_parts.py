@@ -98,7 +98,7 @@ class OnlyBegins:
             "restore. Define .* or derive the class from crucial.boosting.loop.WeakLearner",
         ),
         ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.loop.Obj"),
-        ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*parts.StepRule"),
+        ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*loop.StepRule"),
         ({"step": object()}, "the step rule object lacks __call__, accept, notes"),
         ({"learner": StumpLearner}, r"StumpLearner is a class. Pass an instance: StumpLearner\(\)"),
     ],

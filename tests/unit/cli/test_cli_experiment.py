@@ -11,7 +11,7 @@ def test_experiment_on_a_file(folder: Path, ok, refused) -> None:
              "-m r2 --report out.html --save cells.csv --output results")  # fmt: skip
     done = ok(words)
     assert "4 folds, 2 to train, 1 to validate, 1 to test" in " ".join(done.stdout.split())
-    found = package.load_experiment("results")
+    found = package.lab.load_experiment("results")
     for measure in ("ndcg@10", "r2"):
         for ranker in ("rankboost", "random"):
             assert f"{found.value(measure, ranker):.4f}" in done.stdout

@@ -169,14 +169,14 @@ def test_a_shift_is_printed_and_can_be_switched_off(folder: Path, ok) -> None:
 def test_every_kind_of_weak_ranker(folder: Path, ok) -> None:
     rankers = [Stump(0, 0.5, 1), Presence(1, 0), ScaledFeature(2, 0.0, 4.0, 0.5)]
     names = ["[bold]a[/bold]", "b\x1b[2J", "c"]
-    package.AdditiveRanker(3, rankers, [1.0, 0.5, 2.0], names).save("m.json")
+    package.model.AdditiveRanker(3, rankers, [1.0, 0.5, 2.0], names).save("m.json")
     said = ok("show m.json").stdout
     assert "[bold]a[/bold]" in said  # names are no markup
     assert "\x1b" not in said
     assert "any value adds 0.5, no opinion 0" in said
     assert "from 0 at 0 to 2 at 4" in said
     rankers = [Vote(Stump(0, 1.0, 0)), Constant(), Constant()]
-    package.AdditiveRanker(1, rankers, [0.5, 0.25, -1.0]).save("m.json")
+    package.model.AdditiveRanker(1, rankers, [0.5, 0.25, -1.0]).save("m.json")
     said = ok("show m.json").stdout
     assert "2 constant, 1 vote" in said
     assert "intercept     -0.75, the same for every row" in said
@@ -184,7 +184,7 @@ def test_every_kind_of_weak_ranker(folder: Path, ok) -> None:
 
 
 def test_model_without_summary_or_rounds(folder: Path, ok) -> None:
-    package.AdditiveRanker(2, [], []).save("m.json")
+    package.model.AdditiveRanker(2, [], []).save("m.json")
     assert "0 rounds over 2 features, 0 used" in " ".join(ok("show m.json").stdout.split())
     assert json.loads(ok("show m.json --json").stdout)["features"] == []
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 TRAIN = "train train.txt -o m.json"
 
 
-def learned() -> package.AdditiveRanker:
+def learned() -> package.model.AdditiveRanker:
     return package.load_model("m.json")
 
 

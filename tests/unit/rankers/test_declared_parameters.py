@@ -16,9 +16,9 @@ from crucial.rankers.classifiers import RankingClassifier
 
 ESTIMATORS = [
     one
-    for one in (getattr(crucial, name) for name in crucial.__all__)
+    for one in (getattr(crucial.rankers, name) for name in crucial.rankers.__all__)
     if isinstance(one, type) and issubclass(one, BaseEstimator)
-] + [RankingClassifier]
+] + [crucial.AutoRanker, RankingClassifier]
 PARAMETERS = [(one, parameter) for one in ESTIMATORS for parameter in parameters_of(one).values()]
 IDS = [f"{one.__name__}.{parameter.name}" for one, parameter in PARAMETERS]
 

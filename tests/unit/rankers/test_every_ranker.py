@@ -67,7 +67,7 @@ def scores(ranker: Any, name: str, X: Any = DATA.X) -> bytes:
 def test_it_is_public_and_scikit_learns_checks_see_it(name: str) -> None:
     """test_sklearn_contract runs check_estimator over the public names."""
     found = ranker_class(name)
-    assert getattr(crucial, found.__name__) is found
+    assert getattr(crucial.rankers, found.__name__) is found
     assert "Examples" in str(found.__doc__)
 
 

@@ -103,7 +103,7 @@ def test_equations_beyond_the_free_memory_are_refused(monkeypatch: pytest.Monkey
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 def test_a_limit_of_the_process_counts_as_free_memory() -> None:
     code = (
-        "import resource, numpy as np; from crucial import RankRLS; "
+        "import resource, numpy as np; from crucial.rankers import RankRLS; "
         "resource.setrlimit(resource.RLIMIT_AS, (6 << 30,) * 2); "
         "RankRLS().fit(np.ones((13_000, 12_000), np.int8), np.arange(13_000))"
     )

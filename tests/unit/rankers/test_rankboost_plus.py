@@ -12,7 +12,7 @@ from crucial.feedback.labels import LabelFeedback
 from crucial.feedback.pairs import PairFeedback
 from crucial.feedback.sums import SumFeedback
 from crucial.kernels.pairs import PlusSums
-from crucial.rankers import plus_search
+from crucial.rankers import rankboost_plus
 from crucial.rankers.rankboost_plus import (
     TOLERANCE,
     PlusWeights,
@@ -142,7 +142,7 @@ def test_blocks_of_pairs_change_nothing(monkeypatch):
     from crucial.kernels import pairs as plus_kernels
 
     whole = RankBoostPlus(15).fit(X, Y, qid=QID)
-    monkeypatch.setattr(plus_search, "_PAIR_BLOCK", 7)
+    monkeypatch.setattr(rankboost_plus, "_PAIR_BLOCK", 7)
     listed = RankBoostPlus(15).fit(X, Y, qid=QID)
     assert listed.model_.weights == whole.model_.weights
     monkeypatch.setattr(plus_kernels, "_BLOCK", 50)
@@ -162,15 +162,15 @@ def test_more_pairs_than_memory_are_refused_before_they_are_made():
 
 
 def test_memory_is_asked_for_and_a_sample_fits(monkeypatch):
-    monkeypatch.setattr(plus_search, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(rankboost_plus, "free_memory", lambda: 20_000)
     with pytest.raises(DataError, match=r"there are [\d,]+ pairs.*Learn from a sample of them"):
         RankBoostPlus(2).fit(X, Y, qid=QID)
     assert RankBoostPlus(2, max_pairs=200).fit(X, Y, qid=QID).n_pairs_ == 200
 
 
 def test_a_static_set_beyond_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(plus_search, "free_memory", lambda: 20_000)
-    monkeypatch.setattr(plus_search, "_check_pair_memory", lambda *_: None)
+    monkeypatch.setattr(rankboost_plus, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(rankboost_plus, "_check_pair_memory", lambda *_: None)
     with pytest.raises(DataError, match=r"In round 1 .* static.*max_static.*max_bins"):
         RankBoostPlus(5, static_after=0).fit(X, Y, qid=QID)
     RankBoostPlus(5, static_after=0, max_static=5).fit(X, Y, qid=QID)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from crucial import GradientRanker, RankBoost, inspection, load_model
-from crucial.boosting import loop
 from crucial.boosting.trees import gains_of_pairs
 from crucial.data import make_interactions
 from crucial.errors import ParameterError
@@ -17,6 +16,7 @@ from crucial.rankers import (
     LogitBoost,
     PNormPush,
     SmoothMarginRanker,
+    boosted,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -153,7 +153,7 @@ TRIAL = 30
 
 @pytest.fixture(autouse=True)
 def short_trial(monkeypatch):
-    monkeypatch.setattr(loop, "TRIAL_ROUNDS", TRIAL)
+    monkeypatch.setattr(boosted, "TRIAL_ROUNDS", TRIAL)
 
 
 def fitted_pairs(kind=GradientRanker, n_estimators=8, **more):
