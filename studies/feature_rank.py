@@ -364,10 +364,9 @@ def run(
 ) -> ExperimentResult:
     """Run the folds that came with the data, or five: three train, one validates, one tests."""
     from crucial.lab.experiment import Experiment
-    from crucial.lab.protocols import ExperimentProtocol
+    from crucial.lab.protocols import GivenFolds, ThreeWayFolds
 
-    n_folds = None if hasattr(task, "folds") else 5
-    protocol = ExperimentProtocol(n_folds=n_folds, choose_by="kendall")
+    protocol = (GivenFolds if hasattr(task, "folds") else ThreeWayFolds)(choose_by="kendall")
     grids = {name: {"l2": RIDGES} for name in systems if name in _TUNED}
     trial = Experiment([task], systems, MEASURES, protocol, grids=grids, seed=seed)
     return trial.run(folder, n_jobs=n_jobs)

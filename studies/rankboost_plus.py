@@ -35,7 +35,7 @@ from crucial.kernels.pairs import PlusSums
 from crucial.lab.comparison import average_ranks, critical_difference
 from crucial.lab.cross_validation import curves
 from crucial.lab.experiment import Experiment
-from crucial.lab.protocols import ExperimentProtocol, Task, read_folds
+from crucial.lab.protocols import GivenFolds, Task, ThreeWayFolds, read_folds
 from crucial.measures.names import get_measure
 from crucial.rankers.rankboost import RankBoost
 from crucial.rankers.rankboost_plus import PlusWeights, RankBoostPlus, Span, list_pairs
@@ -151,7 +151,7 @@ def print_readings(tasks: list[Task], rounds: int, seed: int) -> None:
     measures = [get_measure(f"{gain}@5") for gain in ("ndcg", "ndcg_exp")]
     found: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
     for task in tasks:
-        for split in ExperimentProtocol().splits(task, seed):
+        for split in ThreeWayFolds().splits(task, seed):
             parts = task.parts(split)
             assert parts.valid is not None
             for name, ranker in film_rankers(rounds).items():
@@ -292,7 +292,7 @@ def _of_task(task: Task, rounds: int, seed: int) -> Curves:
     """Return the curves of one task, means over its folds."""
     measures = [get_measure(name) for name in TEST]
     folds: dict[tuple[str, str], list[Floats]] = {}
-    for split in ExperimentProtocol().splits(task, seed):
+    for split in ThreeWayFolds().splits(task, seed):
         parts = task.parts(split)
         for name, ranker in film_rankers(rounds).items():
             fitted = clone(ranker).set_params(n_jobs=1).fit(parts.train.X, parts.train.y)
@@ -509,7 +509,7 @@ def run_letor(
     max_pairs: int | None = None,
 ) -> ExperimentResult:
     """Run the given folds; NDCG's round is chosen by mean average precision."""
-    protocol = ExperimentProtocol(n_folds=None, choose_by=dict.fromkeys(NDCG, "map"))
+    protocol = GivenFolds(choose_by=dict.fromkeys(NDCG, "map"))
     trial = Experiment(list(tasks), letor_rankers(rounds, max_pairs), LETOR_MEASURES, protocol)
     return trial.run(folder, n_jobs=n_jobs)
 

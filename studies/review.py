@@ -20,7 +20,7 @@ from crucial.data.files import atomic_write
 from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
 from crucial.lab.experiment import Experiment
-from crucial.lab.protocols import ExperimentProtocol, read_folds
+from crucial.lab.protocols import GivenFolds, read_folds
 from crucial.measures.names import CustomMeasure, get_measure
 from crucial.parameters import at_least, check, lookup, parameters_of
 from crucial.rankers.ranking_trees.estimators import PooledRanker, RankingForest, TreeRank
@@ -679,8 +679,7 @@ def run_rankers(
     """Fit every ranker on every fold; what is chosen is chosen by MAP on the validation part."""
     systems = {one.name: one.estimator for one in rankers if one.estimator is not None}
     grids = {one.name: one.grid for one in rankers if one.grid}
-    protocol = ExperimentProtocol(n_folds=None, choose_by="map")
-    trial = Experiment([task], systems, MEASURES, protocol, grids=grids)
+    trial = Experiment([task], systems, MEASURES, GivenFolds(choose_by="map"), grids=grids)
     return trial.run(folder, n_jobs=n_jobs)
 
 

@@ -219,11 +219,7 @@ def padded(name: str, width: int) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest.
-
-    An estimator is its class and its parameters, but for those that do not change what is
-    learned; a function is its name. The same value has the same text in every process.
-    """
+    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
@@ -234,16 +230,6 @@ def json_value(value: Any) -> Any:
         return [json_value(one) for one in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    kind = type(value)
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        running = ("n_jobs", "verbose", "thread_count")
-        parameters = value.get_params(deep=False).items()
-        return {"class": name} | {k: json_value(v) for k, v in parameters if k not in running}
-    if callable(value) and hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
-    if f"0x{id(value):x}" in repr(value).lower():
-        return {"class": name} | {str(k): json_value(v) for k, v in vars(value).items()}
     return str(value)
 
 

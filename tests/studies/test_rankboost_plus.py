@@ -10,7 +10,7 @@ from crucial.data.dataset import Dataset
 from crucial.data.ratings import Ratings
 from crucial.errors import DataError
 from crucial.io.svmlight import write_svmlight
-from crucial.lab.protocols import ExperimentProtocol, read_folds
+from crucial.lab.protocols import ThreeWayFolds, read_folds
 from naive.plus import ExactSpan, f2
 from rankboost_plus import (
     FILM_TABLES,
@@ -124,7 +124,7 @@ def test_figure_2_is_the_mean_over_tasks_and_folds():
     assert {name for _, name in found} == {"RB+", "RB-C", "RB-D"}
     e1, e2, plus = [], [], []
     for task in tasks[:2]:
-        for split in ExperimentProtocol().splits(task, 0):
+        for split in ThreeWayFolds().splits(task, 0):
             train = task.parts(split).train
             ranker = RankBoost.preset("rb_c", n_estimators=6).fit(train.X, train.y)
             e1.append(ranker.trace_.column("loss"))

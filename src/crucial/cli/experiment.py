@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # --- ``crucial experiment``: several rankers on the same folds, compared
 
 
-_ENDINGS = (".csv", ".tsv", ".json")
+_ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ProtocolOptions:
 
     heading: ClassVar[str] = "Protocol"
 
-    protocol: Literal["three-way", "plain"] | None = option(
-        "three-way: train, validate and test in turn; plain: no validation, use the last round. "
-        "[default: three-way]"
+    protocol: Literal["three-way", "plain", "half"] | None = option(
+        "three-way: train, validate and test in turn; plain: no validation, use the last round; "
+        "half: train on half of every query's rows, test on the rest. [default: three-way]"
     )
     folds: int | None = option("Number of folds. [default: 5]", low=2)
     choose_by: str | None = option(
@@ -66,7 +66,7 @@ class ExperimentOptions(ProtocolOptions, RowOptions):
     baseline: str | None = option("Ranker to compare the others with. [default: the first]")
     output: File | None = option("Folder where every result is kept once computed.", metavar="DIR")
     retry_failed: bool = option("With --output: retry what failed.")
-    save: File | None = option("File for a table of all results: .csv, .tsv or .json.")
+    save: File | None = option("File for a table of all results: .csv, .tsv, .json or .parquet.")
     report: File | None = option("File for a page with all results (.html).")
     jobs: int | None = option(
         "Number of parallel fits, each on one thread. [default: one after the other, on all cores]",
@@ -159,7 +159,7 @@ def _tasks(options: ExperimentOptions) -> list[Task | FoldTask]:
 
 def _protocol(options: ExperimentOptions) -> ExperimentProtocol:
     """Return the protocol that the options describe."""
-    from crucial.lab.protocols import ExperimentProtocol
+    from crucial.lab.protocols import GivenFolds, HalfOfItems, PlainFolds, ThreeWayFolds
 
     by = options.choose_by or "each"
     folders = [os.path.isdir(path) for path in options.data]
@@ -168,16 +168,20 @@ def _protocol(options: ExperimentOptions) -> ExperimentProtocol:
             raise click.UsageError("files and folders cannot be mixed: folders have their folds.")
         if options.folds is not None or options.protocol is not None:
             raise click.UsageError("a folder has its own folds; leave out --folds, --protocol.")
-        return ExperimentProtocol(n_folds=None, choose_by=by)
+        return GivenFolds(choose_by=by)
     kind = options.protocol or "three-way"
     if kind != "three-way" and (options.choose_by or options.tune):
         raise click.UsageError(f"--protocol {kind} has no validation part to choose by.")
+    if kind == "half":
+        if options.folds is not None:
+            raise click.UsageError("--protocol half has no folds; leave out --folds.")
+        return HalfOfItems()
     n_folds = options.folds or 5
     if kind == "plain":
-        return ExperimentProtocol(n_folds=n_folds, validate=False)
+        return PlainFolds(n_folds=n_folds)
     if n_folds == 2:
         raise click.UsageError("--folds 2 leaves none to train on; use 3 or more.")
-    return ExperimentProtocol(choose_by=by, n_folds=n_folds)
+    return ThreeWayFolds(choose_by=by, n_folds=n_folds)
 
 
 # --- The text of ``crucial experiment``

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from crucial.boosting.row_losses import LOSSES
 from crucial.data.groups import Groups
 from crucial.kernels.elementary import dot
+from crucial.lab.comparison import Row
 from crucial.lab.results import Cell
 from crucial.measures.base import Measure
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.linear.estimators import ListMLE, RankRLS
 from crucial.rankers.rankboost import RankBoost
-from crucial.results import Frame, Result, as_frame, columns_of
+from crucial.results import Frame, Result, as_frame, columns_of, json_value
 from crucial.types import Floats
 from crucial.wording import counted
 
@@ -751,7 +752,8 @@ class TriedRankers(Result):
         """What was kept and why."""
         return [self.choice]
 
-    def __str__(self) -> str:
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table as text: its headings, then one row per trial."""
         rows: list[tuple[str, ...]] = [
             ("ranker", "kind", "rounds", self.measure, "to the best", "folds", "seconds", "outcome")
         ]
@@ -764,14 +766,18 @@ class TriedRankers(Result):
             rounds = "-" if one.rounds is None else f"{one.rounds}"
             numbers = (rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}")
             rows.append((one.name, one.kind, *numbers, self._outcome(one)))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.cells()
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
         return "\n".join([*lines, "", self.choice])
 
-    def to_frame(self) -> Frame:
-        """Return one row per trial; values as the measure has them."""
+    def rows(self) -> list[Row]:
+        """Return one mapping per trial; values as the measure has them."""
         sign = 1.0 if self.higher_is_better else -1.0
-        rows = [
+        return [
             {
                 "ranker": one.name,
                 "kind": one.kind,
@@ -789,7 +795,26 @@ class TriedRankers(Result):
             }
             for one in self.trials
         ]
-        return as_frame(columns_of(rows))
+
+    def to_frame(self) -> Frame:
+        """Return one row per trial."""
+        return as_frame(columns_of(self.rows()))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as JSON can write it."""
+        found: dict[str, object] = json_value(
+            {
+                "measure": self.measure,
+                "budget": self.budget,
+                "kept": self.kept.name,
+                "best": self.best.name,
+                "rounds": self.rounds,
+                "noise": self.noise,
+                "choice": self.choice,
+                "trials": self.rows(),
+            }
+        )
+        return found
 
 
 _WORDS = {

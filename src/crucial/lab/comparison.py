@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -55,9 +56,9 @@ Row: TypeAlias = dict[str, Any]
 
 
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, TSV or JSON, as the name of the file ends; atomically.
+    """Write rows as CSV, TSV, JSON or parquet, as the name of the file ends; atomically.
 
-    CSV and TSV are for people (`sheet_cell`); JSON has every text as it is.
+    CSV and TSV are for people (`sheet_cell`); JSON and parquet have every text as it is.
 
     Raises
     ------
@@ -69,8 +70,10 @@ def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
         data = _as_csv(rows, "," if name.endswith(".csv") else "\t")
     elif name.endswith(".json"):
         data = (json.dumps(json_value(list(rows)), indent=1, allow_nan=False) + "\n").encode()
+    elif name.endswith((".parquet", ".pq")):
+        data = _as_parquet(path, rows)
     else:
-        raise FileError(path, "the name must end in .csv, .tsv or .json.")
+        raise FileError(path, "the name must end in .csv, .tsv, .json or .parquet.")
     with atomic_write(path) as file:
         file.write(data)
 
@@ -84,6 +87,22 @@ def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
         cells = ["" if (one := json_value(value)) is None else one for value in row]
         writer.writerow(map(sheet_cell, cells))
     return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
+    """Return rows as parquet; columns of several types become text."""
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+    except ImportError as error:
+        raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
+    columns = {name: [json_value(one) for one in some] for name, some in columns_of(rows).items()}
+    for name, values in columns.items():
+        if len({type(one) for one in values if one is not None} - {int, float}) > 1:
+            columns[name] = [None if one is None else str(one) for one in values]
+    sink = io.BytesIO()
+    write_table(pa.table(columns), sink)
+    return sink.getvalue()
 
 
 # --- Values of several systems on the same queries, folds or tasks
@@ -1071,6 +1090,53 @@ class RankSummary(Result):
     def notes(self) -> list[str]:
         """Friedman's test."""
         return [self.friedman.text]
+
+    def to_svg(self) -> str:
+        """Return the diagram as an SVG element for a page, whose text colour it takes."""
+        k = len(self.rankers)
+        width, left, right, axis = 760, 210, 550, 60
+        below = axis + 18 + 10 * len(self.groups)
+        height = below + 24 * ((k + 1) // 2) + 12
+
+        def x(rank: float) -> float:
+            return round(left + (rank - 1) / (k - 1) * (right - left), 2)
+
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" '
+            f'fill="currentColor" stroke="none"><title>{escape(self.title)}</title>'
+        ]
+
+        def stroke(x1: float, y1: float, x2: float, y2: float, wide: float = 1.2) -> None:
+            parts.append(
+                f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="currentColor" '
+                f'stroke-width="{wide}"/>'
+            )
+
+        def text(x0: float, y0: float, words: str, anchor: str) -> None:
+            parts.append(f'<text x="{x0}" y="{y0}" text-anchor="{anchor}">{escape(words)}</text>')
+
+        end = min(right, x(1 + self.difference))
+        stroke(left, 20, end, 20, 2)
+        text((left + end) / 2, 14, f"CD {self.difference:.3f}", "middle")
+        stroke(left, axis, right, axis)
+        for whole in range(1, k + 1):
+            stroke(x(whole), axis - 6, x(whole), axis)
+            text(x(whole), axis - 10, str(whole), "middle")
+        for number, (first, last) in enumerate(self.groups):
+            y = axis + 12 + 10 * number
+            stroke(x(self.ranks[first]) - 4, y, x(self.ranks[last]) + 4, y, 4)
+        for place, (name, rank) in enumerate(zip(self.rankers, self.ranks)):
+            # The better half of the names is on the left, from above; the other half mirrors it.
+            near = place < (k + 1) // 2
+            line = place if near else k - 1 - place
+            y = below + 24 * line + 10
+            edge = left - 16 if near else right + 16
+            stroke(x(rank), axis, x(rank), y)
+            stroke(x(rank), y, edge, y)
+            words = f"{printable(name, 26)} {rank:.3f}"
+            text(edge - 4 if near else edge + 4, y + 4, words, "end" if near else "start")
+        return "".join([*parts, "</svg>"])
 
 
 def summarise_ranks(

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -336,7 +336,8 @@ class Experiment:
         Names as in `crucial.measures.names`.
     protocol : str or ExperimentProtocol
         "five-folds" (3 to train, 1 to validate, 1 to test), "four-folds" (3 to train, 1 to
-        test), "given-folds", or an `ExperimentProtocol` with other settings.
+        test), "half-of-items", "given-folds", or one of `crucial.lab.protocols` with other
+        settings.
     grids : None, "small" or mapping from ranker to grid
         Parameters to choose on the validation part: none, the small grids that come with the
         names, or one ``{parameter: [values]}`` per ranker.
@@ -375,10 +376,10 @@ class Experiment:
         self.measures = get_measures(measures, required=True)
         self._choosers = self._check_choosers()
         self.contenders: list[Contender] = as_contenders(rankers, grids, changes)
-        if not self.protocol.validate and any(one.grid for one in self.contenders):
+        if not self.protocol.has_valid and any(one.grid for one in self.contenders):
             raise ParameterError(
-                "grids need a validation part to choose by, and the protocol has none; use "
-                "protocol='five-folds'."
+                f"grids need a validation part to choose by, and {type(self.protocol).__name__} "
+                "has none; use protocol='five-folds'."
             )
         self.tasks = as_tasks(tasks)
         for task in self.tasks:
@@ -412,7 +413,7 @@ class Experiment:
                 "format": FORMAT,
                 "crucial": __version__,
                 "seed": self.seed,
-                "protocol": asdict(self.protocol) | {"text": self.protocol.text},
+                "protocol": self.protocol.settings() | {"text": self.protocol.text},
                 "measures": [measure_record(one) for one in self.measures],
                 "tasks": {
                     one.name: {

@@ -7,9 +7,9 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,69 +249,34 @@ def _as_task(name: str, one: Any) -> TaskLike:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentProtocol:
-    """How tasks are divided into folds, and by what rounds are chosen.
-
-    Whole queries are dealt out, or without queries the rows, label by label. Five folds with
-    validation are the 3/1/1 of Connamacher et al. (2019), section 5; four without it, by query,
-    are the meta-search protocol of Freund et al. (2003), section 6.1.
+    """How tasks are divided and rounds are chosen.
 
     Attributes
     ----------
-    n_folds : int or None
-        Folds that are tested in turn. None: those that come with the data, as LETOR's files to
-        train, validate and test.
-    validate : bool
-        Whether the fold after the tested one is to choose the round, and the parameters of a
-        grid, by; otherwise it is to train too, and the last round is used.
     choose_by : "each", name of a measure, or mapping from measure to measure
-        By which measure's value on the validation part these are chosen: for every measure by
-        itself; for all by one; or for each by the one it is mapped to, and for the others by
-        themselves.
+        By which measure's value on the validation part the round, and the parameters of a grid,
+        are chosen: for every measure by itself; for all by one; or for each by the one it is
+        mapped to, and for the others by themselves.
+    has_valid : bool
+        Whether there is a validation part to choose by.
     """
 
-    n_folds: int | None = 5
-    validate: bool = True
-    choose_by: str | Mapping[str, str] = "each"
+    has_valid: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        if self.n_folds is not None:
-            check("ExperimentProtocol", "n_folds", self.n_folds, at_least(2 + self.validate))
+    choose_by: str | Mapping[str, str] = "each"
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Divide a task; the splits depend on its name and the seed, not on other tasks."""
-        if self.n_folds is None:
-            folds: list[Fold] | None = getattr(task, "splits", None)
-            if folds is None:
-                raise ParameterError(
-                    f"task {task.name!r} has no folds; read it with crucial.lab.read_folds, or "
-                    "choose another protocol."
-                )
-            return list(folds)
-        if not isinstance(task, Task):
-            raise ParameterError(
-                f"task {task.name!r} has its own folds; use protocol='given-folds'."
-            )
-        named = zlib.crc32(task.name.encode("utf-8", "replace"))
-        random = np.random.default_rng([seed, named, 0])
-        has_qid = task.qid is not None
-        with about(f"task {task.name!r}"):
-            fold = deal(self.n_folds, task.y, task.groups, has_qid, random, "n_folds")
-        found = []
-        for k in range(self.n_folds):
-            after = (k + 1) % self.n_folds if self.validate else k
-            rest, test = (np.flatnonzero(one) for one in ((fold != k) & (fold != after), fold == k))
-            valid = np.flatnonzero(fold == after) if self.validate else None
-            found.append(Fold(f"fold {k + 1}", rest, test, valid))
-        return found
+        raise NotImplementedError
 
     def chooser(self, measure: str) -> str:
         """Return the measure by which this one's round is chosen.
 
         Examples
         --------
-        >>> ExperimentProtocol(choose_by={"ndcg@5": "map"}).chooser("ndcg@5")
+        >>> ThreeWayFolds(choose_by={"ndcg@5": "map"}).chooser("ndcg@5")
         'map'
-        >>> ExperimentProtocol().chooser("ndcg@5")
+        >>> ThreeWayFolds().chooser("ndcg@5")
         'ndcg@5'
         """
         if isinstance(self.choose_by, Mapping):
@@ -319,27 +284,158 @@ class ExperimentProtocol:
             return by.get(measure, measure)
         return measure if self.choose_by == "each" else get_measure(self.choose_by).name
 
+    def _in_memory(self, task: TaskLike) -> Task:
+        """Return the task; refuse one that has its own folds."""
+        if not isinstance(task, Task):
+            raise ParameterError(
+                f"task {task.name!r} has its own folds; use protocol='given-folds' instead of "
+                f"{type(self).__name__}."
+            )
+        return task
+
+    def settings(self) -> dict[str, object]:
+        """Return everything that decides the splits and choices."""
+        return {"protocol": type(self).__name__, **asdict(self)}
+
     @property
     def text(self) -> str:
         """Description of the protocol in one line."""
-        division = "the folds that came with the data"
-        if self.n_folds is not None:
-            division = f"{self.n_folds} folds, {self.n_folds - 1 - self.validate} to train, "
-            division += "1 to validate, 1 to test" if self.validate else "1 to test"
-        if not self.validate:
-            return f"{division}; the last round of every ranker"
-        by = "each measure by itself" if self.choose_by == "each" else f"all by {self.choose_by}"
+        return f"{self._division}; {self._choice}"
+
+    @property
+    def _division(self) -> str:
+        """How a task is divided."""
+        raise NotImplementedError
+
+    @property
+    def _choice(self) -> str:
+        """How rounds are chosen."""
+        if not self.has_valid:
+            return "the last round of every ranker"
         if isinstance(self.choose_by, Mapping):
             some = ", ".join(f"{a} by {b}" for a, b in self.choose_by.items())
-            by = f"each measure by itself but {some}"
-        return f"{division}; round and parameters by validation, {by}"
+            return f"round and parameters by validation, each measure by itself but {some}"
+        by = "each measure by itself" if self.choose_by == "each" else f"all by {self.choose_by}"
+        return f"round and parameters by validation, {by}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreeWayFolds(ExperimentProtocol):
+    """Folds that take turns: one to test, the next to validate, the others to train.
+
+    With five, this is the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt
+    out, or without queries the rows, label by label.
+
+    Attributes
+    ----------
+    n_folds : int
+    """
+
+    n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        check(type(self).__name__, "n_folds", self.n_folds, at_least(3))
+
+    @property
+    def _division(self) -> str:
+        return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
+
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
+        """Return one split per fold."""
+        fold = _dealt(self._in_memory(task), self.n_folds, seed)
+        found = []
+        for k in range(self.n_folds):
+            after = (k + 1) % self.n_folds
+            rest = np.flatnonzero((fold != k) & (fold != after))
+            valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
+            found.append(Fold(f"fold {k + 1}", rest, test, valid))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainFolds(ExperimentProtocol):
+    """Folds of which one is to test and all others are to train; nothing is chosen.
+
+    With four, by query, this is the meta-search protocol of Freund et al. (2003), section 6.1.
+
+    Attributes
+    ----------
+    n_folds : int
+    """
+
+    has_valid: ClassVar[bool] = False
+
+    n_folds: int = 4
+
+    def __post_init__(self) -> None:
+        check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
+
+    @property
+    def _division(self) -> str:
+        return f"{self.n_folds} folds, {self.n_folds - 1} to train, 1 to test"
+
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
+        """Return one split per fold."""
+        fold = _dealt(self._in_memory(task), self.n_folds, seed)
+        return [
+            Fold(f"fold {k + 1}", np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+            for k in range(self.n_folds)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfOfItems(ExperimentProtocol):
+    """Half of the items of every list to train, the other half to test; nothing is chosen.
+
+    This is the film protocol of Freund et al. (2003), section 6.2: a list is what one user rated.
+    """
+
+    has_valid: ClassVar[bool] = False
+
+    @property
+    def _division(self) -> str:
+        return "half of every list's items to train, the other half to test"
+
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
+        """Return one split."""
+        rows = self._in_memory(task)
+        groups = rows.groups
+        small = groups.sizes < 2
+        if small.any():
+            which = groups.ids[np.flatnonzero(small)[[0]]].tolist()[0]
+            raise DataError(f"task {task.name!r}: list {which!r} has too few items to be halved.")
+        order = np.lexsort((_random(rows, seed).random(len(rows.y)), groups.codes))
+        place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
+        test = np.zeros(len(order), bool)
+        test[order] = place < np.repeat(groups.sizes // 2, groups.sizes)
+        return [Fold("half 1", np.flatnonzero(~test), np.flatnonzero(test))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenFolds(ExperimentProtocol):
+    """Folds that come with the data, as LETOR's: files to train, validate and test."""
+
+    @property
+    def _division(self) -> str:
+        return "the folds that came with the data"
+
+    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
+        """Return the folds of the task."""
+        folds: list[Fold] | None = getattr(task, "splits", None)
+        if folds is None:
+            raise ParameterError(
+                f"task {task.name!r} has no folds; read it with "
+                "crucial.read_folds, or choose another protocol."
+            )
+        return list(folds)
 
 
 #: Protocols by name.
 PROTOCOLS: dict[str, ExperimentProtocol] = {
-    "five-folds": ExperimentProtocol(),
-    "four-folds": ExperimentProtocol(n_folds=4, validate=False),
-    "given-folds": ExperimentProtocol(n_folds=None),
+    "five-folds": ThreeWayFolds(n_folds=5),
+    "four-folds": PlainFolds(n_folds=4),
+    "half-of-items": HalfOfItems(),
+    "given-folds": GivenFolds(),
 }
 
 
@@ -349,7 +445,19 @@ def as_protocol(protocol: str | ExperimentProtocol) -> ExperimentProtocol:
         return protocol
     if isinstance(protocol, str):
         return lookup(PROTOCOLS, protocol, "protocol")
-    raise refuse("Experiment", "protocol", "a name or an ExperimentProtocol", protocol)
+    raise refuse("Experiment", "protocol", "a name or a Protocol", protocol)
+
+
+def _random(task: Task, seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), 0])
+
+
+def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
+    """Return the fold of each row of a task."""
+    with about(f"task {task.name!r}"):
+        return deal(
+            n_folds, task.y, task.groups, task.qid is not None, _random(task, seed), "n_folds"
+        )
 
 
 # --- Folds: which rows to train on and which to test on, whole queries together

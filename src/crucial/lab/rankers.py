@@ -37,7 +37,6 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
-from crucial.results import json_value
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Two baselines that every ranker should beat
@@ -390,8 +389,7 @@ class Contender:
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides what it learns, as JSON can write it."""
-        found: dict[str, Any] = json_value({"estimator": self.estimator, "grid": self.grid})
-        return found
+        return {"estimator": _as_json(self.estimator), "grid": _as_json(self.grid)}
 
 
 def ranker_names() -> dict[str, str]:
@@ -510,6 +508,29 @@ def _checked_grid(name: str, estimator: Any, grid: object) -> Grid:
                 check(type(estimator).__name__, key, value, declared[key].rule)
         checked[str(key)] = listed
     return checked
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON can write it, the same in every process: without addresses."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(one) for one in value]
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        running = ("n_jobs", "verbose", "thread_count")  # (they do not change what is learned)
+        parameters = value.get_params(deep=False).items()
+        return {"class": name} | {k: _as_json(v) for k, v in parameters if k not in running}
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if "__repr__" in vars(kind):  # (the one of object has an address in it)
+        return repr(value)
+    return {"class": name} | {str(k): _as_json(v) for k, v in vars(value).items()}
 
 
 # --- Fit any estimator, and get one score per row out of it

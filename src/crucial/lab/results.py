@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from html import escape
@@ -40,7 +40,7 @@ from crucial.pages import page_html
 from crucial.parameters import check, lookup, one_of
 from crucial.results import Frame, Result, as_frame, columns_of, text_table
 from crucial.types import Floats, PathLike
-from crucial.wording import counted, interval_text, number_text, printable
+from crucial.wording import counted, interval_text, number_text, p_text, printable
 
 # --- What an experiment writes down: its settings and its cells, as plain JSON data
 
@@ -698,7 +698,7 @@ class ExperimentResult(Result):
         return as_frame(columns_of(self.to_rows(by)))
 
     def save(self, path: PathLike, by: str = "cell") -> None:
-        """Write the rows as .csv, .tsv or .json."""
+        """Write the rows as .csv, .tsv, .json or .parquet."""
         write_rows(path, self.to_rows(by))
 
     def report(
@@ -734,8 +734,7 @@ class ExperimentResult(Result):
             lines.append(f"{measure}, by {mine[0]['unit']}: {self.description(measure)}")
             lines += self.interval_notes(rows, measure)
         if self.n_missing:
-            are = "is" if self.n_missing == 1 else "are"
-            lines.append(f"{counted(self.n_missing, 'cell')} {are} not computed yet")
+            lines.append(_not_computed(self.n_missing))
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -766,61 +765,200 @@ def load_experiment(folder: PathLike) -> ExperimentResult:
     return ExperimentResult(settings, store.cells().values())
 
 
-# --- The page of an experiment: its texts in one file, without network and scripts
+# --- The page of an experiment: one file of tables and diagrams, without network and scripts
 
 
-_WIDTH = 140  # characters of a line of the page
-_SESSIONS = 20  # runs that are named; the results folder has all of them
+#: Rows of a long table that are shown; the results folder has all of them.
+_ROWS = 200
 
 
 def report_html(
     result: ExperimentResult, title: str = "Experiment", baseline: str | None = None
 ) -> str:
-    """Return the page of an experiment: every text under a heading.
+    """Return the HTML report as a string.
 
     Parameters
     ----------
     result : ExperimentResult
     title : str
     baseline : str, optional
-        Compare with this ranker; the first by default.
+        The ranker that others are compared with; the first one by default.
     """
-    n_failed = len(result.failures)
+    summary = result.summary()
+    body = "".join(
+        (
+            f"<h1>{_text(title)}</h1>",
+            _head(result),
+            *(_measure(result, name, summary) for name in result.measures),
+            _differences(result, baseline),
+            _tasks(result),
+            _failures(result),
+            _made_with(result),
+        )
+    )
+    return page_html("experiment", title, body=body)
+
+
+def _text(value: object) -> str:
+    return escape(str(value), quote=True)
+
+
+def _number(value: float, digits: int = 4) -> str:
+    return "none" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _table(rows: Sequence[Mapping[str, str]], text: int = 1, mark_first: bool = False) -> str:
+    """Return a table of rows by heading; the first ``text`` columns are words, others numbers."""
+
+    def line(tag: str, cells: Iterable[str], kind: str = "") -> str:
+        words = ' class="text"'
+        inside = "".join(
+            f"<{tag}{words if at < text else ''}>{_text(cell)}</{tag}>"
+            for at, cell in enumerate(cells)
+        )
+        return f"<tr{kind}>{inside}</tr>"
+
+    lines = [line("th", rows[0] if rows else ())]
+    for at, row in enumerate(rows[:_ROWS]):
+        kind = ' class="best"' if mark_first and at == 0 else ""
+        lines.append(line("td", row.values(), kind))
+    cut = f'<p class="dim">The first {_ROWS} of {len(rows):,}.</p>' if len(rows) > _ROWS else ""
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>{cut}'
+
+
+def _head(result: ExperimentResult) -> str:
+    """Return tasks, rankers, protocol and number of cells."""
+    n_failed, n_missing = len(result.failures), result.n_missing
     done = counted(len(result.cells), "cell")
     done += f", {n_failed:,} of them failed" if n_failed else ""
-    sections = [(f"{counted(len(result.rankers), 'ranker')}, {done}", result.text(_WIDTH))]
-    ranked = {one["measure"] for one in result.summary() if not math.isnan(one["average_rank"])}
-    sections += [
-        ("Average ranks", str(result.ranks(name))) for name in result.measures if name in ranked
+    done += f"; {_not_computed(n_missing)}" if n_missing else ""
+    return (
+        f"<p>{counted(len(result.tasks), 'task')}, {counted(len(result.rankers), 'ranker')}: "
+        f"{_text(', '.join(result.rankers))}.<br>"
+        f"Protocol: {_text(result.settings['protocol']['text'])}.<br>{done}.</p>"
+    )
+
+
+def _not_computed(count: int) -> str:
+    return f"{counted(count, 'cell')} {'is' if count == 1 else 'are'} not computed yet"
+
+
+def _measure(result: ExperimentResult, measure: str, summary: list[Row]) -> str:
+    """Return the values of all rankers, best first, and the diagram of their ranks."""
+    higher = result.measures[measure]["higher_is_better"]
+    rows = [one for one in summary if one["measure"] == measure]
+    sign = -1.0 if higher else 1.0
+    rows.sort(key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
+    notes = "; ".join(result.interval_notes(summary, measure))
+    shown = [
+        {
+            "ranker": one["ranker"],
+            "value": _number(one["value"]),
+            "95% interval": interval_text((one["low"], one["high"]), one["error"]),
+            "average rank": _number(one["average_rank"], 3),
+            "mean round": _number(one["mean_round"], 1),
+            "fit s": _number(one["fit_seconds"], 2),
+            "failed": str(one["failures"] or ""),
+        }
+        for one in rows
     ]
-    if len(result.rankers) > 1:
-        differences = result.compare(baseline).text(_WIDTH, values=False)
-        sections.append((f"Differences to {baseline or result.rankers[0]}", differences))
-    for measure in result.measures if len(result.tasks) > 1 else ():
+    parts = [
+        f"<h2>{_text(measure)}</h2>",
+        f'<p class="dim">{_text(result.description(measure))}; '
+        f"{'higher' if higher else 'lower'} is better. Values over "
+        f"{_text(UNITS[rows[0]['unit']])}. {_text(notes)}.</p>",
+        _table(shown, mark_first=True),
+    ]
+    if len(result.rankers) > 1 and any(not math.isnan(one["average_rank"]) for one in rows):
+        ranks = result.ranks(measure)
+        test = _text(ranks.friedman.text)
+        parts.append(f"<p>{_text(ranks.title)}.</p>{ranks.to_svg()}<p>{test}.</p>")
+    return "".join(parts)
+
+
+def _differences(result: ExperimentResult, baseline: str | None) -> str:
+    """Return the comparison with the baseline and the blocks with the largest differences."""
+    if len(result.rankers) < 2:
+        return ""
+    found = result.compare(baseline)
+    rows = [
+        {
+            "measure": one.measure,
+            "ranker": one.system,
+            "difference": f"{one.difference:+.4f}",
+            "95% interval": one.difference_text,
+            "p": p_text(one.p),
+            "p (Holm)": p_text(one.p_holm),
+        }
+        | ({"win / tie / loss": f"{one.wins} / {one.ties} / {one.losses}"} if found.movers else {})
+        for one in found.differences
+        if one.system != found.baseline
+    ]
+    movers = [
+        {
+            "ranker": one.system,
+            found.unit: one.block,
+            found.baseline: _number(one.baseline_value),
+            "ranker's": _number(one.value),
+            "change": f"{one.change:+.4f}",
+        }
+        for one in found.movers
+        if one.measure == found.differences[0].measure
+    ]
+    return (
+        f"<h2>Differences to {_text(found.baseline)}</h2>"
+        f'<p class="dim">Paired by {_text(found.unit)}. {_text("; ".join(found.methods))}.</p>'
+        + _table(rows, text=2)
+        + (f"<h2>Biggest movers</h2>{_table(movers, text=2)}" if movers else "")
+    )
+
+
+def _tasks(result: ExperimentResult) -> str:
+    """Return the values per task and measure, where there are several tasks."""
+    if len(result.tasks) < 2:
+        return ""
+    parts = ["<h2>By task</h2>"]
+    for measure in result.measures:
         blocks = result.blocks(measure, "task")
         rows = [
-            [printable(name, 80), *map(number_text, row.tolist())]
+            {"task": name} | dict(zip(blocks.systems, map(_number, row.tolist())))
             for name, row in zip(blocks.names, blocks.values)
         ]
-        heads = ["task", *(printable(name, 80) for name in blocks.systems)]
-        sections.append((f"{measure} by task", "\n".join(text_table(heads, rows, width=_WIDTH))))
-    failed = [
-        f"{one['ranker']} on {one['task']}, {one['split']}: {one['error']}"
-        for one in result.failures
+        parts.append(f"<p>{_text(measure)}</p>{_table(rows)}")
+    return "".join(parts)
+
+
+def _failures(result: ExperimentResult) -> str:
+    """Return the errors of failed cells."""
+    keys = ("ranker", "task", "split", "error")
+    failed = [{key: one[key] for key in keys} for one in result.failures]
+    return f"<h2>Failures</h2>{_table(failed, text=4)}" if failed else ""
+
+
+def _made_with(result: ExperimentResult) -> str:
+    """Return versions, parameters of the rankers, and the seed."""
+    sessions = [
+        {
+            "started": one["started"],
+            "versions": ", ".join(f"{k} {v}" for k, v in one["versions"].items()),
+        }
+        for one in result.settings["sessions"][-20:]
     ]
-    sections += [("Failures", "\n".join(failed))] if failed else []
-    sections.append(("Made with", _made_with(result.settings)))
-    body = "".join(f"<h2>{escape(head)}</h2><pre>{escape(text)}</pre>" for head, text in sections)
-    return page_html("experiment", title, body=f"<h1>{escape(title)}</h1>{body}")
+    rankers = [
+        {"ranker": name, "parameters": _parameters(one)}
+        for name, one in result.settings["rankers"].items()
+    ]
+    return (
+        f"<h2>Made with</h2>{_table(sessions, text=2)}{_table(rankers, text=2)}"
+        f'<p class="dim">Seed {_text(result.settings["seed"])}.</p>'
+    )
 
 
-def _made_with(settings: ExperimentSettings) -> str:
-    """Return seed, parameters of the rankers, and the runs with their versions."""
-    lines = [f"seed {settings['seed']}"]
-    for name, one in settings["rankers"].items():
-        tuned = f", tuned over {one['grid']}" if one["grid"] else ""
-        lines.append(f"{name}: {one['estimator']}{tuned}")
-    for run in settings["sessions"][-_SESSIONS:]:
-        versions = ", ".join(f"{package} {v}" for package, v in run["versions"].items())
-        lines.append(f"started {run['started']} with {versions}")
-    return "\n".join(lines)
+def _parameters(one: RankerRecord) -> str:
+    """Return the parameters in a line, the grid after them."""
+    estimator = one["estimator"]
+    text = str(estimator)
+    if isinstance(estimator, dict):
+        values = ", ".join(f"{k}={v!r}" for k, v in estimator.items() if k != "class")
+        text = f"{str(estimator.get('class', '')).rpartition('.')[2]}({values})"
+    return text + (f"; tuned over {one['grid']}" if one["grid"] else "")

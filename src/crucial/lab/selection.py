@@ -39,7 +39,7 @@ from crucial.parameters import (
     refuse,
 )
 from crucial.progress import progress_bar
-from crucial.results import Frame, Result, as_frame, feature_name, listed, padded
+from crucial.results import Axes, Frame, Result, as_frame, feature_name, listed, new_axes, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -126,6 +126,19 @@ class FeatureElimination(Result):
         """Return the names of the features removed after every fit."""
         removed = range(1, len(self.sizes) + 1)
         return [[self.names[j] for j in np.flatnonzero(self.removed == k)] for k in removed]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the measure by the number of features; needs matplotlib. Returns the axes."""
+        ax = new_axes(ax)
+        if self.per_fold is not None:
+            for row in self.per_fold:
+                ax.plot(self.sizes, row, color="0.8", linewidth=1)
+        ax.plot(self.sizes, self.values, marker=".")
+        ax.axvline(self.best_size, linestyle=":", color="0.5")
+        ax.set_xlabel("features")
+        where = "training rows" if self.per_fold is None else "test part"
+        ax.set_ylabel(f"{self.measure}, {where}", parse_math=False)
+        return ax
 
 
 def eliminate_features(
@@ -374,6 +387,20 @@ class StabilitySelection(Result):
                 "stable": self.support()[order].tolist(),
             }
         )
+
+    def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the most often chosen features as bars; needs matplotlib. Returns the axes."""
+        check("plot", "top", top, at_least(1))
+        ax = new_axes(ax)
+        order = np.argsort(-self.shares, kind="stable")[:top]
+        colours = ["C0" if one else "0.7" for one in self.support()[order]]
+        ax.barh(range(len(order)), self.shares[order], color=colours)
+        ax.set_yticks(range(len(order)), [self.names[j] for j in order], parse_math=False)
+        ax.invert_yaxis()
+        ax.axvline(self.threshold, linestyle=":", color="0.3")
+        ax.set_xlim(0.0, 1.0)
+        ax.set_xlabel("share of the subsamples on which the feature was chosen")
+        return ax
 
 
 def stability_selection(

@@ -74,6 +74,6 @@ def test_pairs_by_row_and_by_item(ok, refused) -> None:
     assert "Use --pairs-by row" in refused(f"{TRAIN} --pairs rows.tsv")
     other = f"{TRAIN} --ranker logistic --rounds 5 --pairs rows.tsv --pairs-by row"
     ok(f"{other} --pairs-only")
-    same = package.LogisticRanker(5).fit_pairs(X, pairs)
+    same = package.rankers.LogisticRanker(5).fit_pairs(X, pairs)
     assert learned().weights == same.model_.weights
     assert "learns from labels or from pairs" in refused(other)

@@ -13,7 +13,7 @@ import crucial
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.cross_validation import curve
 from crucial.lab.experiment import Experiment, run_job
-from crucial.lab.protocols import ExperimentProtocol, Rows, Task
+from crucial.lab.protocols import PlainFolds, Rows, Task, ThreeWayFolds
 from crucial.lab.rankers import as_contenders
 from crucial.lab.results import load_experiment
 from crucial.measures.names import get_measure
@@ -61,7 +61,7 @@ def test_each_measure_chooses_its_own_round_by_validation():
     X, y, qid = problem()
     measures = ["ndcg@3", "r2", "map"]
     found = Experiment(Task("toy", X, y, qid), {"columns": Columns()}, measures).run()
-    splits = ExperimentProtocol().splits(Task("toy", X, y, qid), 0)
+    splits = ThreeWayFolds().splits(Task("toy", X, y, qid), 0)
     for cell, split in zip(found.cells, splits):
         for name in measures:
             measure = get_measure(name)
@@ -78,7 +78,7 @@ def test_each_measure_chooses_its_own_round_by_validation():
 
 def test_one_measure_may_choose_for_others():
     X, y, qid = problem()
-    protocol = ExperimentProtocol(choose_by={"ndcg@3": "map"})
+    protocol = ThreeWayFolds(choose_by={"ndcg@3": "map"})
     found = Experiment({"toy": (X, y, qid)}, {"c": Columns()}, ["ndcg@3", "map"], protocol).run()
     for cell in found.cells:
         assert cell["measures"]["ndcg@3"]["round"] == cell["measures"]["map"]["round"]
@@ -95,7 +95,7 @@ def test_parameters_are_chosen_by_validation_alone():
         assert cell["candidates"] == 2
     # Test labels turned upside down change no choice.
     upside = task.y.copy()
-    split = ExperimentProtocol().splits(task, 0)[0]
+    split = ThreeWayFolds().splits(task, 0)[0]
     trial = Experiment(task, {"c": Columns()}, ["ndcg@3"], grids=grids)
     job = next(iter(trial._jobs(None).values()))
     upside[split.test] = 2 - upside[split.test]
@@ -120,13 +120,8 @@ def test_same_as_cross_validate_where_nothing_is_chosen():
     X, y, qid = problem()
     ranker = crucial.RankBoost(n_estimators=5, n_jobs=1)
     task = Task("t", X, y, qid)
-    found = Experiment(
-        task, {"rb": ranker}, ["ndcg@5", "auc(pool)"], ExperimentProtocol(n_folds=4, validate=False)
-    ).run()
-    pairs = [
-        (one.train, one.test)
-        for one in ExperimentProtocol(n_folds=4, validate=False).splits(task, 0)
-    ]
+    found = Experiment(task, {"rb": ranker}, ["ndcg@5", "auc(pool)"], PlainFolds(n_folds=4)).run()
+    pairs = [(one.train, one.test) for one in PlainFolds(n_folds=4).splits(task, 0)]
     theirs = crucial.cross_validate(
         ranker, X, y, qid=qid, cv=pairs, measures=["ndcg@5", "auc(pool)"]
     )
@@ -219,7 +214,7 @@ def test_processes_and_order_change_nothing(tmp_path):
     assert values(alone) == values(beside)
     turned = Experiment(dict(reversed(tasks.items())), rankers, ["ndcg@3", "r2"]).run()
     assert sorted(values(turned), key=place_of) == sorted(values(alone), key=place_of)
-    assert str(alone).splitlines()[0] == f"3 tasks: {ExperimentProtocol().text}"
+    assert str(alone).splitlines()[0] == f"3 tasks: {ThreeWayFolds().text}"
 
 
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
@@ -334,7 +329,7 @@ def test_no_experiment_here(tmp_path):
 # -- tables -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "tsv"])
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "tsv"])
 def test_tables_in_files(tmp_path, ending):
     pandas = pytest.importorskip("pandas")
     found = Experiment({"a": problem(8)}, {"c": Columns()}, ["ndcg@3", "r2"]).run()
@@ -342,6 +337,8 @@ def test_tables_in_files(tmp_path, ending):
     found.save(path)
     if ending == "json":
         read = pandas.DataFrame(json.loads(path.read_text()))
+    elif ending == "parquet":
+        read = pandas.read_parquet(path)
     else:
         read = pandas.read_csv(
             path, sep="," if ending == "csv" else "\t", float_precision="round_trip"
@@ -371,10 +368,9 @@ def test_tables_in_files(tmp_path, ending):
     ({"grids": {"c": {"sign": 1}}}, "a list of values. Got 1"),
     ({"grids": "large"}, "None, 'small' or a mapping"),
     ({"grids": {"c": {"sign": [1]}}, "protocol": "four-folds"},
-     "grids need a validation part to choose by, and the protocol has none"),
-    ({"protocol": ExperimentProtocol(choose_by={"map": "r2"})},
-     "unknown measure in choose_by 'map'"),
-    ({"protocol": ExperimentProtocol(choose_by="mapp")}, "unknown measure 'mapp'"),
+     "grids need a validation part to choose by, and PlainFolds has none"),
+    ({"protocol": ThreeWayFolds(choose_by={"map": "r2"})}, "unknown measure in choose_by 'map'"),
+    ({"protocol": ThreeWayFolds(choose_by="mapp")}, "unknown measure 'mapp'"),
 ])  # fmt: skip
 def test_bad_settings(settings, said):
     base = {"tasks": {"a": problem(8)}, "rankers": {"c": Columns()}, "measures": ["ndcg@3"]}

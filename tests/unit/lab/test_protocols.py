@@ -13,9 +13,12 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import (
-    ExperimentProtocol,
     Fold,
+    GivenFolds,
+    HalfOfItems,
+    PlainFolds,
     Task,
+    ThreeWayFolds,
     as_protocol,
     as_tasks,
     make_folds,
@@ -38,7 +41,7 @@ def queries_of(task: Task, rows: np.ndarray | None) -> set[int]:
 
 def test_three_way_folds_take_turns():
     task = make_task()
-    splits = ExperimentProtocol().splits(task, 0)
+    splits = ThreeWayFolds().splits(task, 0)
     tests = [queries_of(task, one.test) for one in splits]
     assert sorted(q for some in tests for q in some) == list(range(10))
     for number, one in enumerate(splits):
@@ -49,26 +52,16 @@ def test_three_way_folds_take_turns():
         assert sorted(rows.tolist()) == list(range(40))
 
 
-def test_rows_are_dealt_by_label_without_queries():
-    task = make_task(queries=False)
-    for one in ExperimentProtocol().splits(task, 0):
-        assert len(one.test) == len(one.valid) == 8
-        counts = [np.bincount(task.y[part].astype(int), minlength=3) for part in (one.test,)]
-        whole = np.bincount(task.y.astype(int), minlength=3) / 5
-        assert np.abs(counts[0] - whole).max() <= 1
+def test_half_of_the_items_of_every_list():
+    task = make_task(n_queries=3, rows=7)
+    (one,) = HalfOfItems().splits(task, 0)
+    assert not set(one.train) & set(one.test)
+    for query in range(3):
+        train, test = (int((task.qid[rows] == query).sum()) for rows in (one.train, one.test))
+        assert (train, test) == (4, 3)
 
 
-def test_plain_folds_have_no_validation():
-    task = make_task(n_queries=8)
-    splits = ExperimentProtocol(n_folds=4, validate=False).splits(task, 0)
-    assert len(splits) == 4
-    assert all(one.valid is None for one in splits)
-    assert all(len(queries_of(task, one.train)) == 6 for one in splits)
-
-
-@pytest.mark.parametrize(
-    "protocol", [ExperimentProtocol(), ExperimentProtocol(n_folds=4, validate=False)]
-)
+@pytest.mark.parametrize("protocol", [ThreeWayFolds(), PlainFolds(), HalfOfItems()])
 def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     def rows(task: Task, seed: int) -> list[list[int]]:
         return [one.test.tolist() for one in protocol.splits(task, seed)]
@@ -79,39 +72,24 @@ def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     assert rows(task, 0) != rows(make_task(name="other"), 0)
 
 
-def test_who_chooses():
-    assert ExperimentProtocol(choose_by="MAP").chooser("ndcg@5") == "map"
-    mapped = ExperimentProtocol(n_folds=None, choose_by={"ndcg@5": "map"})
-    assert (mapped.chooser("ndcg@5"), mapped.chooser("r2")) == ("map", "r2")
-
-
-def test_texts_say_what_is_done():
-    assert ExperimentProtocol().text == (
-        "5 folds, 3 to train, 1 to validate, 1 to test; round and parameters by validation, each "
-        "measure by itself"
-    )
-    assert ExperimentProtocol(n_folds=4, validate=False).text.endswith(
-        "3 to train, 1 to test; the last round of every ranker"
-    )
-
-
 @pytest.mark.parametrize(
     ("call", "kind", "said"),
     [
-        (lambda: ExperimentProtocol(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
+        (lambda: ThreeWayFolds(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
         (lambda: as_protocol("five-fold"), ParameterError, "did you mean 'five-folds'"),
-        (lambda: as_protocol(5), ParameterError, "a name or an ExperimentProtocol. Got 5"),
+        (lambda: as_protocol(5), ParameterError, "a name or a Protocol. Got 5"),
         (
-            lambda: ExperimentProtocol().splits(make_task(3), 0),
+            lambda: ThreeWayFolds().splits(make_task(3), 0),
             DataError,
             "task 'toy': n_folds=5 folds need as many queries, since none is divided. Got 3. Use "
             "n_folds=3 or less",
         ),
         (
-            lambda: ExperimentProtocol(n_folds=None).splits(make_task(), 0),
-            ParameterError,
-            "has no folds",
+            lambda: HalfOfItems().splits(Task("x", np.zeros((3, 1)), [0, 1, 1], [7, 7, 8]), 0),
+            DataError,
+            "list 8 has too few items",
         ),
+        (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
     ],
 )
 def test_refusals(call, kind, said):

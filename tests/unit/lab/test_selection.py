@@ -86,19 +86,6 @@ def test_equally_important_features_go_from_the_last():
     assert found.best_size == 1  # (all are perfect)
 
 
-def test_an_elimination_prints_plots_and_converts():
-    X, y, qid = problem()
-    found = eliminate_features(RankBoost(5), X, y, qid=qid, cv=2)
-    lines = str(found).splitlines()
-    assert len(lines) == 6
-    assert "(2 folds)" in lines[0]
-    assert sum("*" in line for line in lines) == 1
-    assert repr(found).startswith("<FeatureElimination: 5 fits")
-    frame = found.to_frame()
-    assert frame["features"].tolist() == [5, 4, 3, 2, 1]
-    assert sum(map(len, frame["removed_next"])) == 4
-
-
 def test_errors_of_eliminations():
     X, y, _ = problem()
     refused(NotRankedError, "kind='weight'", eliminate_features, InfinitePush(), X, y > 0)
@@ -172,22 +159,6 @@ def test_selectors_and_rows_without_queries():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     found = stability_selection(SelectByRanking(2), frame, y, n_subsamples=8)
     assert set(found.stable) == {"b", "d"}
-
-
-def test_a_selection_prints_plots_and_converts():
-    X, y, qid = problem(6)
-    found = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.9)
-    text = str(found)
-    assert "share of 4 subsamples" in text
-    assert "feature 3" in text
-    assert "never chosen" in text
-    assert "stable at 0.9" in text
-    frame = found.to_frame()
-    assert frame["share"].is_monotonic_decreasing
-    assert frame["stable"].sum() == len(found.stable)
-    assert found.support(0.0001).sum() == (found.shares > 0).sum()
-    low = stability_selection(RankBoost(3), X, y, qid=qid, n_subsamples=4, threshold=0.5)
-    assert low.false_bound == math.inf
 
 
 def test_errors_of_stability_selection():
