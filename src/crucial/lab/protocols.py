@@ -425,7 +425,7 @@ class GivenFolds(ExperimentProtocol):
         if folds is None:
             raise ParameterError(
                 f"task {task.name!r} has no folds; read it with "
-                "crucial.read_folds, or choose another protocol."
+                "crucial.lab.read_folds, or choose another protocol."
             )
         return list(folds)
 
