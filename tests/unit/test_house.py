@@ -35,7 +35,7 @@ def test_the_source_does_not_grow() -> None:
     public = (SOURCE / "__init__.pyi").read_text().splitlines()
     found = {
         "modules": len(sources),
-        "code lines": 59_970sum(map(code_lines, sources)),
+        "code lines": sum(map(code_lines, sources)),
         "public names": sum(line.startswith("from ") for line in public),
     }
     for name, most in MOST.items():

@@ -233,7 +233,7 @@ class QuerySquares(RowLoss):
     """
 
     name, about = "query_rmse", "squared error up to a shift per query"
-    settings = ("gain",)
+    settings: tuple[str, ...] = ("gain",)
     cost = 1.0
 
     def __init__(self, gain: Gain = None) -> None:
@@ -272,7 +272,7 @@ class SoftmaxLoss(RowLoss):
 
     name = "softmax"
     about = "cross entropy of the chances to be first, ListNet (Cao et al. 2007)"
-    settings = ("gain",)
+    settings: tuple[str, ...] = ("gain",)
     cost = 1.5
 
     def __init__(self, gain: Gain = None) -> None:
@@ -316,7 +316,7 @@ class XENDCGLoss(RowLoss):
         "cross entropy with noisy gains, a bound on nDCG (Bruch 2021), for grades: where labels "
         "differ by less than 1, the noise drowns them"
     )
-    settings = ("seed",)
+    settings: tuple[str, ...] = ("seed",)
     leaf_l2 = 0.0  # (its curvature is that of few rows)
 
     def __init__(self, seed: int = 0) -> None:
@@ -395,7 +395,7 @@ class LambdaLoss(RowLoss):
         "pairs weighted by the change in nDCG, average precision or reciprocal rank when both rows "
         "swap, LambdaMART (Burges 2010)"
     )
-    settings = ("measure", "k", "truncation", "sigmoid", "normalise", "gain")
+    settings: tuple[str, ...] = ("measure", "k", "truncation", "sigmoid", "normalise", "gain")
     leaf_l2 = 0.0  # (its curvature is that of few rows)
     cost = 4.0
 
@@ -492,7 +492,7 @@ class YetiLoss(RowLoss):
 
     name = "yeti"
     about = "pairs of neighbours, averaged over noisy orders, YetiRank (Gulin et al. 2011)"
-    settings = ("permutations", "decay", "gain", "seed")
+    settings: tuple[str, ...] = ("permutations", "decay", "gain", "seed")
     cost = 4.0
 
     def __init__(

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from crucial.boosting import row_losses
 from crucial.boosting.loop import ExponentialLoss
 from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import (
@@ -26,7 +27,7 @@ from refusals import refused
 RANDOM = np.random.default_rng(0)
 Y, QID = RANDOM.integers(0, 4, 200) * 1.0, RANDOM.integers(0, 12, 200)
 SCORES = RANDOM.normal(size=200)
-LOSSES = [QuerySquares(), SoftmaxLoss(), XENDCGLoss(), LambdaLoss(), YetiLoss()]
+LOSSES = [loss() for loss in row_losses.LOSSES.values() if not loss.takes_pairs]
 
 
 def named(loss):
