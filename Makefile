@@ -15,7 +15,7 @@ marked = $(shell grep -rl --include='*.py' 'mark\.$(1)\b' tests | sort | sed 's,
 # (without byte code, every process that a test starts would parse the sources again)
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-cpus test-slow test-oldest test-newest test-bounds fuzz test-browser check format bench docs wheel sbom lock clean help
+.PHONY: demo test test-cpus test-slow test-oldest test-newest test-bounds fuzz test-browser check format bench pictures docs wheel sbom lock clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -45,7 +45,7 @@ test: $(READY)  ## the default suite, then kernel tests with the JIT disabled, a
 test-cpus: $(READY)  ## bytes of every ranker and measure, computed as on other CPUs
 	$(BIN)/python tests/golden/manifest.py cpus
 
-# The long sweeps in parts: make test-slow PART=kills. docs/promises.md tells what is in each.
+# The long sweeps in parts: make test-slow PART=kills. docs/internals/promises.md tells what is in each.
 SLOW_forms := tests/properties/test_every_ranker_invariant.py
 SLOW_kernels := $(wildcard tests/properties/test_kernels_*.py tests/properties/test_push_*.py tests/properties/test_logistic_*.py)
 SLOW_properties := $(filter-out $(SLOW_forms) $(SLOW_kernels),$(wildcard tests/properties/test_*.py))
@@ -95,8 +95,12 @@ format: $(READY)  ## format the code
 bench: $(BENCH_READY)  ## train peers in the same run, print the ratios
 	$(BIN)/python -m benchmarks
 
-docs: $(DOCS_READY)  ## the documentation site, examples run, in docs/_build/html
+pictures: $(READY)  ## the pictures of the documentation, in docs/pictures
+	browser=$$(sh scripts/browser.sh) && CRUCIAL_BROWSER="$$browser" $(BIN)/python scripts/pictures.py
+
+docs: $(DOCS_READY)  ## the documentation site, examples run, links checked, in docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python scripts/links.py docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 wheel:  ## build the wheel, install it into an empty environment, run the demo there
@@ -109,4 +113,4 @@ lock: $(READY)  ## compute the locked versions again
 	sh scripts/lock.sh
 
 clean:  ## remove what the other commands created
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest .demo sbom.json docs/_build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest .demo sbom.json docs/_build docs/gallery docs/reference docs/_studies docs/_live .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,6 +6,7 @@
     ├── ParameterError    (ValueError)  a parameter has a value that it must not have
     ├── DataError         (ValueError)  rows, labels, ids or ratings cannot be used
     │   ├── DataTypeError (TypeError)   the same, where the type itself is wrong
+    │   ├── NoPairError                 no row should rank above another
     │   └── FileError                   the same, in a file: names file, line and column
     ├── ModelFileError    (ValueError)  a model file is damaged, hostile or from a newer version
     ├── NotRankedError    (ValueError)  a ranker cannot compute what was asked of it
@@ -41,6 +42,7 @@ __all__ = [
     "Message",
     "MissingExtraError",
     "ModelFileError",
+    "NoPairError",
     "NoProgressWarning",
     "NotRankedError",
     "NotSeparableWarning",
@@ -142,7 +144,7 @@ class CrucialError(Exception):
 
     @property
     def place(self) -> str:
-        """Where the problem is; empty where the error does not know."""
+        """The place of the problem; empty where the error does not know it."""
         return ""
 
     @property
@@ -204,13 +206,13 @@ class DataError(CrucialError, ValueError):
     """Rows, labels, ids or ratings cannot be learned from or ranked."""
 
     def in_file(self, path: object) -> FileError:
-        """Return the same error as one about a file; an error that names a file stays as it is."""
+        """Return the error as one about a file; an error that names a file is not changed."""
         return FileError(
             path, self.problem, remedy=self.remedy, parameter=self.parameter, value=self.value
         )
 
     def about(self, subject: str) -> Self:
-        """Return the same error with its subject in front: a task, a run, an eval set."""
+        """Return the error with its subject in front: a task, a run, an eval set."""
         changed = copy(self)
         changed.problem = Message(f"{subject}: ", self.problem)
         changed.args = (str(changed.message),)
@@ -219,6 +221,10 @@ class DataError(CrucialError, ValueError):
 
 class DataTypeError(DataError, TypeError):
     """The type of the rows, labels or ids is wrong."""
+
+
+class NoPairError(DataError):
+    """No row should rank above another: labels are equal, or weights of one row of a pair 0."""
 
 
 class FileError(DataError):

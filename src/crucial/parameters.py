@@ -64,10 +64,10 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar, cast, dataclass_transform
 
-from crucial.errors import ParameterError
+from crucial.errors import Message, ParameterError
 
 # --- Rules for the values of parameters, with the words in which errors state them
 
@@ -109,7 +109,7 @@ class Rule:
 
     @property
     def wording(self) -> str:
-        """What a value must be, to follow the words "must be"."""
+        """The rule in words, to follow "must be"."""
         if 1 < len(self.words) == len(self.choices):
             return f"one of {', '.join(self.words)}"
         return _listed(self.words)
@@ -295,8 +295,12 @@ def parse(text: str, rule: Rule) -> object:
     return text if rule.accepts(text) and not rule.accepts(value) else value
 
 
-def lookup(registry: Mapping[str, T], name: str, what: str) -> T:
+def lookup(
+    registry: Mapping[str, T], name: str, what: str, meant: Mapping[str, Message] | None = None
+) -> T:
     """Return the entry of a name; an unknown one is answered with the names close to it.
+
+    ``meant`` has names in lower case that are not in the register, and what to use for them.
 
     Examples
     --------
@@ -307,9 +311,12 @@ def lookup(registry: Mapping[str, T], name: str, what: str) -> T:
     """
     if isinstance(name, str) and name in registry:
         return registry[name]
-    known = sorted(registry)
-    close = [one for one in known if sorted(one) == sorted(str(name))]  # (letters changed places)
-    close = close or difflib.get_close_matches(str(name), known, n=3)
+    known, name_ = sorted(registry), str(name).lower()
+    for near in difflib.get_close_matches(name_, meant or (), n=1, cutoff=0.8):
+        raise ParameterError(Message(f"unknown {what} {name!r}; ", (meant or {})[near], "."))
+    lower = {one.lower(): one for one in known}
+    close = [lower[one] for one in lower if sorted(one) == sorted(name_)]  # (changed places)
+    close = close or [lower[one] for one in difflib.get_close_matches(name_, lower, n=3)]
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     raise ParameterError(f"unknown {what} {name!r}; {hint}known: {', '.join(known)}")
 
@@ -425,6 +432,27 @@ def with_arguments(**texts: tuple[str, str]) -> Callable[[FunctionT], FunctionT]
         return function
 
     return document
+
+
+def with_fields(options: type[Any]) -> Callable[[FunctionT], FunctionT]:
+    """Give a function that takes ``**options`` the signature of a dataclass of options."""
+
+    def sign(function: FunctionT) -> FunctionT:
+        signature = inspect.signature(function)
+        every = signature.parameters.values()
+        explicit = [one for one in every if one.kind is not one.VAR_KEYWORD]
+        declared = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
+            for one in fields(options)
+        ]
+        place = sum(one.kind is not one.KEYWORD_ONLY for one in explicit)
+        parameters = [*explicit[:place], *declared, *explicit[place:]]
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=parameters
+        )
+        return function
+
+    return sign
 
 
 # --- Declare parameters in the body of a class, and write its constructor from them
@@ -546,7 +574,7 @@ def check_parameters(owner: object) -> None:
 
 
 def _declared(cls: type) -> dict[str, Parameter | None]:
-    """Return what the body of a class declares; None for a parameter that it takes away."""
+    """Return the parameters that a class declares; None for one that it takes away."""
     return cast("dict[str, Parameter | None]", vars(cls).get("_declared", {}))
 
 

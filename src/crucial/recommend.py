@@ -27,8 +27,8 @@ from msgspec.structs import replace as with_fields
 
 from crucial.boosting.stumps import NOISE, SNAP, TIE, worst_tied
 from crucial.data import bins as quantiles
+from crucial.data.dataset import Ratings, rating_values
 from crucial.data.instances import Instances
-from crucial.data.ratings import Ratings, rating_values
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import smoothing_of
 from crucial.inspection.shape_functions import feature_parts
@@ -323,12 +323,12 @@ class Viewer:
 
     @cached_property
     def agreement(self) -> Floats:
-        """How often each viewer orders two items as the user does; see `agreements`."""
+        """Share of pairs of items that each viewer orders as the user does; see `agreements`."""
         return agreements(self.rated, self.labels)
 
     @cached_property
     def trust(self) -> Floats:
-        """How far each viewer agrees with the user beyond chance, from 0 to 1/2.
+        """Agreement of each viewer with the user beyond chance, from 0 to 1/2.
 
         Less the fewer items they share. Of a viewer without a pair of the user's to agree on, an
         item that both like counts as an agreement of 3/4.
@@ -616,7 +616,7 @@ class Finder:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the method "auto" chose, and how well it found ratings that were held out.
+    """The choice of the method "auto", and the values of all methods on held-out ratings.
 
     Attributes
     ----------
@@ -852,7 +852,7 @@ class Pick:
 
 @dataclass(frozen=True, eq=False)
 class _Background:
-    """What the reasons of one user's list are made of, computed where somebody asks."""
+    """The background of the reasons of one user's list, computed on first use."""
 
     items: Ids
     find_target: Callable[[], Viewer]
@@ -1054,7 +1054,7 @@ class Recommender:
 
     @cached_property
     def choice(self) -> Choice | None:
-        """What the method "auto" chose; None for other methods."""
+        """The choice of the method "auto"; None for other methods."""
         return choose(self._by_user) if self.method == "auto" else None
 
     @cached_property

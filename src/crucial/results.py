@@ -1,4 +1,4 @@
-"""What results share: one text, one frame, HTML in notebooks; names, JSON values and drawings.
+"""Base of results: one text, one frame, HTML in notebooks; names, JSON values and drawings.
 
 A result is data, `to_frame`, and one text, its ``str``. The command line prints the text, a
 notebook shows the frame, a page gets the data.
@@ -7,7 +7,11 @@ notebook shows the frame, a page gets the data.
 from __future__ import annotations
 
 import html
+import itertools
+import json
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -161,7 +165,8 @@ def text_table(
 ) -> list[str]:
     """Return the lines of a table: words at the left, numbers at the right, a line below the heads.
 
-    A table that is wider than ``width`` becomes a block of lines per row.
+    In a table that is wider than ``width``, words wrap, at spaces and hyphens where they have some;
+    where that does not help, it becomes a block of lines per row.
 
     Parameters
     ----------
@@ -182,8 +187,14 @@ def text_table(
     """
     lines = [list(heads), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    total = sum(widths) + 3 * (len(widths) - 1)
-    if total > width:
+    spare = width - sum(widths) - 3 * (len(widths) - 1)
+    for place in sorted(words, key=lambda at: -widths[at]) if spare < 0 else ():
+        pieces = re.split(r"[\s-]+", " ".join(line[place] for line in lines))
+        least = min(widths[place], max(_NARROW, min(_PIECE, max(map(len, pieces)))))
+        narrower = max(least, widths[place] + spare)
+        spare += widths[place] - narrower
+        widths[place] = narrower
+    if spare < 0:
         longest = max(map(len, heads))
         blocks = []
         for line in lines[1:]:
@@ -192,14 +203,27 @@ def text_table(
                 if cell.strip() and place != words[0]:
                     blocks.append(f"  {head:<{longest}}  {cell}")
         return blocks
-    texts = [
+    texts = [_wrapped(line, widths, words) for line in lines]
+    rule = "─" * (sum(widths) + 3 * (len(widths) - 1))
+    return [*texts[0], rule, *(text for row in texts[1:] for text in row)]
+
+
+_NARROW, _PIECE = 16, 24  # least width of words that wrap, and of one that has no place to wrap
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int], words: Sequence[int]) -> list[str]:
+    """Return a row of a table as lines: words at the left wrap, numbers stand in the first line."""
+    columns = [
+        textwrap.wrap(cell, wide) if len(cell) > wide else [cell]
+        for cell, wide in zip(cells, widths)
+    ]
+    return [
         "   ".join(
             cell.ljust(wide) if place in words else cell.rjust(wide)
             for place, (cell, wide) in enumerate(zip(line, widths))
         ).rstrip()
-        for line in lines
+        for line in itertools.zip_longest(*columns, fillvalue="")
     ]
-    return [texts[0], "─" * total, *texts[1:]]
 
 
 def feature_name(names: Sequence[str] | None, feature: int) -> str:
@@ -231,6 +255,11 @@ def json_value(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON, line by line; a missing or infinite number is null."""
+    return json.dumps(json_value(value), indent=1, allow_nan=False) + "\n"
 
 
 def listed(names: Sequence[str], count: int = 8) -> str:
@@ -353,32 +382,10 @@ class NumberedNames(Sequence[str]):
     def _name(self, k: int) -> str:
         return feature_name(None, k + int(np.searchsorted(self._before, k, "right")))
 
-    def __contains__(self, name: object) -> bool:
-        return self._place(name) is not None
-
-    def index(self, name: object, start: int = 0, stop: int | None = None) -> int:
-        """Return the place of a name, as a tuple does."""
-        place = self._place(name)
-        if place is None or place not in range(self._length)[start:stop]:
-            raise ValueError(f"{name!r} is not in the names")
-        return place
-
-    def _place(self, name: object) -> int | None:
-        digits = name.removeprefix("feature ") if isinstance(name, str) else ""
-        if not digits.isdecimal() or len(digits) > 18:
-            return None
-        feature = int(digits)
-        place = feature - int(np.searchsorted(self._before + np.arange(len(self._before)), feature))
-        there = 0 <= place < self._length and self._name(place) == name
-        return place if there else None
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NumberedNames | tuple):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-
-    def __hash__(self) -> int:
-        return hash((self._length, self._before.tobytes()))
 
     def __repr__(self) -> str:
         return repr(tuple(self))

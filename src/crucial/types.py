@@ -56,7 +56,7 @@ class SparseLike(Protocol):
     shape: tuple[int, int]
 
     def tocsr(self) -> Any:
-        """Return the same matrix in compressed sparse rows."""
+        """Return the matrix in compressed sparse rows."""
 
 
 class FrameLike(Protocol):

@@ -46,5 +46,43 @@ def by_ranx() -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
+#: Measures by ranx's names.
+MEASURES = (
+    "map", "mrr", "ndcg@5", "ndcg_burges@5", "precision@5", "recall@5", "hit_rate@2",
+    "r-precision", "bpref", "rbp.80",
+)  # fmt: skip
+
+
+def make_judged(grades: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgements of grades 0, 1, ... and a run without ties; q3 has nothing relevant."""
+    rng = np.random.default_rng(grades)
+    qrels, run = {}, {}
+    for query in ("q1", "q2", "q3", "q4"):
+        docs = [f"d{number}" for number in range(20)]
+        labels = rng.integers(0, grades, 12) * (query != "q3")
+        qrels[query] = {doc: int(label) for doc, label in zip(docs, labels)}
+        some = rng.permutation(docs)[:10]
+        run[query] = {str(doc): float(score) for doc, score in zip(some, rng.permutation(10))}
+    return qrels, run
+
+
+def measured_by_ranx() -> dict[str, dict[str, float]]:
+    """Values of measures over the queries, for two grades and for four."""
+    import ranx
+
+    found = {}
+    for grades in (2, 4):
+        qrels, run = make_judged(grades)
+        # (bpref of a query without a relevant document is a division by zero)
+        some = {query: docs for query, docs in qrels.items() if query != "q3"}
+        for kind, judged in (("", qrels), (" without q3", some)):
+            runs = {query: docs for query, docs in run.items() if query in judged}
+            names = [name for name in MEASURES if name != "bpref" or kind]
+            values = ranx.evaluate(ranx.Qrels(judged), ranx.Run(runs), names)
+            found[f"{grades} grades{kind}"] = {one: float(values[one]) for one in names}
+    return found
+
+
 if __name__ == "__main__":
-    RECORD.write_text(json.dumps(by_ranx(), indent=1) + "\n")
+    record = {"fusions": by_ranx(), "measures": measured_by_ranx()}
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")

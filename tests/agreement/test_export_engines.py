@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 import crucial
 from crucial.errors import CrucialError, NotRankedError
 from crucial.export.targets import TARGETS, target_named
-from crucial.export.trees import plain_trees
+from crucial.export.trees import ExportSettings, plain_trees
 from crucial.model.form import score_form
 from crucial.rankers.registry import RANKERS, ranker_class
 from naive.random_models import KINDS, random_model
@@ -40,8 +40,8 @@ def real_rows(name):
 
 MODELS = {
     "stumps": lambda: crucial.RankBoost(150),
-    "trees": lambda: crucial.GradientRanker(30, max_leaves=12, min_rows=5),
-    "symmetric": lambda: crucial.GradientRanker(12, symmetric=True, max_leaves=8),
+    "trees": lambda: crucial.GradientRanker(30, symmetric=False, max_leaves=12, min_rows=5, l2=1.0),
+    "symmetric": lambda: crucial.GradientRanker(12, max_leaves=8),
     "ranking forest": lambda: crucial.rankers.RankingForest(4, random_state=0),
     "lines": lambda: crucial.rankers.RankingSVM(),
 }
@@ -203,7 +203,7 @@ def test_shap_values_are_those_of_the_rows(name, kind, with_data, tmp_path, monk
     done = model.export(tmp_path / "x.json", name, data=X if with_data else None)
     assert any("SHAP values" in note for note in done.notes)
     assert ("pass the training data" in str(done)) == (not with_data)
-    trees = plain_trees(score_form(model))
+    trees = plain_trees(score_form(model), ExportSettings())
     expected = np.zeros((5, 5))
     for tree in trees:
         counts = counted(tree, X) if with_data else [1] * len(tree.values)

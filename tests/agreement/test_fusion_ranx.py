@@ -9,11 +9,11 @@ import json
 import numpy as np
 import pytest
 
-from agreement.ranx_values import RECORD, by_ranx, make_runs
+from agreement.ranx_values import RECORD, by_ranx, make_runs, measured_by_ranx
 from crucial.data.dataset import Run
 from crucial.fusion import fuse
 
-RECORDED = json.loads(RECORD.read_text())
+RECORDED = json.loads(RECORD.read_text())["fusions"]
 
 
 def ours(name):
@@ -46,3 +46,6 @@ def test_the_record_is_what_ranx_says():
     for name, queries in said.items():
         for query, docs in queries.items():
             assert RECORDED[name][query] == pytest.approx(docs, rel=1e-12, abs=1e-12)
+    measured = json.loads(RECORD.read_text())["measures"]
+    for record, values in measured_by_ranx().items():
+        assert measured[record] == pytest.approx(values, rel=1e-12)

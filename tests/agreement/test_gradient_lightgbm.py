@@ -62,7 +62,8 @@ def test_the_first_trees_agree(loss, gradient, leaves, min_rows, l2):
     }  # fmt: skip
     booster = lightgbm.train(settings, data, 4)
     ranker = GradientRanker(
-        4, 0.2, loss=loss, max_leaves=leaves, min_rows=min_rows, l2=l2, n_jobs=1
-    )
+        4, 0.2, loss=loss, symmetric=False, max_leaves=leaves, min_rows=min_rows, l2=l2,
+        subsample_rows=1.0, n_jobs=1,
+    )  # fmt: skip
     ranker.fit(X, Y, qid=QID)
     np.testing.assert_allclose(ranker.predict(X), booster.predict(X), rtol=1e-4, atol=1e-5)

@@ -1,16 +1,20 @@
 """Measures against trec_eval and gdeval (through ir-measures), scikit-learn and SciPy."""
 
+import json
 import shutil
 from types import SimpleNamespace
 
 import ir_measures
 import numpy as np
 import pytest
-from ir_measures import AP, ERR, RBP, RR, P, Qrel, R, ScoredDoc, nDCG
+import pytrec_eval
+from ir_measures import AP, ERR, RBP, RR, Bpref, Judged, P, Qrel, R, Rprec, ScoredDoc, Success, nDCG
 from scipy.stats import kendalltau
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
+from agreement.ranx_values import RECORD, make_judged
 from crucial.measures.evaluation import evaluate, evaluate_run
+from crucial.measures.names import get_measure
 
 
 def random_run(seed: int, *, ties: bool, lowest: int = -1):
@@ -68,9 +72,58 @@ def test_trec_eval(seed: int, ties: bool) -> None:
     pairs = [
         (nDCG, "ndcg"), (nDCG @ 10, "ndcg@10"), (AP, "map"), (AP @ 20, "map@20"),
         (AP(rel=2), "map(rel=2)"), (RR, "mrr"), (RR(rel=3), "mrr(rel=3)"), (P @ 5, "p@5"),
-        (P(rel=2) @ 10, "p@10(rel=2)"), (R @ 30, "recall@30"),
+        (P(rel=2) @ 10, "p@10(rel=2)"), (R @ 30, "recall@30"), (Bpref, "bpref"),
+        (Bpref(rel=2), "bpref(rel=2)"), (Rprec, "rprec"), (Rprec(rel=2), "rprec(rel=2)"),
+        (Success @ 3, "success@3"), (Success(rel=2) @ 10, "success@10(rel=2)"),
     ]  # fmt: skip
     compare(pairs, *random_run(seed, ties=ties), 1e-12)
+
+
+#: What trec_eval has and we have not: counts, sets, and measures that few people use.
+NOT_OURS = {
+    "11pt_avg", "G", "Rndcg", "Rprec_mult", "binG", "gm_bpref", "infAP", "iprec_at_recall",
+    "ndcg_rel", "num_nonrel_judged_ret", "num_q", "num_rel", "num_rel_ret", "num_ret",
+    "relative_P", "relstring", "runid", "set_F", "set_P", "set_map", "set_recall",
+    "set_relative_P", "utility",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ties", [False, True])
+def test_every_name_of_trec_eval_that_is_understood(seed: int, ties: bool) -> None:
+    """Names as trec_eval prints them, ``P_10``, stand for its numbers."""
+    run, qrels = random_run(seed, ties=ties)
+    judged, retrieved = {}, {}
+    for query, doc, grade in qrels:
+        judged.setdefault(query, {})[doc] = grade
+    for query, doc, score in run:
+        retrieved.setdefault(query, {})[doc] = score
+    ours = set(pytrec_eval.supported_measures) - NOT_OURS
+    theirs = pytrec_eval.RelevanceEvaluator(judged, ours).evaluate(retrieved)
+    names = set(next(iter(theirs.values())))
+    assert {name.rstrip("0123456789").rstrip("_") for name in names} == ours
+    found = evaluate_run(*columns(run, qrels), names, ties="trec").per_query
+    row = {q: i for i, q in enumerate(found["qid"].tolist())}
+    for query, values in theirs.items():
+        for name, value in values.items():
+            mine = np.nan_to_num(found[get_measure(name).name][row[query]])
+            if name == "gm_map":  # (theirs is a logarithm)
+                mine = np.log(max(mine, 1e-5))
+            assert mine == pytest.approx(value, abs=1e-12), (query, name)
+    # ... the queries that are in both, and not the one that nobody retrieved anything for
+    inside = set(theirs)
+    run = [line for line in run if line[0] in inside]
+    qrels = [line for line in qrels if line[0] in inside]
+    gm_map = evaluate_run(*columns(run, qrels), "gm_map", ties="trec", empty=0)["gm_map"]
+    wanted = pytrec_eval.compute_aggregated_measure(
+        "gm_map", [values["gm_map"] for values in theirs.values()]
+    )
+    assert gm_map == pytest.approx(wanted, rel=1e-12)
+
+
+def test_share_of_judged_documents() -> None:
+    pairs = [(Judged @ 5, "judged@5"), (Judged @ 50, "judged@50"), (Judged, "judged")]
+    compare(pairs, *random_run(2, ties=False), 1e-12)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -106,6 +159,31 @@ def test_cwl_eval() -> None:
     """Rank-biased precision; it leaves ties in the order they come, so there are none."""
     pytest.importorskip("cwl", reason="ir-measures needs cwl-eval for it")
     compare([(RBP(p=0.8, rel=1), "rbp")], *random_run(1, ties=False), 1e-12)
+
+
+@pytest.mark.parametrize("record", ["2 grades", "4 grades"])
+def test_ranx_as_recorded(record: str) -> None:
+    """A query without a relevant document counts 0, and rank-biased precision adds up grades."""
+    qrels, run = (
+        [(query, doc, value) for query, docs in one.items() for doc, value in docs.items()]
+        for one in make_judged(int(record[0]))
+    )
+    values = json.loads(RECORD.read_text())["measures"]
+    for name, value in values[record].items():
+        graded = name == "rbp.80" and record == "4 grades"
+        ours = evaluate_run(*columns(run, qrels), name, empty=0).results[get_measure(name).name]
+        assert (ours.value == pytest.approx(value, rel=1e-12)) is not graded, name
+    # The sum of (1 - p) p^(i - 1) over the grades instead is the sum over the bars 1, 2, 3.
+    bars = [f"rbp(p=0.8,rel={bar})" for bar in range(1, int(record[0]))]
+    found = evaluate_run(*columns(run, qrels), bars, empty=0)
+    total = sum(one.value for one in found.results.values())
+    assert total == pytest.approx(values[record]["rbp.80"], rel=1e-12)
+    # Left out as ours does, the query raises p@5: here by a quarter of four.
+    skipped = evaluate_run(*columns(run, qrels), ["p@5", "bpref"])
+    without = values[f"{record} without q3"]
+    assert skipped["p@5"] == pytest.approx(without["precision@5"], rel=1e-12)
+    assert skipped["bpref"] == pytest.approx(without["bpref"], rel=1e-12)
+    assert values[record]["precision@5"] == pytest.approx(0.75 * skipped["p@5"], rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -119,7 +119,7 @@ def test_clicks_and_keys(start: Start, visit: Any, tmp_path: Path) -> None:
     act(page, lambda: page.keyboard.press("t"))
     act(page, lambda: page.click("#pass"))
     act(page, lambda: page.keyboard.press("s"))
-    assert "8 answers" in page.inner_text("#progress")
+    assert "6 answers" in page.inner_text("#progress")
     assert "% of all pairs" in page.inner_text("#settled")
     with page.expect_download() as download:
         page.click("#export")
@@ -542,11 +542,12 @@ def test_done_and_the_card_of_the_result(start: Start, visit: Any, tmp_path: Pat
         act(page, lambda key="left" if left > right else "right": page.tap(f"#{key}"))
         if result.is_visible():
             break
-    assert page.inner_text("#moment") == "Your first 2 places are settled"
+    assert page.inner_text("#moment") == "Your answers agree on the first 2 places"
     assert "above all other items" in page.inner_text("#reason")
     places = page.locator("#card .name").all_inner_texts()
     assert places[:2] == ["item 5", "item 4"]
-    assert page.locator("#card .sure").count() == 2
+    ranges = page.locator("#card .open").all_inner_texts()
+    assert page.locator("#card .sure").count() == ranges.count("")  # settled: no range is shown
     assert "by ann" in page.inner_text("#card")
     box = result.bounding_box()
     assert box["x"] >= 0
@@ -563,10 +564,11 @@ def test_done_and_the_card_of_the_result(start: Start, visit: Any, tmp_path: Pat
     page.click("#copy")
     page.wait_for_function("() => document.getElementById('copied').textContent === 'Copied.'")
     text = page.evaluate("navigator.clipboard.readText()")
-    assert text.splitlines()[:3] == ["items.csv", "1. item 5", "2. item 4"]
+    shown = [f"{k}. item {6 - k}{open_ and f' {open_}'}" for k, open_ in enumerate(ranges[:2], 1)]
+    assert text.splitlines()[:3] == ["items.csv", *shown]
     page.click("#go-on")
     assert not result.is_visible()
     assert number(page) == before
-    assert "first 2 places are settled" in page.inner_text("#top")
+    assert "agree on the first 2 places" in page.inner_text("#top")
     act(page, lambda: page.tap("#left"))
     assert not result.is_visible()  # it was said once

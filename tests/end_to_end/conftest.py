@@ -34,6 +34,7 @@ os.chdir(folder)
 sys.argv = [path]
 if strict:
     warnings.simplefilter("error", UserWarning)
+    warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
 runpy.run_path(path, run_name="__main__")
 """
 

@@ -61,6 +61,31 @@ def test_model_and_rows_make_the_run(demo: tuple[Path, str]) -> None:
     assert [by_name[str(q), str(d)] for q, d in zip(rows.qid, rows.item)] == scores.tolist()
 
 
+def test_battles_and_judgements_are_of_the_runs(demo: tuple[Path, str]) -> None:
+    out, _ = demo
+    battles = (out / "battles.csv").read_text().splitlines()
+    assert battles[0] == "model_a,model_b,winner,digit"
+    rows = [line.split(",") for line in battles[1:]]
+    held_out = set(read_qrels(out / "test.qrels").qid.tolist())
+    judged = set(read_qrels(out / "judged.qrels").qid.tolist())
+    assert len(rows) == 4 * len(held_out)
+    assert len(judged) == 30
+    assert not judged & held_out
+    wins = dict.fromkeys(package.load_digits_search(120).feature_names, 0)
+    for a, b, winner, _ in rows:
+        assert a != b
+        assert winner in ("model_a", "model_b", "tie")
+        if winner != "tie":
+            wins[a if winner == "model_a" else b] += 1
+    p_at_10 = {}
+    for name in wins:
+        run = read_run(out / f"{name}.run")
+        assert set(run.qid.tolist()) == judged | held_out
+        p_at_10[name] = evaluate_run(read_qrels(out / "test.qrels"), run, "p@10")["p@10"]
+    best, worst = max(p_at_10, key=p_at_10.__getitem__), min(p_at_10, key=p_at_10.__getitem__)
+    assert wins[best] > 2 * wins[worst]
+
+
 def test_it_ends_with_a_page_of_pictures(demo: tuple[Path, str]) -> None:
     out, text = demo
     assert text.rstrip().endswith((out / "report.html").resolve().as_uri())

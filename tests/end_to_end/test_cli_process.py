@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,15 @@ def shell(command: str, folder: Path, **how: Any) -> subprocess.CompletedProcess
     return subprocess.run(["sh", "-c", command], cwd=folder, text=True, timeout=600, **how)
 
 
-def modules_after(code: str) -> list[str]:
-    """Return the names in sys.modules after some code ran in a fresh process."""
+def modules_after(code: str, status: int = 0) -> list[str]:
+    """Return the names in sys.modules after some code ran in a fresh process, and its status."""
     program = f"""
 import contextlib, io, sys
 with contextlib.redirect_stdout(io.StringIO()):
     try:
         {code}
     except SystemExit as ended:
-        assert not ended.code, ended.code
+        assert (ended.code or 0) == {status}, ended.code
 print(" ".join(sys.modules))
 """
     command = [sys.executable, "-c", program]
@@ -71,6 +72,24 @@ def test_little_is_imported(code: str, own: int, total: int) -> None:
     if "'--help'" in code and "train" not in code:  # (the list of verbs imports none)
         verbs = {name for name in loaded if name.startswith("crucial.cli.")}
         assert verbs == {f"crucial.cli.{name}" for name in ("options", "terminal", "app")}
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["list", "rankers"], 0),
+        (["list", "fusions"], 0),
+        (["train", "missing.txt", "-o", "model.json"], 2),
+        (["experiment", "missing.txt", "--rankers", "rankboost"], 2),
+        (["show", "missing.json"], 2),
+        (["export", "missing.json", "--to", "onnx", "-o", "x.onnx"], 2),
+    ],
+)
+def test_the_first_answer_comes_soon(words: list[str], status: int, tmp_path: Path) -> None:
+    """Learning imports scikit-learn, SciPy and Numba, which takes a second."""
+    code = f"import os; os.chdir({str(tmp_path)!r}); {HELP.format(words)}"
+    loaded = packages(modules_after(code, status))
+    assert not loaded.intersection({"numba", "scipy", "sklearn", "numpy", "pandas"})
 
 
 def test_ranking_a_small_file_imports_nothing_heavy(trained: Path) -> None:
@@ -161,12 +180,19 @@ def test_full_standard_output(trained: Path) -> None:
 
 
 def test_interrupted_training_leaves_nothing(trained: Path) -> None:
-    svmlight(trained / "long.txt", 400, rows=20)
-    words = "-m crucial train long.txt -o never.json --rounds 2000000"
+    for name in ("long.txt", "same.txt"):
+        svmlight(trained / name, 400, rows=20)
+    words = "-m crucial train long.txt same.txt -o never.json --rounds 2000000"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, *words.split()], cwd=trained, **pipes)
+    # (a shell starts background jobs with interrupts ignored, and their children inherit that)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(
+        [sys.executable, *words.split()], cwd=trained, preexec_fn=heard, **pipes
+    )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("crucial: note: ")  # the file is read
+    assert process.stderr.readline().startswith(
+        "crucial: note: "
+    )  # the files are read, and have the same queries
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)

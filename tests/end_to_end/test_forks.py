@@ -42,14 +42,14 @@ class Slow:
 """
 
 WHILE_IMPORTING = """
-slow = Slow("crucial.data.groups", "crucial.kernels.sums")
+slow = Slow("crucial.data.groups", "crucial.kernels.elementary")
 begun = dict(slow.names)
 sys.meta_path.insert(0, slow)
 
 def plainly():
-    import crucial.kernels.sums
+    import crucial.kernels.elementary
 
-uses = {"crucial.data.groups": lambda: crucial.data.Groups, "crucial.kernels.sums": plainly}
+uses = {"crucial.data.groups": lambda: crucial.data.Groups, "crucial.kernels.elementary": plainly}
 for name, use in uses.items():
     thread = threading.Thread(target=use)
     thread.start()

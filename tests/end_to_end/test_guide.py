@@ -1,78 +1,73 @@
-"""What the guide shows works as it stands: its Python and its commands, page by page."""
+"""What the documentation shows works as it stands: the cells of every page, page by page."""
 
+import os
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
+from unittest.mock import patch
 
+import click
 import pytest
 
-from crucial.cli.app import VERBS
+from crucial.cli.app import VERBS, app
 from crucial.rankers.registry import RANKERS
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted((DOCS / "guide").glob("*.md"))
-EXPORTS = sorted((DOCS / "export").glob("*.md"))
-BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "{code-cell}" in page.read_text("utf-8"))
+
+sys.path.insert(0, str(ROOT / "scripts"))
+guides = import_module("guides")
 
 
-START = """
-from crucial.cli.app import app
-
-def command(*words):
-    try:
-        app(words, prog_name="crucial")
-    except SystemExit as end:
-        if end.code:
-            raise
-"""
-
-
-def steps(page: Path) -> list[str]:
-    """A page as one program: its Python, and its commands in the same process."""
-    program = [START]
-    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if kind == "python":
-            program.append(text)
-            continue
-        for line in text.replace("\\\n", " ").splitlines():
-            assert line.startswith("crucial "), f"{page.name}: not a command of ours: {line}"
-            program.append(f"command(*{line.split()[1:]!r})")
-    return program
-
-
-def test_the_pages_on_exports(tmp_path: Path, run_program):
-    program = [line for page in EXPORTS for line in steps(page)]
-    assert len(program) > 30
-    assert len(PAGES) >= 5
-    run(program, tmp_path, run_program)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_page(page: Path, tmp_path: Path, run_program):
-    program = steps(page)
-    assert len(program) > 1
-    run(program, tmp_path, run_program)
-
-
-def run(program: list[str], folder: Path, run_program) -> None:
-    path = folder / "page.py"
-    path.write_text("\n".join(program), encoding="utf-8")
-    done = run_program(path, folder)
+    path = tmp_path / "page.py"
+    path.write_text(guides.program(page), encoding="utf-8")
+    done = run_program(path, tmp_path, strict=page.stem == "quickstart")
     assert done.code == 0, done.err
+    for name, guide in guides.PAGES.items():
+        if page == DOCS / "guide" / f"{guide}.md":
+            assert (tmp_path / f"{name}.html").exists()
 
 
-def test_every_public_name_is_in_the_reference(monkeypatch):
-    """docs/conf.py makes it from the stubs of the packages."""
+def test_all_code_is_run():
+    """Python and commands that do not run have another language: text, console."""
+    pages = [*(DOCS / "guide").glob("*.md"), *(DOCS / "export").glob("*.md")]
+    shown = [page.name for page in pages if re.search(r"(?m)^```(python|sh)$", page.read_text())]
+    assert shown == []
+    assert len(PAGES) > 10
+
+
+@pytest.fixture
+def conf(monkeypatch):
+    """docs/conf.py, whose settings of the environment end with the test."""
     monkeypatch.syspath_prepend(DOCS)
-    listed = set(re.findall(r"^   (\w+)$", import_module("conf").reference(), re.M))
+    with patch.dict(os.environ):
+        yield import_module("conf")
+
+
+def test_every_public_name_is_in_the_reference(conf):
+    """docs/conf.py makes it from the stubs of the packages."""
+    listed = set(re.findall(r"^   (\w+)$", conf.reference(), re.M))
     for package in ("crucial", *(f"crucial.{name}" for name in ("rankers", "io", "lab", "fusion"))):
         names = {*import_module(package).__all__} - {"__version__"}
         values = {name: getattr(import_module(package), name) for name in names}
         assert {name for name, value in values.items() if callable(value)} <= listed
 
 
-def test_every_verb_and_every_ranker_is_in_its_table():
-    verbs = (DOCS / "verbs.md").read_text(encoding="utf-8")
-    assert [name for name in VERBS if f"`{name}`" not in verbs] == []
-    rankers = (DOCS / "rankers.md").read_text(encoding="utf-8")
+def test_every_option_is_in_the_reference(conf):
+    """docs/conf.py makes it from click."""
+    text = conf.command_line()
+    assert [name for name in VERBS if f"## {name}\n" not in text] == []
+    context = click.Context(app)
+    for name in VERBS:
+        own = text.split(f"## {name}\n")[1].split("\n## ")[0]
+        options = [p for p in app.get_command(context, name).params if isinstance(p, click.Option)]
+        assert [one.opts[-1] for one in options if one.opts[-1] not in own] == []
+
+
+def test_every_ranker_is_in_its_table():
+    rankers = (DOCS / "all-rankers.md").read_text(encoding="utf-8")
     assert [name for name in RANKERS if name not in rankers] == []

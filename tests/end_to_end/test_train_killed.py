@@ -16,7 +16,7 @@ SCRIPT = """
 import json, os, random, signal, sys, time
 import crucial, crucial.distributed.ranker as fitting
 from crucial.cli.app import app
-from crucial.distributed.checkpoint import Checkpoint
+from crucial.distributed.ranker import Checkpoint
 
 ON_CLUSTER, WANTED = sys.argv[1] == "checkpoint", int(sys.argv[2])
 WORDS = ["train", "train.txt", "-m", "ndcg@5", "-o", "model.json", "--jobs", "1"]

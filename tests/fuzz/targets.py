@@ -131,7 +131,7 @@ def _exports(path: Path) -> Any:
 
 
 def _checkpoint(path: Path) -> Any:
-    from crucial.distributed.checkpoint import read_checkpoint
+    from crucial.distributed.ranker import read_checkpoint
 
     return read_checkpoint(path, _estimator())
 
@@ -204,7 +204,7 @@ def _checkpoints() -> list[bytes]:
 
     from sklearn.base import clone
 
-    from crucial.distributed.checkpoint import Checkpoint
+    from crucial.distributed.ranker import Checkpoint
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.json")

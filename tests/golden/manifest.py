@@ -7,17 +7,21 @@ of more than 256 equations, which LAPACK solves: its scores are held to `CLOSE`.
 """
 
 import argparse
+import builtins
 import hashlib
 import json
+import math
+import operator
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +54,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     **{
         f"{name} {kind}": TREES | settings
         for name in ("adaboost", "logistic", "logitboost", "pnorm-push", "rankboost")
-        for kind, settings in (("trees", {}), ("symmetric trees", {"symmetric": True}))
+        for kind, settings in (("trees", {"symmetric": False}), ("symmetric trees", {}))
     },
-    "smooth-margin trees": TREES,
+    "smooth-margin trees": TREES | {"symmetric": False},
     **{f"gradient {loss}": {"loss": loss} for loss in sorted(set(LOSSES) - {"query_rmse"})},
-    "gradient symmetric trees": {"symmetric": True},
+    "gradient leaf by leaf": {"symmetric": False},
     "gradient sampled rows": {"subsample_rows": 0.7, "max_features": 0.7},
     "rankboost largest_drop": {"choice": "largest_drop"},
     "rankboost numeric": {"step": "numeric", "weak": "feature"},
@@ -268,16 +272,21 @@ def measured(name: str, problem: Problem, scores: Any) -> str:
     return _digest(found.per_query[name].tobytes())
 
 
+def _has_words(name: str, words: str) -> bool:
+    """Return whether a name has these words, whole: "ndcg" is in "ndcg@5", not in "xendcg"."""
+    return not words or bool(re.search(rf"(?<![\w-]){re.escape(words)}(?![\w-])", name))
+
+
 def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of every entry whose name contains a text."""
+    """Yield the name and the value of every entry whose name has these words."""
     for place, problem in problems().items():
         for name in [*RANKERS, *VARIANTS]:
             for jobs in threads:
                 key = f"{name} / {place} / {jobs}"
-                if only in key and _accepts(name, place, problem):
+                if _has_words(key, only) and _accepts(name, place, problem):
                     yield key, entry(name, problem, jobs, f"{name} / {place}" in BY_LAPACK)
     for key, make in others().items():
-        if only in key:
+        if _has_words(key, only):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield key, make()
@@ -285,7 +294,7 @@ def entries(only: str = "", threads: tuple[int, ...] = (1, 3)) -> Iterator[tuple
         problem = problems()[place]
         scores = np.round(np.nan_to_num(problem.X[:, 0]) * 8.0) / 8.0
         for name in MEASURE_NAMES:
-            if only in (key := f"{name} / {place}"):
+            if _has_words(key := f"{name} / {place}", only):
                 yield key, measured(name, problem, scores)
 
 
@@ -311,6 +320,13 @@ def _numpy_features() -> tuple[list[str], list[str]]:
     return [name for name in used if "512" in name or name == "X86_V4"], used
 
 
+def _exact_sum(values: Iterable[Any], /, start: Any = 0) -> Any:
+    """Return a sum as `builtins.sum`, of floats without rounding (Python 3.12 compensates)."""
+    terms = list(values)
+    floats = bool(terms) and all(type(one) is float for one in terms)
+    return math.fsum([start, *terms]) if floats else reduce(operator.add, terms, start)
+
+
 def settings() -> dict[str, dict[str, str]]:
     """Return the environments of processes that compute like other machines."""
     wide, used = _numpy_features()
@@ -324,6 +340,7 @@ def settings() -> dict[str, dict[str, str]]:
         **{f"OpenBLAS threads {n}": {"OPENBLAS_NUM_THREADS": n} for n in ("1", "2")},
         "C library without FMA": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"},
         "Numba generic": {"NUMBA_CPU_NAME": "generic"},
+        "sums of Python 3.12": {"MANIFEST_SUMS": "exact"},
     }
     old = ("NumPy baseline", "OpenBLAS Prescott", "C library without FMA", "Numba generic")
     out["everything old"] = {k: v for name in old for k, v in out[name].items()}
@@ -345,9 +362,11 @@ def elsewhere(setting: dict[str, str], only: str = "") -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=["write", "check", "print", "cpus"])
-    parser.add_argument("--only", default="", help="entries whose names contain this text")
+    parser.add_argument("--only", default="", help="entries whose names have these words, whole")
     parser.add_argument("--setting", default="", help="settings whose names contain this text")
     options = parser.parse_args()
+    if os.environ.get("MANIFEST_SUMS") == "exact":
+        builtins.sum = _exact_sum  # type: ignore[assignment]
     if options.action == "write":
         known = json.loads(FILE.read_text()) if options.only else {}
         found = known | dict(entries(options.only))

@@ -102,6 +102,17 @@ def persistence(k):
     return value
 
 
+def bpref(good, total):
+    """The number of others before each relevant item; here all others are judged."""
+
+    def worth(place):
+        before = min(sum(not g for g in good[:place]), total)
+        return 1 - before / min(total, bad) if bad else 1
+
+    bad = len(good) - sum(good)
+    return sum(worth(i) for i, g in enumerate(good) if g) / total
+
+
 def top_loss(k, ordered):
     def value(ranked, lost):
         if len(set(ranked)) < 2:
@@ -122,7 +133,12 @@ BY_ORDER = {
     "map": binary(average_precision()),
     "map@3": binary(average_precision(3)),
     "map(rel=2)": binary(average_precision(), at_least(2)),
-    "ap": binary(average_precision(), best_of_all),
+    "gm_map": binary(lambda good, total: max(average_precision()(good, total), 1e-5)),
+    "rprec": binary(lambda good, total: sum(good[:total]) / total),
+    "bpref": binary(bpref),
+    "judged@3": lambda ranked, lost: 1.0,
+    "success@2": binary(lambda good, total: float(first(good) <= 2)),
+    "freund_ap": binary(average_precision(), best_of_all),
     "mrr": binary(lambda good, total: 1 / first(good)),
     "mrr@2": binary(lambda good, total: 1 / first(good) if first(good) <= 2 else 0),
     "prot": binary(lambda good, total: 1 / first(good), best_of_all),

@@ -14,12 +14,14 @@ def outputs(X, rows, default, scaled=True):
     made = []
     for j, x in enumerate(X.T):
         ranked = x[rows][~np.isnan(x[rows])]
-        if not len(ranked) or ranked.min() == ranked.max():
-            continue
-        low, high = (ranked.min(), ranked.max()) if scaled else (0.0, 1.0)
-        brought = (np.clip(x, low, high) - low) / (high - low)
         absent = np.isnan(x[rows]).any()
+        if not len(ranked) or (ranked.min() == ranked.max() and not absent):
+            continue
         for score in (0.0, 1.0) if default == "learned" else (default,):
+            low, high = (ranked.min(), ranked.max()) if scaled else (0.0, 1.0)
+            if low == high:  # (present rows score what absent ones do not)
+                low, high = (low, low + 1.0) if score == 1.0 else (low - 1.0, low)
+            brought = (np.clip(x, low, high) - low) / (high - low)
             made.append((j, np.where(np.isnan(x), score, brought)))
             if not absent:
                 break

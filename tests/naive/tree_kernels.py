@@ -12,7 +12,6 @@ __all__ = [
 ]  # fmt: skip
 
 _LOW = 0xFFFFFFFF
-Limits = tuple[int, float, float, float, float, float, float, float, float]
 
 
 def pack(codes, begin, end, by_block, by_row):

@@ -43,10 +43,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
             "rankboost",
             "smooth-margin",
         )
-        for kind, settings in (("trees", {}), ("symmetric trees", {"symmetric": True}))
+        for kind, settings in (("trees", {"symmetric": False}), ("symmetric trees", {}))
     },
     **{f"gradient {loss}": {"loss": loss} for loss in sorted(set(LOSSES) - {"query_rmse"})},
-    "gradient symmetric trees": {"symmetric": True},
+    "gradient leaf by leaf": {"symmetric": False},
     **{f"componentwise {loss}": {"loss": loss} for loss in ("l1", "exp", "hinge", "piecewise")},
     "logitboost linear": {"weak": "linear"},
     **{f"featurerank {centre}": {"centre": centre} for centre in ("prior", "middle")},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
-from crucial.boosting.watch import Differences, worse_by
+from crucial.boosting.loop import Differences, worse_by
 from crucial.measures.base import Tally, summarise
 
 NUMBERS = st.floats(-1, 1) | st.just(math.nan) | st.sampled_from([0.0, 1.0, 0.1])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
-from crucial.kernels import sums
-from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
+from crucial.kernels import elementary
+from crucial.kernels.elementary import ExactSum, exact_dot, exact_sum
 
 pytestmark = pytest.mark.kernels
 
@@ -26,7 +26,7 @@ def as_one(terms, small):
     array = np.array(terms, np.float64)
     if small:
         return ExactSum.of(array)
-    return ExactSum(*sums._of_many(array))
+    return ExactSum(*elementary._of_many(array))
 
 
 @holds_for(st.lists(values, max_size=12), st.randoms(), quick=60, full=2000)
@@ -64,7 +64,7 @@ def test_many_numbers_are_cut_among_threads(monkeypatch):
     assert exact_sum(array) == expected == exact_sum(array[::-1], threads=3)
     assert ExactSum.of(array) == ExactSum.of(array.reshape(200, 200).T, threads=2)
     calls = []
-    monkeypatch.setattr(sums, "_of_many", lambda part: calls.append(len(part)) or (0, 0.0))
+    monkeypatch.setattr(elementary, "_of_many", lambda part: calls.append(len(part)) or (0, 0.0))
     ExactSum.of(array, threads=3)
     assert sum(calls) == 40_000
     assert len(calls) == 3

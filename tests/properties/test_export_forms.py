@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucial.export.export import verified
-from crucial.export.trees import float32_cuts, missing_goes_right, plain_trees, sums_differ
+from crucial.export.trees import (
+    ExportSettings,
+    float32_cuts,
+    missing_goes_right,
+    plain_trees,
+    sums_differ,
+)
 from crucial.model.form import score_form
 from naive.random_models import KINDS, random_model, random_rows
 
@@ -106,7 +112,7 @@ def test_which_sums_may_round_differently(parts, differ):
         form = replace(form, **(alone | parts))
         assert sums_differ(form) is differ
         X = random_rows(random_model("stumps", 1), 1)
-        total = sum(tree.scores(X) for tree in plain_trees(form))
+        total = sum(tree.scores(X) for tree in plain_trees(form, ExportSettings()))
         np.testing.assert_allclose(total, form.scores(X), rtol=1e-12, atol=1e-12)
     assert sums_differ(replace(steps, trees=trees.trees, **alone))
 

@@ -145,10 +145,11 @@ def test_sums_of_feedbacks_are_all_their_pairs_together(case, data):
     if shares is not None:
         listed = labels.times(shares[0] / labels.total) + explicit.times(shares[1] / explicit.total)
     parts = [feedback_of(table, how), PairFeedback(pairs, table.n_rows, weight=weight)]
-    feedback = SumFeedback(parts, shares)
+    factors = shares and [share / part.total for share, part in zip(shares, parts)]
+    feedback = SumFeedback(parts, factors)
     assert feedback.n_pairs == parts[0].n_pairs + parts[1].n_pairs
-    assert feedback.total == pytest.approx(labels.total + explicit.total)
-    check(lambda: SumFeedback(parts, shares), listed, scores, data)
+    assert feedback.total == pytest.approx(listed.total)
+    check(lambda: SumFeedback(parts, factors), listed, scores, data)
 
 
 @holds_for(cases(), quick=40, full=1_000)

@@ -9,8 +9,7 @@ from tests.naive.sweep import holds_for
 
 from crucial.errors import DataError
 from crucial.kernels.compiled import sums as compiled
-from crucial.kernels.plain import pairs as plain
-from crucial.kernels.sums import round_unit, to_fixed, unit_for
+from crucial.kernels.elementary import plain_fixed, round_unit, to_fixed, unit_for
 
 pytestmark = pytest.mark.kernels
 
@@ -29,7 +28,8 @@ def test_numbers_of_units(raw, whole):
     assert sum(abs(one) for one in fixed.tolist()) <= 2**60
     out = np.zeros((2, len(values)), np.int64)
     inputs = (values, 1.0 / unit, 0, len(values))
-    found = [way.fill_fixed(*inputs, one) for way, one in zip((plain, compiled), out)]
+    ways = (plain_fixed, compiled.fill_fixed)
+    found = [way(*inputs, one) for way, one in zip(ways, out)]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
     assert out[0].tolist() == out[1].tolist() == fixed.tolist()
 

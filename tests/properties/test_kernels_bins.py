@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from crucial.kernels import plain
 from crucial.kernels.compiled import stumps as binning
 from crucial.kernels.compiled import stumps as compiled
-from crucial.kernels.plain import stumps as plain
+from crucial.kernels.elementary import to_fixed
 from crucial.kernels.stumps import StumpSums
-from crucial.kernels.sums import to_fixed
 from naive.paths import PATHS, using
 from naive.sweep import holds_for
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crucial.kernels.compiled import sums
 from crucial.kernels.compiled.sums import uniforms
-from crucial.kernels.sums import QueryNoise
+from crucial.kernels.elementary import QueryNoise
 from naive import top_losses as naive
 from naive.sweep import holds_for
 

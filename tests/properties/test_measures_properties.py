@@ -74,7 +74,8 @@ def test_pairs_are_listed(name, rows, weighted):
 
 #: Measures in which other documents of the collection, or negative judgements, count otherwise.
 _LISTS_ONLY = {
-    "ap", "prot", "coverage", "top", "avg_rank", "profit", "weak_loss", "localised_loss",
+    "freund_ap", "prot", "coverage", "top", "avg_rank", "profit", "weak_loss", "localised_loss",
+    "bpref", "judged",
 }  # fmt: skip
 RUN_TWINS = {
     name: twin
@@ -172,7 +173,7 @@ def ragged(seed):
 def test_every_query_is_measured_as_if_alone(seed, ties) -> None:
     y, scores, qid = ragged(seed)
     # (what is due of the labels alone is the same for any ties; ERR's chance depends on all lists)
-    for name in [one for one in ALL if one != "err" and not get_measure(one).pools]:
+    for name in [one for one in ALL if one != "err" and get_measure(one).aggregate != "pool"]:
         together = get_measure(name).per_query(y, scores, qid, ties=ties)
         for q, value in enumerate(together):
             mine = qid == q

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucial import inspection
-from crucial.inspection.explain import tree_differences
+from crucial.inspection import explain
+from crucial.inspection.explain import mean_tree_differences, tree_differences
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump, Tree
 
@@ -85,3 +86,35 @@ def test_many_pairs_at_once_are_each_alone(seed: int, n_features: int, n_leaves:
     found = tree_differences(tree, rows, pairs)
     for (a, b), row in zip(pairs, found, strict=True):
         np.testing.assert_allclose(row, by_orders(tree, rows[a], rows[b]), atol=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6), n_features=st.integers(1, 5), n_leaves=st.integers(2, 9))
+def test_means_over_a_background_count_patterns(seed: int, n_features: int, n_leaves: int) -> None:
+    random = np.random.default_rng(seed)
+    tree = random_tree(random, n_features, n_leaves)
+    rows, background = (
+        np.concatenate([items(random, n_features) for _ in range(n)]) for n in (2, 4)
+    )
+    both = np.concatenate((rows, background))
+    means = [
+        tree_differences(tree, both, np.array([(a, b) for b in range(4, 12)])).mean(axis=0)
+        for a in range(4)
+    ]
+    for cells in (1 << 22, 1):  # (blocks of patterns change nothing)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(explain, "_CELLS", cells)
+            found = mean_tree_differences(tree, rows, background)
+        np.testing.assert_allclose(found, means, atol=1e-12)
+
+
+def test_a_path_may_test_more_features_than_an_integer_has_bits() -> None:
+    n = 80  # the tree adds 1 where all features are above 0
+    left, right = tuple(~k for k in range(n)), (*range(1, n), ~n)
+    tree = Tree(tuple(range(n)), (0.0,) * n, (0,) * n, left, right, (1.0,) * n, (*[0.0] * n, 1.0))
+    rows = np.ones((3, n))
+    rows[1, 0] = rows[2, n - 1] = -1.0
+    found = mean_tree_differences(tree, rows, rows[1:])
+    pairs = np.array([(a, b) for a in range(3) for b in (1, 2)])
+    means = tree_differences(tree, rows, pairs).reshape(3, 2, n).mean(axis=1)
+    np.testing.assert_allclose(found, means, atol=1e-12)

@@ -9,7 +9,7 @@ import pytest
 from crucial import Qrels, RankBoost, Run, load_digits_search, write_qrels, write_run
 from crucial.data.groups import deal_at_random
 from crucial.errors import DataError, ParameterError
-from rankboost import CUTOFFS, compare_engines, learning_curve
+from rankboost import CUTOFFS, compare_engines, dimension_of_stumps, learning_curve, naive_round
 
 N_QUERIES, N_DOCS, DEPTH = 24, 45, 30
 QUERIES = [f"q{q:02}" for q in range(N_QUERIES)]
@@ -186,3 +186,35 @@ def test_what_cannot_be_is_refused(study, search, tmp_path) -> None:
     done = study("rankboost", "fusion-curve", "a.run", "--qrels", tmp_path / "none")
     assert done.exit_code == 2
     assert "no such file" in done.stderr
+
+
+# -- theorem 2 -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plain_search_through_all_pairs_finds_the_same_stump(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(24, 3)), random.integers(0, 2, 24).astype(float)
+    pairs = np.argwhere(y[:, None] > y)
+    r, feature, cut = naive_round(X, pairs, np.full(len(pairs), 1.0 / len(pairs)))
+    fitted = RankBoost.preset("rankboost.3", n_estimators=1).fit(X, y)
+    (weak,) = fitted.model_.rankers
+    assert fitted.trace_[0].r == pytest.approx(r)
+    assert weak.feature == feature
+    np.testing.assert_array_equal(weak.scores(X), X[:, feature] > cut)
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_stumps_have_no_larger_vc_dimension(n_features: int) -> None:
+    """No set of d + 1 points is divided in all ways by thresholds of distinct values."""
+    d = dimension_of_stumps(n_features)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        X = random.permuted(np.tile(np.arange(d + 1.0), (n_features, 1)), axis=1).T
+        X[random.random(X.shape) < 0.3] = np.nan
+        ways = set()
+        for column in X.T:
+            for cut in np.arange(-1.0, d + 1.0):
+                for default in (0.0, 1.0):
+                    ways.add(tuple(np.where(np.isnan(column), default, column > cut)))
+        assert len(ways) < 2 ** (d + 1)

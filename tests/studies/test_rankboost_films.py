@@ -1,5 +1,6 @@
 """The studies of films: rankers held to their words in plain loops, figures, top-N tables."""
 
+import itertools
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crucial.data.ratings import Ratings
+from crucial.data.dataset import Ratings
 from crucial.io.ratings import read_ratings
 from crucial.recommend import Opinions, Viewer
 from naive.films import (
@@ -23,6 +24,7 @@ from rankboost_films import (
     METHODS,
     TOP_N_MEASURES,
     Study,
+    chance,
     mean,
     nearest,
     nearest_defaults,
@@ -150,21 +152,36 @@ def test_targets_are_no_features():
         assert not set(features.tolist()) & set(targets.tolist())
 
 
-def test_tables_and_figures(study, tmp_path):
+def test_points_are_means_over_users_and_chance_is_one_half(study):
+    words = ("--users", 100, "--targets", 12)
+    for number in (5, 6, 7):
+        said = study("rankboost_films", f"figure-{number}", *words).stdout
+        assert said.startswith(f"Figure {number}: ")
+        for name in (*METHODS, "random"):
+            assert len(re.findall(rf"^  {name} ", said, re.MULTILINE)) == len(MEASURES)
+        chance = re.findall(r"^  random +([0-9. *]+)$", said, re.MULTILINE)[0]
+        assert set(re.findall(r"[0-9.]+", chance)) == {"0.500"}
+
+
+def test_figures_are_drawn_of_ratings_of_ones_own(study, tmp_path):
     ratings = club()
     path = tmp_path / "ratings.csv"
     rows = zip(ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist())
     path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
-    folder = tmp_path / "plots"
-    words = ("--targets", 12, "--plots", folder, "--jobs", 1)
-    said = study("rankboost_films", "figures", path, *words).stdout
-    for number in (5, 6, 7):
-        assert f"Figure {number}: " in said
-        assert (folder / f"figure_{number}.png").stat().st_size > 10_000
-    for name in (*METHODS, "random"):
-        assert len(re.findall(rf"^  {name} ", said, re.MULTILINE)) == 3 * len(MEASURES)
-    chance = re.findall(r"^  random +([0-9. *]+)$", said, re.MULTILINE)[0]
-    assert set(re.findall(r"[0-9.]+", chance)) == {"0.500"}
+    words = ("figure-6", "--data", path, "--targets", 12, "--plot", tmp_path / "figure.png")
+    said = study("rankboost_films", *words).stdout
+    assert "\nData: ratings.csv; 1 split\n" in said
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("films", "good"), [(5, 2), (6, 1), (4, 4)])
+def test_figure_8_by_all_orders(films, good):
+    """Equation 22 of Freund et al. (2003), with every order of the films listed."""
+    expected = []
+    for places in itertools.combinations(range(1, films + 1), good):
+        precision = [k / place for k, place in enumerate(places, 1)]
+        expected.append((precision[0], np.mean(precision), precision[-1]))
+    assert chance(films, good) == pytest.approx(tuple(np.mean(expected, axis=0)))
 
 
 @pytest.mark.slow
@@ -221,13 +238,12 @@ def test_recall_is_of_what_could_be_found():
 
 
 def test_errors_are_one_line(study, tmp_path):
-    done = study("rankboost_films", "figures", tmp_path / "nothing")
+    done = study("rankboost_films", "top-n", tmp_path / "nothing")
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     (tmp_path / "lonely.csv").write_text("1,2,3\n2,2,3\n")
     done = study("rankboost_films", "top-n", tmp_path / "lonely.csv")
     assert "no user has two ratings" in done.stderr
-    done = study("rankboost_films", "figures", tmp_path, "--figures", "5,8")
-    assert "8 is not one of 5, 6, 7." in done.stderr
-    assert (
-        "'x' is no list of int" in study("rankboost_films", "figures", "a", "--figures", "x").stderr
-    )
+    done = study("rankboost_films", "top-n", tmp_path, "--methods", "ease,eased")
+    assert "'eased' is not one of auto, ease," in done.stderr
+    done = study("rankboost_films", "figure-6", "--users", 8)
+    assert done.stderr.endswith("error: figure 6: no group has 10 users.\n")

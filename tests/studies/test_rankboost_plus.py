@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from crucial import RankBoost, RankBoostPlus, make_letor
-from crucial.data.dataset import Dataset
-from crucial.data.ratings import Ratings
+from common import scripts
+from crucial import RankBoost, RankBoostPlus
+from crucial.data.dataset import Ratings
 from crucial.errors import DataError
-from crucial.io.svmlight import write_svmlight
 from crucial.lab.protocols import ThreeWayFolds, read_folds
-from naive.plus import ExactSpan, f2
+from naive.plus import ExactSpan
+from naive.plus import f2 as naive_f2
 from rankboost_plus import (
     FILM_TABLES,
     LETOR_MEANS,
@@ -21,28 +21,24 @@ from rankboost_plus import (
     RANKERS,
     convergence,
     e2_trace,
-    find_halt,
+    f1,
+    f2,
+    find_halts,
     letor_blocks,
     letor_rankers,
+    made_folds,
+    made_ratings,
     make_tasks,
-    print_readings,
     run_films,
     run_letor,
+    web_tasks,
 )
-
-PNG = b"\x89PNG"
 
 # -- films --------------------------------------------------------------------------------------
 
 
-def film_club(n_users: int = 9, n_items: int = 40, seed: int = 0) -> Ratings:
-    random = np.random.default_rng(seed)
-    taste, quality = random.normal(size=(n_users, 1)), random.normal(size=n_items)
-    liked = quality + 0.3 * taste + 0.7 * random.normal(size=(n_users, n_items))
-    stars = np.clip(np.round(3 + liked), 1, 5)
-    seen = random.random((n_users, n_items)) < 0.75
-    user, item = np.nonzero(seen)
-    return Ratings(user + 1, item + 1, stars[user, item])
+def film_club() -> Ratings:
+    return made_ratings(9, 40)
 
 
 def test_tasks_follow_the_rule_of_the_paper():
@@ -83,10 +79,8 @@ def test_study_runs_and_goes_on_from_a_folder(tmp_path):
             assert value == again.value(measure, ranker, "task")
 
 
-def test_readings_of_the_rule_for_ndcg(capsys):
-    tasks, _ = make_tasks(film_club(), least=32)
-    print_readings(tasks[:1], rounds=3, seed=0)
-    lines = capsys.readouterr().out
+def test_readings_of_the_rule_for_ndcg(study):
+    lines = study("rankboost_plus", "ndcg-readings", "--users", 1, "--rounds", 3).stdout
     values = {kept: [float(v) for v in re.findall(r"(0\.\d+) +[\d.]+ \[", line)]
               for line in lines.splitlines() for kept in ("ndcg@5, largest", "ndcg@5, smallest")
               if line.startswith(kept)}  # fmt: skip
@@ -95,11 +89,28 @@ def test_readings_of_the_rule_for_ndcg(capsys):
     assert "ndcg_exp@5, smallest" in lines
 
 
+def test_queries_of_web10k_follow_the_rule_of_the_paper():
+    random = np.random.default_rng(0)
+    qid = np.repeat(np.arange(12), random.integers(5, 30, 12))
+    y = random.integers(0, 5, len(qid)).astype(float)
+    y[qid == 3] = 1.0  # (no pair)
+    X = np.arange(len(y), dtype=float)[:, None]
+    pairs = {q: sum(a > b for a in y[qid == q] for b in y[qid == q]) for q in range(12)}
+    limit = sorted(pairs.values())[-3]
+    wanted = sorted((q for q in pairs if 0 < pairs[q] < limit), key=lambda q: -pairs[q])[:4]
+    tasks = web_tasks(X, y, qid, queries=4, most_pairs=limit)
+    assert [one.name for one in tasks] == [f"query {q}" for q in sorted(wanted)]
+    for task, q in zip(tasks, sorted(wanted)):
+        assert task.X[:, 0].tolist() == np.flatnonzero(qid == q).tolist()
+        assert task.y.tolist() == y[qid == q].tolist()
+
+
 @pytest.mark.slow
 def test_twenty_users_come_close_to_the_paper(study, movielens):
     """R1 and R2 within .025 of table 3, and its order of the three rankers."""
-    said = study("rankboost_plus", "movielens", movielens, "--users", 20, "--jobs", 2).stdout
-    assert "364 users have 100 or more, and 360 of them" in said
+    words = ("--users", 20, "--jobs", 2, "--data", movielens.parent)
+    said = study("rankboost_plus", "table-1", *words).stdout
+    assert "364 users with 100 ratings or more, 360 with a feature" in said
     table = said[said.index("table 3") :]
     for measure in ("r1", "r2"):
         line = next(one for one in table.splitlines() if one.startswith(f"{measure} "))
@@ -110,12 +121,6 @@ def test_twenty_users_come_close_to_the_paper(study, movielens):
 
 
 # -- figures 2 and 4 ----------------------------------------------------------------------------
-
-
-def write_ratings(path, ratings):
-    rows = zip(ratings.user.tolist(), ratings.item.tolist(), ratings.rating.tolist())
-    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
-    return str(path)
 
 
 def test_figure_2_is_the_mean_over_tasks_and_folds():
@@ -139,51 +144,72 @@ def test_figure_2_is_the_mean_over_tasks_and_folds():
     assert np.all(np.diff(found["e2", "RB+"]) < 0)
 
 
-def test_figure_4_is_a_halt_of_rb_d():
-    tasks, _ = make_tasks(film_club(), least=28)
-    found = find_halt(tasks, 200)
-    assert found is not None
-    task = next(one for one in tasks if one.name == found.task)
-    halted = RankBoost.preset("rb_d", n_estimators=200, on_perfect="stop").fit(task.X, task.y)
-    assert halted.trace_.stopped == "perfect weak ranker"
-    np.testing.assert_array_equal(found.losses["RB-D"], halted.trace_.column("loss"))
-    # RB-C goes on, below what RB-D was left with.
-    assert len(found.losses["RB-C"]) > len(found.losses["RB-D"])
-    assert found.losses["RB-C"][-1] < found.losses["RB-D"][-1]
-    assert find_halt(tasks, 1) is None
-
-
-def test_figures_2_and_4_are_printed_and_drawn(study, tmp_path):
-    path = write_ratings(tmp_path / "ratings.csv", film_club())
-    words = ("rankboost_plus", "figures", path, "--least", 28, "--jobs", 1, "--rounds")
-    plots = ("--plots", tmp_path / "figures")
-    said = study(*words, 7, "--figures", 2, "--users", 1, *plots).stdout
-    assert re.search(r"^ +1 +2 +5 +7$", said, re.M)
-    for measure in ("r1", "r2", "ndcg@5", "e1", "e2"):
-        assert len(re.findall(rf"^{measure} +RB[-+]", said, re.M)) == 3
-    said = study(*words, 200, "--figures", 4, *plots).stdout
-    assert "where RB-D halts after round" in said
-    for name in ("figure_2.png", "figure_4.png"):
-        assert (tmp_path / "figures" / name).read_bytes()[:4] == PNG
-    done = study(*words, 1, "--figures", 4)
+def test_figure_4_is_the_halt_with_the_furthest_fall(study):
+    tasks, _ = make_tasks(made_ratings(), least=30)
+    halts = find_halts(tasks[:12], 200)
+    assert len(halts) > 1
+    for found in halts:
+        task = next(one for one in tasks if one.name == found.task)
+        halted = RankBoost.preset("rb_d", n_estimators=200, on_perfect="stop").fit(task.X, task.y)
+        assert halted.trace_.stopped == "perfect weak ranker"
+        np.testing.assert_array_equal(found.losses["RB-D"], halted.trace_.column("loss"))
+        assert found.fall == found.losses["RB-D"][-1] - found.losses["RB-C"][-1]
+    assert find_halts(tasks[:12], 1) == []
+    said = study("rankboost_plus", "figure-4", "--users", 12).stdout
+    assert f"E1 on {max(halts, key=lambda one: one.fall).task}\n" in said
+    done = study("rankboost_plus", "figure-4", "--users", 12, "--rounds", 1)
     assert done.exit_code == 2
     assert "RB-D meets no ranker without a mistake" in done.stderr
 
 
+# -- theorem 3, section 3.2, appendix B -----------------------------------------------------------
+
+
+def test_slopes_of_f1_and_f2_by_differences():
+    random = np.random.default_rng(1)
+    matrix = random.integers(-1, 2, (20, 4)).astype(float)
+    eta = random.normal(size=4)
+    for function in (f1, lambda m, e: f2(m, e), lambda m, e: f2(m, e, 3)):
+        slope, second = function(matrix, eta)[1:]
+        for at in range(4):
+            step = np.zeros(4)
+            step[at] = 1e-6
+            above, below = function(matrix, eta + step), function(matrix, eta - step)
+            assert slope[at] == pytest.approx((above[0] - below[0]) / 2e-6, rel=1e-6)
+            assert second[at] == pytest.approx((above[1] - below[1]) / 2e-6, rel=1e-5, abs=1e-8)
+    weight = np.full(20, 1 / 20)
+    assert f2(matrix, eta)[0] == pytest.approx(naive_f2(matrix, eta, weight))
+    # k copies of every ranker, each with its share of the weight
+    copies = np.repeat(matrix, 3, axis=1)
+    assert f2(matrix, eta, 3)[0] == pytest.approx(naive_f2(copies, np.repeat(eta / 3, 3), weight))
+
+
+def test_rankboost_plus_ends_at_the_minimum_of_a_convex_solver():
+    numbers = scripts()["rankboost_plus"].items["theorem-3"].compute({"rounds": 1000})
+    for one in numbers["problems"].values():
+        assert one["gap"][0] > 1e-3
+        assert one["gap"][-1] < 1e-11
+        assert one["eta"] < 1e-6
+
+
+def test_copies_of_rankers_lead_from_f2_to_f1():
+    numbers = scripts()["rankboost_plus"].items["section-3-2"].compute({})
+    for one in numbers["problems"].values():
+        values, apart = np.array(one["rows"]).T
+        assert (np.diff(values) < 0).all()
+        assert (np.diff(apart) < 0).all()
+        assert apart[-1] < 0.1 * apart[0]
+        assert values[-1] > one["f1"]
+
+
+def test_what_breaks_the_guarantee_is_infinite_or_large():
+    numbers = scripts()["rankboost_plus"].items["appendix-b"].compute({})
+    broken = {way for _, way, r1, e1, bound in numbers["rows"]
+              if r1 > e1 + 1e-6 or e1 > bound + 1e-6}  # fmt: skip
+    assert broken == {"infinite", "constant"}
+
+
 # -- LETOR 4.0 ----------------------------------------------------------------------------------
-
-
-def letor_folder(folder, seed=0, n_parts=3):
-    folder.mkdir(parents=True)
-    random = np.random.default_rng(seed)
-    for part in range(n_parts):
-        data = make_letor(n_queries=8, docs_per_query=10, n_features=4, seed=10 * seed + part)
-        y = np.minimum(data.y, 2.0)
-        qid = np.asarray(data.qid) + 100 * part
-        y[qid == qid[0]] = 0.0  # a query without a relevant document
-        X = np.round(data.X + 0.5 * random.normal(size=data.X.shape), 3)
-        write_svmlight(folder / f"S{part + 1}.txt", Dataset(X, y, qid))
-    return folder
 
 
 def by_hand(y, scores, k):
@@ -198,7 +224,7 @@ def by_hand(y, scores, k):
 
 
 def test_queries_without_relevant_documents_count_zero(tmp_path):
-    task = read_folds(letor_folder(tmp_path / "MQ2007"))
+    task = read_folds(made_folds(tmp_path / "MQ2007"))
     found = run_letor([task], rounds=6, n_jobs=1)
     assert not found.failures
     blocks = letor_blocks(found, NDCG[1])
@@ -216,13 +242,27 @@ def test_queries_without_relevant_documents_count_zero(tmp_path):
     assert blocks["MQ2007", "RB-C"][0] == pytest.approx(cell["measures"][NDCG[1]]["value"] * 7 / 8)
 
 
-def test_both_tables_are_printed_beside_the_published_ones(study, tmp_path):
-    folders = [str(letor_folder(tmp_path / name, at)) for at, name in enumerate(LETOR_MEANS)]
-    options = ("--rounds", 4, "--jobs", 1, "--folder", tmp_path / "cells")
-    said = study("rankboost_plus", "letor", *folders, *options).stdout
-    assert "failed" not in said
-    table_2, mq2007, mq2008 = re.split("Table 4", said)
-    assert "average rank over 6 folds" in table_2
+def test_r1_and_r2_are_shares_of_all_pairs_of_all_queries(tmp_path):
+    """Equations 3 and 4: no mean over queries."""
+    task = read_folds(made_folds(tmp_path / "MQ2007"))
+    found = run_letor([task], rounds=6, n_jobs=1)
+    for measure, tie in (("r1(pool)", 1.0), ("r2(pool)", 0.5)):
+        cell = next(one for one in found.cells if (one["ranker"], one["split"]) == ("RB+", "Fold2"))
+        parts = task.parts(task.splits[1])
+        ranker = letor_rankers(6, None)["RB+"].fit(parts.train.X, parts.train.y,
+                                                   qid=parts.train.qid)  # fmt: skip
+        scores = ranker.truncate(cell["measures"][measure]["round"]).predict(parts.test.X)
+        y, qid = parts.test.y, parts.test.qid
+        pairs = [(a, b) for a in range(len(y)) for b in range(len(y))
+                 if qid[a] == qid[b] and y[a] > y[b]]  # fmt: skip
+        wrong = [tie * (scores[a] == scores[b]) + (scores[a] < scores[b]) for a, b in pairs]
+        assert letor_blocks(found, measure)["MQ2007", "RB+"][1] == pytest.approx(np.mean(wrong))
+
+
+def test_both_tables_are_printed_beside_the_published_ones(study):
+    said = study("rankboost_plus", "table-4", "--rounds", 4).stdout
+    table_2, mq2007, mq2008 = re.split("Table 4:", said)
+    assert "average rank over 10 folds" in table_2
     for measure in LETOR_MEASURES:
         line = next(one for one in table_2.splitlines() if one.startswith(measure))
         ours = [float(one) for one in re.findall(r"([\d.]+) \[", line)]
@@ -232,10 +272,7 @@ def test_both_tables_are_printed_beside_the_published_ones(study, tmp_path):
             line = next(one for one in text.splitlines() if one.startswith(measure))
             assert all(f"[{value:.4f}]" in line for value in LETOR_MEANS[name][measure])
             assert len(re.findall(r"(0\.\d{4}) \[", line)) == len(RANKERS)
-    assert "critical difference 1.353 [1.048]" in table_2
-    said = study("rankboost_plus", "letor", folders[0], *options, "--tables", 4).stdout
-    assert "Table 2" not in said
-    assert "Table 4: MQ2007" in said
+    assert "critical difference 1.048 [1.048]" in table_2
 
 
 # -- e2 of ensembles that were not trained on it --------------------------------------------------
@@ -257,7 +294,7 @@ def naive_e2(model, hi, lo, weight):
         elif members:
             beta = np.linalg.lstsq(np.array(members).T, vector, rcond=None)[0]
             eta = eta + alpha * beta
-        values.append(f2(np.array(members).T, eta, weight))
+        values.append(naive_f2(np.array(members).T, eta, weight))
     return values
 
 

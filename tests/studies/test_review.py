@@ -84,8 +84,8 @@ def test_section_31_simulation_of_the_smallest_tables():
 
 def test_the_table_and_its_words(study):
     words = ("--draws", 1, "--rounds", 2, "--allocations", 1)
-    said = study("review", "component-boosting", *words).stdout
-    assert len(said.splitlines()) == 3 + 12 + 1 + 2
+    said = study("review", "section-4-6", *words).stdout
+    assert len(said.splitlines()) == 2 + 3 + 12 + 1 + 1
     assert "never finishes since the gradients diverge" in said
     assert "HingeBoost" in said
     with pytest.raises(ParameterError, match="'draws' parameter of component_boosting"):
@@ -100,10 +100,10 @@ def test_the_listed_loss_is_the_definition():
 
 def test_the_command_prints_a_line_per_table(study):
     words = ("--rows", "20,40", "--columns", "2,3", "--list-up-to", 20)
-    lines = study("review", "loss-times", *words).stdout.splitlines()
-    assert (len(lines), lines[2].split()[:2]) == (2 + 4, ["20", "2"])
+    lines = study("review", "figure-1", *words).stdout.splitlines()
+    assert (len(lines), lines[4].split()[:2]) == (4 + 4, ["20", "2"])
     assert sum("left out" in line for line in lines) == 2
-    assert "'n_rows'" in study("review", "loss-times", "--rows", 1).stderr
+    assert "'n_rows'" in study("review", "figure-1", "--rows", 1).stderr
 
 
 # -- ranking trees ------------------------------------------------------------------------------
@@ -111,6 +111,8 @@ def test_the_command_prints_a_line_per_table(study):
 
 @pytest.fixture
 def two_classes(tmp_path):
+    folder = tmp_path / "treerank"
+    folder.mkdir()
     random = np.random.default_rng(0)
     for part, n in (("learn", 120), ("test", 80)):
         X = random.normal(size=(n, 2)).round(3)
@@ -118,22 +120,22 @@ def two_classes(tmp_path):
         lines = ["V1,V2,label", *(f"{a},{b},{c}" for (a, b), c in zip(X, y))]
         text = "\n".join(lines) + "\n"
         if part == "learn":
-            (tmp_path / f"Toy.{part}.csv").write_text(text)
+            (folder / f"Toy.{part}.csv").write_text(text)
         else:
-            (tmp_path / f"Toy.{part}.csv.gz").write_bytes(gzip.compress(text.encode()))
-    (tmp_path / "Toy.roc.csv").write_text("fpr,tpr\n0,0\n0.5,0.9\n1,1\n")
-    return tmp_path
+            (folder / f"Toy.{part}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "Toy.roc.csv").write_text("fpr,tpr\n0,0\n0.5,0.9\n1,1\n")
+    return folder
 
 
 def test_the_command_prints_one_line_per_ranker(study, two_classes) -> None:
-    lines = study("review", "treerank", two_classes).stdout.splitlines()
-    assert (len(lines), lines[1].split()[:2]) == (4, ["Toy", "TreeRank"])
+    lines = study("review", "treerank", "--data", two_classes.parent).stdout.splitlines()
+    assert (len(lines), lines[3].split()[:2]) == (6, ["Toy", "TreeRank"])
 
 
 def test_missing_files_are_named(study, two_classes, tmp_path) -> None:
     refused(DataError, r"has no file that ends in .learn.csv", find_sets, tmp_path / "nowhere")
     (two_classes / "Toy.test.csv.gz").unlink()
-    done = study("review", "treerank", two_classes)
+    done = study("review", "treerank", "--data", two_classes.parent)
     assert done.exit_code == 2
     assert "has no Toy.test.csv" in done.stderr
 

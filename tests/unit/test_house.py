@@ -6,8 +6,11 @@ import tokenize
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "crucial"
-#: Lower these numbers where they fall. They rise only if an issue says by how much.
-MOST = {"modules": 209, "code lines": 59_970, "public names": 44}
+#: Lower these numbers where they fall. A feature that raises one says by how much, and what it made
+#: unnecessary: see CONTRIBUTING.md.
+MOST = {"modules": 189, "code lines": 59_622, "public names": 44}
+#: Small fixes leave the number of lines alone.
+SLACK = {"code lines": 100}
 
 _BLANK = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
@@ -39,8 +42,17 @@ def test_the_source_does_not_grow() -> None:
         "public names": sum(line.startswith("from ") for line in public),
     }
     for name, most in MOST.items():
-        assert found[name] <= most, f"{name} rose: find what can go"
-        assert found[name] >= 0.99 * most, f"{name} fell: lower the number"
+        slack = SLACK.get(name, 0)
+        allowed = f"{most:,} (and a slack of {slack})" if slack else f"{most:,}"
+        assert found[name] <= most + slack, (
+            f"{name} are {found[name]:,}, {found[name] - most:,} above the {allowed} of MOST in "
+            "tests/unit/test_house.py: find what can go, or raise the number and say in the commit "
+            "by how much, and what the feature made unnecessary"
+        )
+        assert found[name] >= 0.99 * most, (
+            f"{name} are {found[name]:,}, {most - found[name]:,} below the {most:,} of MOST in "
+            "tests/unit/test_house.py: lower the number"
+        )
 
 
 def test_no_two_classes_share_a_name() -> None:

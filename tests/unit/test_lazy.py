@@ -2,6 +2,7 @@
 
 import ast
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -43,3 +44,19 @@ def test_every_name_is_there(stub: Path) -> None:
         assert isinstance(getattr(package, name), ModuleType) == is_module, name
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = package.nothing
+
+
+def test_names_stand_under_their_headings() -> None:
+    """The first name of every heading, which a sorter of imports would move."""
+    lines = (SOURCES / "__init__.pyi").read_text("utf-8").splitlines()
+    first = {above: below.split()[-1] for above, below in pairwise(lines) if above[:1] == "#"}
+    assert first == {
+        "# Rankers to begin with; all of them are in crucial.rankers": "GradientRanker",
+        "# Read and write files": "read_data",
+        "# Data sets, runs, judgements": "Dataset",
+        "# Measure and compare rankings": "evaluate",
+        "# Save and load models": "save_model",
+        "# Data to try things on": "make_letor",
+        "# Errors": "CrucialError",
+        "# Packages": "rankers",
+    }

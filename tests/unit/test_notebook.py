@@ -19,7 +19,7 @@ from crucial.data.comparisons import Comparisons
 from crucial.fusion import comparison
 from crucial.inspection import scorecards, shape_functions
 from crucial.preferences import judges, learning
-from crucial.results import Result, frame_html
+from crucial.results import Result, frame_html, text_table
 from naive.html import Page
 
 RNG = np.random.default_rng(0)
@@ -58,10 +58,10 @@ RESULTS: dict[str, Make] = {
     "Importances": lambda r, p: inspection.importances(r, FRAME, Y, qid=QID, kind="permutation"),
     "PairExplanation": lambda r, p: inspection.why(r, FRAME, 0, 1),
     "Contributions": lambda r, p: inspection.contributions(r, FRAME[:1]),
+    "ContributionMatrix": lambda r, p: inspection.contributions(r, FRAME),
     "LearningCurve": lambda r, p: inspection.learning_curve(r, FRAME, Y, qid=QID),
     "RocCurve": lambda r, p: inspection.roc_curve(Y, FRAME[NAMES[0]]),
     "GainCurve": lambda r, p: inspection.gain_curve(Y, FRAME[NAMES[0]]),
-    "LiftCurve": lambda r, p: inspection.lift_curve(Y, FRAME[NAMES[0]]),
     "ProfitCurve": lambda r, p: inspection.profit_curve(Y, FRAME[NAMES[0]]),
     "IrocCurve": lambda r, p: inspection.iroc_curve(FRAME[NAMES[2]], FRAME[NAMES[0]]),
     "RocSurface": lambda r, p: inspection.roc_surface(np.arange(80) % 3, FRAME[NAMES[0]]),
@@ -74,10 +74,8 @@ RESULTS: dict[str, Make] = {
     "StabilitySelection": lambda r, p: crucial.lab.stability_selection(
         RankBoost(n_estimators=3), FRAME, Y, qid=QID, n_subsamples=4
     ),
-    "FeatureElimination": lambda r, p: crucial.lab.eliminate_features(
-        RankBoost(n_estimators=3), FRAME, Y, qid=QID
-    ),
     "Leaderboard": lambda r, p: preferences.leaderboard(p),
+    "NextComparisons": lambda r, p: preferences.next_comparisons(p, 3),
     "Consensus": lambda r, p: preferences.consensus(p),
     "JudgeAgreement": lambda r, p: preferences.leaderboard(p).agreement,
     "PositionBias": lambda r, p: judges.PositionBias(
@@ -101,7 +99,6 @@ RESULTS: dict[str, Make] = {
     "Recommendations": lambda r, p: recommend.Recommendations(
         7, (recommend.Pick(1, 3, "<i>Alien", 0.7, 12),)
     ),
-    "PrecisionRecallCurve": lambda r, p: inspection.precision_recall_curve(Y, FRAME[NAMES[0]]),
     "CalibrationCurve": lambda r, p: inspection.calibration_curve(Y, FRAME[NAMES[0]]),
     "Scorecard": lambda r, p: inspection.scorecard(
         RankBoost(n_estimators=3).fit(FRAME, Y), FRAME, Y
@@ -186,3 +183,16 @@ def test_every_result_is_shown_here() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
     assert {one.__name__ for one in Result.__subclasses__()} <= set(RESULTS)
+
+
+def test_words_of_a_wide_table_wrap_where_they_can() -> None:
+    name = "meta-llama/Llama-3.1-405B-Instruct-Turbo and a few words more"
+    rows = [["1", name, "0.123456"], ["2", "gpt", "0.2"]]
+    lines = text_table(["rank", "item", "strength"], rows, (1,), 48)
+    assert max(map(len, lines)) <= 48
+    assert lines[0].split() == ["rank", "item", "strength"]
+    assert lines[2].split()[-1] == "0.123456"
+    words = [line[7:37].strip() for line in lines[2:-1]]  # (hyphens join, spaces do not)
+    assert "".join(words).replace(" ", "") == name.replace(" ", "")
+    assert lines[-1].split() == ["2", "gpt", "0.2"]
+    assert text_table(["rank", "item", "strength"], rows, (1,), 30)[0] == name  # blocks of lines

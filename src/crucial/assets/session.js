@@ -172,7 +172,7 @@ function rankingRow(one) {
   return row;
 }
 
-const openRanks = (one) => (one.settled || one.rank_low === one.rank_high ? '' : ` (${one.rank_low}\u2013${one.rank_high})`);
+const openRanks = (one) => (one.settled ? '' : ` (${one.rank_low}\u2013${one.rank_high})`);
 
 function showRanking(list, places) {
   const known = new Map([...list.children].map((row) => [row.dataset.item, row]));
@@ -331,12 +331,17 @@ function saveResult(result) {
   }
 
   const reasons = {
-    answers: 'Your answers put what is there above all other items, directly or through others.',
-    model: 'By your answers this is so with at least 90%.',
+    settled: 'By your answers no other ranks are possible for them, with 90%.',
+    answers: 'They put what is there above all other items, directly or through others. Ranks in brackets are those that a slip would still allow; more answers narrow them.',
     all: 'Some places are still open: answers to further questions, which repeat pairs, can settle them.',
   };
-  const places_ = () => (state.top === 1 ? 'first place is' : `first ${state.top} places are`);
-  const moment = () => (state.done === 'all' ? 'Every pair was asked' : `Your ${places_()} settled`);
+  const moments = {
+    settled: () => `Your first ${state.top === 1 ? 'place is' : `${state.top} places are`} settled`,
+    answers: () => `Your answers agree on the first ${state.top === 1 ? 'place' : `${state.top} places`}`,
+    all: () => 'Every pair was asked',
+  };
+  const moment = () => moments[state.done]();
+  const level = (of) => (of && of.done ? 1 + (of.done === 'settled') : 0);
 
   function showSoFar() {
     const known = knownPercent(state);
@@ -380,7 +385,7 @@ function saveResult(result) {
 
   function enable() {
     for (const button of document.querySelectorAll('#ask button:not(.more)')) button.disabled = busy || connection !== 'on';
-    if (state && state.answers === 0) byId('undo').disabled = true;
+    if (state && !state.undo) byId('undo').disabled = true;
   }
 
   function trouble(text) {
@@ -449,7 +454,7 @@ function saveResult(result) {
       show();
       if (read && byId('ask').getBoundingClientRect().top < 0) byId('ask').scrollIntoView();
     } else for (const card of Object.values(sides)) card.classList.remove('chosen');
-    if (route === 'answer' && state.done && before && !before.done) openResult(true);
+    if (route === 'answer' && before && level(state) > level(before)) openResult(true);
     if (state !== before) refreshPlaces().catch(lost);
   }
 
@@ -459,7 +464,7 @@ function saveResult(result) {
     ask('answer', { number: state.number, answer: word });
   }
   function undo() {
-    if (state && connection === 'on' && state.answers > 0) ask('undo', { number: state.number });
+    if (state && connection === 'on' && state.undo) ask('undo', { number: state.number });
   }
 
   // News come as the reply to a request that the server keeps: an answer in another window, or the

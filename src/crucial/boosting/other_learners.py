@@ -67,17 +67,25 @@ class FeatureLearner(WeakLearner):
             ranked = values[~np.isnan(values)]
             if not len(ranked):
                 continue
-            low, high = self._range(j, ranked)
-            if not low < high:
-                continue
-            for default in defaults if len(ranked) < len(values) else defaults[:1]:
-                self._rankers.append(ScaledFeature(j, low, high, default))
-                alone = ScaledFeature(0, low, high, default)
-                self._outputs.append(alone.scores(values[:, None]))
+            abstains = len(ranked) < len(values)
+            for default in defaults if abstains else defaults[:1]:
+                low, high = self._range(j, ranked, default)
+                if low < high and (abstains or ranked.min() < ranked.max()):
+                    self._rankers.append(ScaledFeature(j, low, high, default))
+                    alone = ScaledFeature(0, low, high, default)
+                    self._outputs.append(alone.scores(values[:, None]))
         return None
 
-    def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:
-        return float(ranked.min()), float(ranked.max())
+    def _range(self, feature: int, ranked: Floats, default: float) -> tuple[float, float]:
+        """Return the values that score 0 and 1.
+
+        A constant tells the rows that it ranks from those on which it abstains: 1 beside a
+        default of 0, and 0 beside 1.
+        """
+        low, high = float(ranked.min()), float(ranked.max())
+        if low == high:
+            return (low, low + 1.0) if default == 1.0 else (low - 1.0, low)
+        return low, high
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the feature with the largest slope, or the smallest Z."""
@@ -147,13 +155,13 @@ class ColumnLearner(FeatureLearner):
         self._outputs = [as_output(output) for output in self._outputs]
         return None
 
-    def _range(self, feature: int, ranked: Floats) -> tuple[float, float]:
+    def _range(self, feature: int, ranked: Floats, default: float) -> tuple[float, float]:
         if ranked.min() < 0.0 or ranked.max() > 1.0:
             raise DataError(
                 f"precomputed weak rankers must score in [0, 1]. Column {feature} goes from "
                 f"{ranked.min():g} to {ranked.max():g}; use weak='feature' to have it scaled."
             )
-        return (0.0, 1.0) if ranked.min() < ranked.max() else (0.0, 0.0)
+        return 0.0, 1.0
 
 
 # --- Checks of users' weak learners: what they propose is tested in every round
@@ -249,7 +257,7 @@ class CheckedLearner(WeakLearner):
                 f"use {' or '.join(wider)}."
             )
         if scores == "unit" and (output.min() < 0.0 or output.max() > 1.0):
-            other = f", or use {' or '.join(wider)}" if name in STEPS else ""
+            other = f", or use {' or '.join(wider)}" if STEPS.get(name) is type(self._step) else ""
             self._refuse(
                 f"step={name!r} needs weak rankers with scores in [0, 1]. Got an output from "
                 f"{output.min():g} to {output.max():g}; scale it{other}."

@@ -24,10 +24,9 @@ from crucial.feedback.base import (
 )
 from crucial.feedback.classes import BipartiteState
 from crucial.feedback.labels import Peaks
-from crucial.kernels.elementary import exp, log, log1p, logaddexp
+from crucial.kernels.elementary import ExactSum, exact_dot, exact_sum, exp, log, log1p, logaddexp
 from crucial.kernels.losses import NARROW, LogisticSums
 from crucial.kernels.pairs import PushSums
-from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 from crucial.types import Floats
 
 # --- The exponential loss over instances, which AdaBoost minimises
@@ -77,7 +76,7 @@ class Line(Protocol):
 
 
 class PairLossState:
-    """See `crucial.feedback.base.ScoreState`; weights of pairs are those of another loss.
+    """`ScoreState` whose weights of pairs are those of a loss that is not exponential.
 
     Parameters
     ----------

@@ -19,10 +19,9 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
 from crucial.feedback.base import DrawnQueries, Feedback, LabelledRows, Output
 from crucial.feedback.labels import GAINS
-from crucial.kernels.elementary import exp, exp2, log, log2
+from crucial.kernels.elementary import ExactSum, QueryNoise, exp, exp2, log, log2
 from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, query_losses
 from crucial.kernels.runtime import is_part
-from crucial.kernels.sums import ExactSum, QueryNoise
 from crucial.parameters import lookup
 from crucial.types import Floats, Ints
 from crucial.wording import counted
@@ -156,7 +155,8 @@ class RowLossState(DrawnQueries):
 class RowLoss(Objective):
     """A loss over the labels of whole queries; pairs that labels do not imply have none."""
 
-    takes_pairs = False
+    takes_pairs = takes_balance = False
+    default_gain = ""
     parted = "rows"
 
     @abstractmethod
@@ -233,6 +233,7 @@ class QuerySquares(RowLoss):
     """
 
     name, about = "query_rmse", "squared error up to a shift per query"
+    takes_balance, default_gain = True, "y"
     settings: tuple[str, ...] = ("gain",)
     cost = 1.0
 
@@ -272,6 +273,7 @@ class SoftmaxLoss(RowLoss):
 
     name = "softmax"
     about = "cross entropy of the chances to be first, ListNet (Cao et al. 2007)"
+    default_gain = "e^y"
     settings: tuple[str, ...] = ("gain",)
     cost = 1.5
 
@@ -317,7 +319,6 @@ class XENDCGLoss(RowLoss):
         "differ by less than 1, the noise drowns them"
     )
     settings: tuple[str, ...] = ("seed",)
-    leaf_l2 = 0.0  # (its curvature is that of few rows)
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -395,8 +396,8 @@ class LambdaLoss(RowLoss):
         "pairs weighted by the change in nDCG, average precision or reciprocal rank when both rows "
         "swap, LambdaMART (Burges 2010)"
     )
+    default_gain = "2^y - 1 (for nDCG)"
     settings: tuple[str, ...] = ("measure", "k", "truncation", "sigmoid", "normalise", "gain")
-    leaf_l2 = 0.0  # (its curvature is that of few rows)
     cost = 4.0
 
     def __init__(
@@ -492,6 +493,7 @@ class YetiLoss(RowLoss):
 
     name = "yeti"
     about = "pairs of neighbours, averaged over noisy orders, YetiRank (Gulin et al. 2011)"
+    default_gain = "y"
     settings: tuple[str, ...] = ("permutations", "decay", "gain", "seed")
     cost = 4.0
 

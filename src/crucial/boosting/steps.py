@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 from msgspec.structs import replace as replaced
@@ -19,8 +19,8 @@ from crucial.boosting.pair_losses import PairLossState
 from crucial.boosting.stumps import SNAP
 from crucial.errors import ParameterError
 from crucial.feedback.base import Feedback, Output, PairState, Potentials, exponential_pairs
-from crucial.kernels.elementary import exp, expm1, log
-from crucial.kernels.sums import exact_dot, exact_sum
+from crucial.feedback.classes import BipartiteState
+from crucial.kernels.elementary import exact_dot, exact_sum, exp, expm1, log
 from crucial.model.weak import Tree
 from crucial.types import Floats
 
@@ -51,17 +51,9 @@ _NEAR = 1e-3
 Derivatives: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
-@runtime_checkable
-class WeighsByValue(Protocol):
-    """A state of rows that move one by one, each by what its own score says."""
-
-    def weights_by_value(self, output: Output, values: Floats) -> Floats:
-        """See `crucial.feedback.classes.BipartiteState`."""
-
-
 def log_z_along(candidate: Candidate, potentials: Potentials) -> Along:
     """Return ``ln Z(alpha)`` of a candidate with its derivatives."""
-    if isinstance(potentials.pairs, WeighsByValue) and isinstance(candidate.ranker, Tree):
+    if isinstance(potentials.pairs, BipartiteState) and isinstance(candidate.ranker, Tree):
         values = np.unique(candidate.ranker.values)
         bad, good = potentials.pairs.weights_by_value(candidate.output, values)
         return _AlongValues(np.concatenate((values, -values)), np.concatenate((bad, good)))
@@ -72,7 +64,7 @@ class Along(Protocol):
     """``ln Z(alpha)`` of a weak ranker with its first and second derivative."""
 
     def __call__(self, alpha: float) -> tuple[float, float, float]:
-        """Return them at a weight."""
+        """Return ln Z and its two derivatives at a weight."""
 
     def turns(self, sign: float) -> bool:
         """Return whether a weight of that sign misorders any pair, however light.
@@ -85,7 +77,7 @@ class Along(Protocol):
 
 
 class _AlongPairs:
-    """See `Along`; weights are those of a copy of the pairs that is moved."""
+    """`Along` of any weak ranker, by a copy of the pairs that is moved."""
 
     def __init__(self, candidate: Candidate, potentials: Potentials) -> None:
         self._pairs, self._candidate = exponential_pairs(potentials), candidate
@@ -117,9 +109,9 @@ class _AlongPairs:
         return log_z, -mean, max(square - mean * mean, 0.0)
 
     def _far(self, alpha: float) -> tuple[float, float, float]:
-        """Return the same by the potentials alone, and the secant of the slope."""
+        """Return ln Z and its derivatives by the potentials alone, and the secant of the slope."""
         h = self._candidate.output
-        if not isinstance(self._pairs, WeighsByValue):
+        if not isinstance(self._pairs, BipartiteState):
             h = h - np.median(h)  # (most rows near 0: an outlier takes their digits otherwise)
         trial = self._moved(h, alpha)
         scale, log_loss = trial.potentials(self._spare)
@@ -135,9 +127,9 @@ class _AlongPairs:
         return trial
 
     def _says(self) -> Output:
-        """Return what the candidate says without how much: pairs that it ties stay tied."""
+        """Return the ranks of the candidate's outputs: pairs that it ties stay tied."""
         h, tree = self._candidate.output, self._candidate.ranker
-        if isinstance(self._pairs, WeighsByValue):
+        if isinstance(self._pairs, BipartiteState):
             return np.asarray(np.sign(h), np.float64)  # (of rows one by one)
         if not isinstance(tree, Tree):
             return np.unique(h, return_inverse=True)[1].astype(np.float64)
@@ -307,7 +299,7 @@ class BoundStep(Step):
     falls by at least ``sqrt(1 - r^2)``.
     """
 
-    name, about = "bound", "method 3 of the paper, for scores in [0, 1]"
+    name, about = "bound", "RankBoost's method 3, for scores in [0, 1]"
     parted = True
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
@@ -427,6 +419,7 @@ _CLOSE_WEIGHTS = 1e-10
 class LineStep(Step):
     """The minimum of the loss along the weak ranker, by formula or by Newton's method."""
 
+    name, about = "exact", "the minimum of the loss along it"
     needs = ("line",)
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
@@ -485,8 +478,9 @@ class _Secants:
         return slope, max(bend, 0.0)
 
 
-#: The step rules of other losses over pairs by name.
-LINE_STEPS: dict[str, type[Step]] = {"exact": LineStep, "bound": BoundStep}
+#: The step rules of other losses over pairs by name, which must be in `STEPS`: `PNormPush` of p = 1
+#: is RankBoost.
+LINE_STEPS: dict[str, type[Step]] = {one.name: one for one in (LineStep, BoundStep)}
 
 
 # A smooth margin that is 0 may be so much, by the rounding of the logarithm of the loss.

@@ -140,7 +140,7 @@ class StumpGrid:
         return offered
 
     def offered_of(self, feature: int) -> Bools:
-        """Return the same for the stumps of one feature: shape (2, n_bins + 1)."""
+        """Return which stumps of one feature `offered` has: shape (2, n_bins + 1)."""
         missing = bool(self.bins.has_missing[feature])
         offered = np.zeros((2, int(self.first[feature + 1] - self.first[feature])), bool)
         offered[0, 0 if missing else 1 : -1] = not missing or self.fixed != 1

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from crucial.boosting.loop import Candidate, Constraints, StepRule, TrainingRows, WeakLearner
 from crucial.data.bins import Bins
 from crucial.feedback.base import Output, Potentials, ScoreState
-from crucial.kernels.elementary import log2
-from crucial.kernels.sums import QueryNoise, exact_dot, exact_sum
+from crucial.kernels.elementary import QueryNoise, exact_dot, exact_sum, log2
 from crucial.kernels.trees import (
     NO_COUNTS,
     NO_SPLIT,
@@ -343,7 +342,9 @@ def _best_split(totals: Floats, leaves: list[LevelLeaf], allowed: Bools) -> tupl
     peaks = np.where(allowed, totals.max(axis=1), 0.0)
     best = float(peaks.max(initial=0.0))
     # (under monotone bounds a leaf may be worth less than nothing)
-    worth = best + sum(max(one.limits.gain, 0.0) for one in leaves if not one.limits.too_small)
+    worth = best + math.fsum(
+        max(one.limits.gain, 0.0) for one in leaves if not one.limits.too_small
+    )
     if not best > TIE * worth:
         return None
     # (of equals the first in the order of features, thresholds and sides)
@@ -654,7 +655,7 @@ def scaled(tree: Tree, factor: float, unit: float) -> Tree:
     return replaced(tree, values=tuple(values.tolist()))
 
 
-class _CurvedState(ScoreState, Protocol):
+class CurvedState(ScoreState, Protocol):
     """A state whose loss has a second derivative by the score of each row."""
 
     @property
@@ -744,7 +745,7 @@ class TreeLearner(WeakLearner):
         if not len(self.bins.features):
             return None
         rows, free = self._drawn()
-        curvature = cast(_CurvedState, potentials.pairs).curvature[:n]
+        curvature = cast(CurvedState, potentials.pairs).curvature[:n]
         grown = grow_tree(
             self._search, potentials.pi[:n], curvature, rows, self.limits, free, self._signs,
             self._pairs,
@@ -945,5 +946,5 @@ def gains_of_pairs(rankers: Iterable[WeakRankerLike]) -> dict[tuple[int, int], f
         features = sorted(set(tree.features))
         if len(features) == 2:
             pair = features[0], features[1]
-            gains[pair] = gains.get(pair, 0.0) + sum(tree.gains)
+            gains[pair] = gains.get(pair, 0.0) + math.fsum(tree.gains)
     return dict(sorted(gains.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -37,6 +37,10 @@ VERBS = {
     "list": "List the names that other verbs take: measures, rankers and more.",
 }
 
+#: Verbs of other tools, and those that do the same here.
+_MEANT = {
+    "predict": "rank", "fit": "train", "test": "evaluate", "leaderboard": "pairs", "explain": "why",
+}  # fmt: skip
 #: The modules of verbs that do not have one of their own name.
 _MODULES = {"list": "listings", "why": "show"}
 
@@ -67,8 +71,10 @@ class Verbs(click.Group):
         """Return the verb; refuse an unknown one with the closest known one."""
         word = args[0]
         if word not in VERBS and not word.startswith("-"):
-            close = difflib.get_close_matches(word, VERBS, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"the verbs are: {', '.join(VERBS)}."
+            close = difflib.get_close_matches(word, {**VERBS, **_MEANT}, n=1)
+            hint = f"the verbs are: {', '.join(VERBS)}."
+            if close:
+                hint = f"did you mean '{_MEANT.get(close[0], close[0])}'?"
             raise click.UsageError(f"no verb '{word}'; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -98,12 +104,16 @@ def app(ctx: click.Context) -> None:
     \b
     First steps:
       crucial demo
-      crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json     (a reranker)
+      # a reranker
+      crucial train train.txt --valid valid.txt -m ndcg@10 -o model.json
       crucial evaluate model.json test.txt -m ndcg@10 -m map
       crucial show model.json
-      crucial fuse bm25.run dense.run --qrels train.qrels -o fuse.json       (hybrid search, RAG)
-      crucial pairs battles.jsonl --scale elo                                (arena, LLM judges)
-      crucial scorecard model.json test.csv -o card.html                     (points and odds)
+      # hybrid search, RAG
+      crucial fuse bm25.run dense.run --qrels train.qrels -o fuse.json
+      # arena, LLM judges
+      crucial pairs battles.jsonl --scale elo
+      # points and odds
+      crucial scorecard model.json test.csv -o card.html
 
     Data files are svmlight / LETOR lines (label qid:Q index:value ... # item), CSV, TSV,
     JSON lines, parquet or Excel, text plain or gzipped. An error is one line on

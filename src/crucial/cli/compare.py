@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -20,7 +20,15 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import is_model_file, note_learned_run, read_for_model
-from crucial.cli.terminal import check_target, console, print_heading, print_meanings, write_text
+from crucial.cli.terminal import (
+    check_target,
+    console,
+    print_heading,
+    print_meanings,
+    write_frame,
+    write_text,
+    writes_json,
+)
 from crucial.errors import in_file
 
 if TYPE_CHECKING:
@@ -61,7 +69,11 @@ class CompareOptions(MeasuringOptions):
     )
     label: str | None = option("Models: column of labels in DATA. [default: as in training]")
     qid: str | None = option("Models: column of query ids in DATA. [default: as in training]")
-    output: File | None = option("File for --json. [default: standard output]", "-o")
+    output: File | None = option(
+        "File for the differences: .csv, .tsv, .jsonl or parquet; .json has all, as --json prints "
+        "it.",
+        "-o",
+    )
 
 
 @verb("compare", CompareOptions)
@@ -71,37 +83,42 @@ def compare_command(options: CompareOptions) -> None:
     \b
     Examples:
       crucial compare qrels.txt base.run new.run
-      crucial compare qrels.txt a.run b.run c.run --baseline b.run -m ndcg@10 -m map
-      crucial compare qrels.txt base.run new.run -m mrr --movers 10 --json -o compared.json
+      crucial compare qrels.txt a.run b.run c.run --baseline b.run -m map
+      crucial compare qrels.txt base.run new.run -m mrr --movers 10 -o movers.json
       crucial compare test.csv old.json new.json -m auc -m p@20
 
     \b
     Conventions:
-      Differences are run minus baseline over the queries that both have; intervals come from
-      resampling queries. p is two-sided: if the runs were equally good, every query's difference
-      could just as well have the other sign. p Holm is corrected for the number of runs.
-      Without queries, intervals and tests come from the rows: DeLong's for auc and other shares
-      of pairs, else rows of each label are drawn with replacement.
-      A judged query that a run lacks counts as an empty list (--missing skip leaves it out, as
-      trec_eval does). All documents of a run count. Equal scores count by expectation (--ties
-      trec changes that).
+      Differences are run minus baseline over the queries that both have;
+      intervals come from resampling queries. p is two-sided: if the runs were
+      equally good, every query's difference could just as well have the other
+      sign. p Holm is corrected for the number of runs.
+      Without queries, intervals and tests come from the rows: DeLong's for auc
+      and other shares of pairs, else rows of each label are drawn with
+      replacement.
+      A judged query that a run lacks counts as an empty list (--missing skip
+      leaves it out, as trec_eval does). All documents of a run count. Equal
+      scores count by expectation (--ties trec changes that).
     """
     from crucial.wording import counted
 
+    as_json = writes_json(options.output, options.json)
     if options.output is not None:
-        if not options.json:
-            raise click.UsageError("-o is for --json; the table is not written.")
         check_target(options.output, options.qrels, *options.runs)
     paths = _named_paths(options.runs)
     baseline = _baseline(paths, options.baseline)
     metrics = measure_names(options.metrics)
     of_models = _are_models(options.qrels, paths)
-    found = (_compare_models if of_models else _compare_runs)(paths, baseline, metrics, options)
-    if options.json:
+    settings = {name: getattr(options, name) for name in ("test", "ties", "empty", "movers")}
+    settings |= {"baseline": baseline, "random_state": options.seed}
+    found = (_compare_models if of_models else _compare_runs)(paths, metrics, options, settings)
+    if as_json:
         by = {"data" if of_models else "qrels": options.qrels}
         write_text(options.output or "-", comparison_json(by, found))
         return
-    screen = console()
+    if options.output is not None:
+        write_frame(options.output, found.to_frame())
+    screen = console(sys.stderr if options.output == "-" else None)
     names = list(dict.fromkeys(one.measure for one in found.differences))
     count = counted(len(paths), "model" if of_models else "run")
     print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
@@ -122,13 +139,15 @@ def _are_models(first: str, paths: dict[str, str]) -> bool:
     if models and len(models) < len(paths):
         other = next(path for path in paths.values() if path not in models)
         raise click.UsageError(
-            f"{models[0]} is a model and {other} is not; compare like with like."
+            f"{models[0]} is a model and {other} is not. Runs are compared with runs: 'crucial "
+            f"rank {models[0]} {first} -o new.run' writes one, for crucial compare QRELS {other} "
+            "new.run"
         )
     return bool(models)
 
 
 def _compare_runs(
-    paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
+    paths: dict[str, str], metrics: list[str], options: CompareOptions, settings: dict[str, Any]
 ) -> Comparison:
     """Compare runs by judgements, query by query."""
     from crucial.io.runs import read_qrels, read_run
@@ -140,23 +159,12 @@ def _compare_runs(
     runs = {name: read_run(path) for name, path in paths.items()}
     for name, run in runs.items():
         note_learned_run(paths[name], run)
-    return compare_runs(
-        read_qrels(options.qrels),
-        runs,
-        metrics or ["ndcg@10"],
-        baseline=baseline,
-        test=options.test,
-        ties=options.ties,
-        empty=options.empty,
-        unjudged=options.unjudged,
-        missing=options.missing,
-        movers=options.movers,
-        random_state=options.seed,
-    )
+    settings |= {"unjudged": options.unjudged, "missing": options.missing}
+    return compare_runs(read_qrels(options.qrels), runs, metrics or ["ndcg@10"], **settings)
 
 
 def _compare_models(
-    paths: dict[str, str], baseline: str | None, metrics: list[str], options: CompareOptions
+    paths: dict[str, str], metrics: list[str], options: CompareOptions, settings: dict[str, Any]
 ) -> Comparison:
     """Compare models on labelled rows: by query, or without queries by row."""
     from crucial.fusion.ranker import FusionRanker
@@ -174,17 +182,7 @@ def _compare_models(
         data = read_for_model(options.qrels, model, reading, labels=True, notes=not rows)
         rows[name] = (model, data)
     with in_file(options.qrels):
-        return compare_models(
-            rows,
-            metrics or None,
-            baseline=baseline,
-            test=options.test,
-            ties=options.ties,
-            empty=options.empty,
-            resamples=options.resamples,
-            movers=options.movers,
-            random_state=options.seed,
-        )
+        return compare_models(rows, metrics or None, resamples=options.resamples, **settings)
 
 
 def _named_paths(runs: tuple[str, ...]) -> dict[str, str]:
@@ -213,7 +211,7 @@ def _baseline(paths: dict[str, str], wanted: str | None) -> str | None:
 
 def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
     """Return the differences and movers as JSON, after what they were judged by."""
-    from crucial.results import json_value
+    from crucial.results import json_text
 
     result = {
         **judged_by,
@@ -226,4 +224,4 @@ def comparison_json(judged_by: dict[str, str], found: Comparison) -> str:
         "notes": found.notes,
         "methods": found.methods,
     }
-    return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"
+    return json_text(result)

@@ -23,6 +23,7 @@ from crucial.cli.terminal import (
 )
 from crucial.cli.train import feature_table
 from crucial.data.dataset import Dataset, Qrels, Run
+from crucial.data.instances import Instances
 
 if TYPE_CHECKING:
     from crucial.data.problems import SearchProblem
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 PRESET = "rankboost.3.cum"
 ROUNDS = 200
 MEASURES = ("ndcg@10", "map", "mrr", "p@10")
-_INK = 16  # the darkest value of an image
+_ENGINES = ("top", "bottom", "left", "right", "rows", "columns", "grid")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ def demo_command(options: DemoOptions) -> None:
     The demo needs no download and takes a few seconds. It ends with a page to open in a browser.
     The other files it writes can be used with train, evaluate and rank.
     """
+    from crucial.data.files import atomic_write
     from crucial.data.problems import load_digits_search
     from crucial.fusion import fuse
     from crucial.io.runs import write_qrels, write_run
@@ -70,27 +72,24 @@ def demo_command(options: DemoOptions) -> None:
     from crucial.measures.evaluation import evaluate_run
     from crucial.model.describe import describe
 
-    began = time.perf_counter()
-    os.makedirs(options.out, exist_ok=True)
-    paths = {name: os.path.join(options.out, name) for name in _FILES}
+    began, out = time.perf_counter(), options.out
+    os.makedirs(out, exist_ok=True)
+    paths = {name: os.path.join(out, name) for name in _FILES}
     check_target(paths["model.json"])
     screen = console()
     problem = load_digits_search(n_queries=options.queries)
     train, test = problem.split()
     screen.print(
-        f"{len(problem.feature_names)} search engines over {len(problem.images):,} images of "
-        f"handwritten digits: {', '.join(problem.feature_names)}. A query is an image, and an "
-        "image is relevant if it shows the same digit. Each engine sees a part of the images, "
-        "returns the 50 nearest and has no opinion on the rest."
+        f"7 search engines over {len(problem.images):,} images of handwritten digits: "
+        f"{', '.join(_ENGINES)}. A query is an image, and an image is relevant if it shows the "
+        "same digit. Each sees a part of the images, returns 50 and has no opinion on the rest."
     )
-    trained = time.perf_counter()
     ranker = _train(train)
     model = ranker.model_
     screen.print(
         f"\nRankBoost ({PRESET}, {ROUNDS} rounds) learned from {len(train.queries):,} queries, "
-        f"{len(train.y):,} rows and {model.training['pairs']:,} pairs in "
-        f"{time.perf_counter() - trained:.1f} s. "
-        f"Held out: {len(test.queries):,} queries, {len(test.y):,} rows.\n"
+        f"{len(train.y):,} rows and {model.training['pairs']:,} pairs. "
+        f"Held out: {len(test.queries):,} queries.\n"
     )
     engines, qrels = test.runs(), _judgements(test)
     learned = Run(test.qid, test.item, model.predict(test.X), "rankboost")
@@ -104,8 +103,7 @@ def demo_command(options: DemoOptions) -> None:
     screen.print(shown)
     print_meanings(screen, MEASURES)
     screen.print(
-        "rank fusion: reciprocal ranks, 1 / (60 + place). Relevant images that nobody returned "
-        "count in map.\n",
+        "rank fusion: 1 / (60 + place), summed. Images that nobody returned count in map.\n",
         style="dim",
     )
     screen.print(str(compare_runs(qrels, fusions, MEASURES[:2])), soft_wrap=True)
@@ -113,25 +111,25 @@ def demo_command(options: DemoOptions) -> None:
     screen.print(feature_table(describe(model, top=model.n_features)))
     model.save(paths["model.json"])
     for name, part in (("train.csv", train), ("test.csv", test)):
-        item, names = part.item.astype(str).astype(object), list(part.feature_names)
-        write_table(
-            paths[name], Dataset(part.X, part.y.astype(float), part.qid, item, feature_names=names)
-        )
+        item, y = part.item.astype(str).astype(object), part.y.astype(float)
+        write_table(paths[name], Dataset(part.X, y, part.qid, item, feature_names=[*_ENGINES]))
     write_qrels(paths["test.qrels"], qrels)
+    judged = train.of_queries(train.queries[:30])
+    write_qrels(paths["judged.qrels"], _judgements(judged))
+    for name, run in problem.of_queries([*judged.queries, *test.queries]).runs().items():
+        write_run(paths[f"{name}.run"], run)
     write_run(paths["rankboost.run"], learned)
     write_run(paths["rrf.run"], fusions["rank fusion"])
+    with atomic_write(paths["battles.csv"]) as file:
+        file.write(_battles(test).encode())
     _report(ranker, test).save(paths["report.html"])
-    screen.print(
-        f"\nWritten to {options.out}, {time.perf_counter() - began:.1f} s after the start:"
-    )
+    screen.print(f"\nWritten to {out}, {time.perf_counter() - began:.1f} s after the start:")
     for name, about in _FILES.items():
         screen.print(f"  {paths[name]:<28}{about}", soft_wrap=True)
     screen.print(
-        f"\nContinue with\n  crucial show {paths['model.json']}\n"
-        f"  crucial evaluate {paths['model.json']} {paths['test.csv']} "
-        "-m ndcg@10 -m map --intervals\n"
-        f"  crucial train {paths['train.csv']} --item item --early-stopping 50 "
-        f"-o {os.path.join(options.out, 'mine.json')}",
+        f"\nContinue with\n  crucial show {out}/model.json\n"
+        f"  crucial evaluate {out}/model.json {out}/test.csv -m ndcg@10 -m map --intervals\n"
+        f"  crucial train {out}/train.csv --item item --early-stopping 50 -o {out}/mine.json",
         soft_wrap=True,  # (commands are there to be copied)
     )
     address = pathlib.Path(paths["report.html"]).resolve().as_uri()
@@ -143,15 +141,17 @@ _FILES = {
     "train.csv": "rows to learn from: label, query, image, minus the place in each list",
     "test.csv": "held-out rows",
     "test.qrels": "every relevant image of every held-out query",
-    "rankboost.run": "RankBoost's ranking of the held-out rows, a TREC run",
+    "judged.qrels": "the same of 30 other queries, to learn a fusion from",
+    **{f"{name}.run": "this engine's lists for both, a TREC run" for name in _ENGINES},
+    "rankboost.run": "RankBoost's ranking of the held-out rows",
     "rrf.run": "the same by reciprocal rank fusion",
+    "battles.csv": "two engines per line, and which has more relevant images in its first ten",
     "report.html": "the report on the held-out queries, with pictures",
 }
 
 
 def _train(train: SearchProblem) -> RankBoost:
     """Train; the model stores how its files are read."""
-    from crucial.data.instances import Instances
     from crucial.rankers.rankboost import RankBoost
 
     ranker = RankBoost.preset(PRESET, n_estimators=ROUNDS, verbose=int(sys.stderr.isatty()))
@@ -169,13 +169,24 @@ def _judgements(test: SearchProblem) -> Qrels:
     return Qrels(queries[others], documents[others], np.ones(int(others.sum()), np.int64))
 
 
+def _battles(test: SearchProblem) -> str:
+    """Return four battles per held-out query as an arena file; the engines are drawn."""
+    hits, random = np.zeros((len(test.queries), len(_ENGINES))), np.random.default_rng(0)
+    np.add.at(hits, np.searchsorted(test.queries, test.qid), test.y[:, None] * (test.X >= -10))
+    lines = ["model_a,model_b,winner,digit"]
+    for digit, right in zip(test.digit[test.queries].repeat(4), hits.repeat(4, axis=0)):
+        a, b = random.choice(len(_ENGINES), 2, replace=False)
+        winner = ("model_b", "tie", "model_a")[int(np.sign(right[a] - right[b])) + 1]
+        lines.append(f"{_ENGINES[a]},{_ENGINES[b]},{winner},{digit}")
+    return "\n".join([*lines, ""])
+
+
 def _report(ranker: RankBoost, test: SearchProblem) -> Page:
     """Return a report on the held-out queries; every image is shown as a thumbnail."""
-    from crucial.data.instances import Instances
     from crucial.inspection.report_page import report
 
-    names = np.array([f"{digit} (image {n})" for n, digit in enumerate(test.digit.tolist())])
-    grey = (255 - test.images.astype(np.int64) * 255 // _INK).astype(np.uint8)
+    names = np.array([f"{digit} (image {n})" for n, digit in enumerate(test.digit)])
+    grey = (255 - test.images.astype(np.int64) * 255 // 16).astype(np.uint8)
     pictures = dict(zip(names.tolist(), grey))
     return report(
         ranker.model_,
@@ -185,16 +196,9 @@ def _report(ranker: RankBoost, test: SearchProblem) -> Page:
         item=names[test.item],
         metrics=("ndcg@10", "p@10", "mrr"),
         title="Seven search engines over handwritten digits",
-        subtitle=(
-            f"Fused by RankBoost; {len(test.queries):,} held-out queries. A query is an image, and "
-            "an image is relevant (label 1) if it shows the same digit."
-        ),
+        subtitle="Fused by RankBoost. An image is relevant if it shows the query's digit.",
         trace=ranker.trace_.to_dict(),
-        notes=[
-            "A value is minus the place in an engine's list, -1 for the first image; it is missing "
-            "where the engine did not return the image.",
-            "Only images that some engine returned are ranked.",
-        ],
+        notes=["A value is minus the place in an engine's list, or missing if it has none."],
         pictures=pictures,
         query_pictures=pictures,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,12 +26,19 @@ from crucial.cli.rows import (
     named,
     note_learned_queries,
     note_learned_run,
-    only_file,
     read_for_model,
+    read_model,
     refuse_row_options,
     score_files,
 )
-from crucial.cli.terminal import check_target, console, print_heading, write_text
+from crucial.cli.terminal import (
+    check_target,
+    console,
+    print_heading,
+    write_frame,
+    write_text,
+    writes_json,
+)
 from crucial.errors import in_file
 from crucial.wording import counted
 
@@ -57,10 +62,14 @@ class EvaluateOptions(MeasuringOptions, ClusterOptions, RowOptions):
     )
     metrics: tuple[str, ...] = measures_option(DEFAULT_MEASURE)
     by_query: bool = option(
-        "Write every query's values, tab-separated, to standard output (the table then goes to "
-        "standard error) or to the file given by -o."
+        "Write every query's values, as CSV to standard output (the table then goes to standard "
+        "error) or to the file given by -o."
     )
-    output: File | None = option("File for --by-query or --json. [default: standard output]", "-o")
+    output: File | None = option(
+        "File for the measures, or with --by-query every query's values: .csv, .tsv, .jsonl or "
+        "parquet; .json has both, as --json prints them.",
+        "-o",
+    )
     intervals: bool = option(
         "Add 95% intervals: by bootstrap over queries; without queries from the rows, DeLong's for "
         "auc and other shares of pairs."
@@ -84,25 +93,27 @@ def evaluate_command(options: EvaluateOptions) -> None:
     Examples:
       crucial evaluate model.json test.txt -m ndcg@10 -m map
       crucial evaluate model.json test.txt -m ndcg_exp@10 --intervals
-      crucial evaluate model.json test.txt -m map --ties trec --by-query -o map.tsv
+      crucial evaluate model.json test.txt -m map --by-query -o map.tsv
       crucial evaluate fused.run --qrels test.qrels -m map -m ndcg@10
       crucial evaluate fuse.json bm25.run dense.run --qrels test.qrels -m map
       crucial evaluate model.json 'test/*.parquet' -m ndcg@10 --dask
 
     \b
     Conventions:
-      ndcg has linear gain y (trec_eval), ndcg_exp has gain 2^y - 1 (LightGBM and LETOR).
-      Equal scores count by the exact expectation over random order; --ties trec breaks
-      ties by item name as trec_eval does.
-      A query without a relevant row has no value: it is left out of the mean and reported,
-      or has the value of --empty (0 in LETOR's scripts, 1 in LightGBM).
-      A run is measured with all its documents, as trec_eval does without -M; a model from
-      'crucial fuse' as the run that 'crucial rank' writes, up to 1,000 documents per query.
+      ndcg has linear gain y (trec_eval), ndcg_exp gain 2^y - 1 (LightGBM and
+      LETOR).
+      Equal scores count by the exact expectation over random order; --ties trec
+      breaks ties by item name as trec_eval does.
+      A query without a relevant row has no value: it is left out of the mean
+      and reported, or has the value of --empty (0 in LETOR's scripts, 1 in
+      LightGBM).
+      A run is measured with all its documents, as trec_eval does without -M; a
+      model from 'crucial fuse' as the run that 'crucial rank' writes, up to
+      1,000 documents per query.
     """
 
     model, output = options.model, options.output or "-"
-    if options.output is not None and not (options.by_query or options.json):
-        raise click.UsageError("-o is for --by-query and --json; the table is not written.")
+    as_json = writes_json(options.output, options.json)
     if not options.intervals:
         refuse_given(["resamples"], "needs --intervals.")
     check_target(output, model, *options.data, options.group_sizes, options.qrels)
@@ -114,17 +125,20 @@ def evaluate_command(options: EvaluateOptions) -> None:
         found, n_rows = _evaluate_parts(metrics, options)
     elif options.qrels is None:
         ranker = _load(options)  # (first: a fusion of several files lacks --qrels)
-        data = only_file(options.data)
-        found, n_rows = _evaluate_model(ranker, data, metrics, options)
+        data = named(options.data) if options.data else "DATA"
+        found, n_rows = _evaluate_model(ranker, metrics, options)
     else:
         data = options.qrels
         found, n_rows = _evaluate_run(data, metrics, options)
-    if options.json:
+    if as_json:
         write_text(output, evaluation_json(model, data, found, by_query=options.by_query))
         return
     if options.by_query:
-        write_text(output, by_query_tsv(found))
-    screen = console(sys.stderr if options.by_query and output == "-" else None)
+        write_frame(output, {name: column.tolist() for name, column in found.per_query.items()})
+    elif options.output is not None:
+        write_frame(output, found.to_frame())
+    wrote = options.by_query or options.output is not None
+    screen = console(sys.stderr if wrote and output == "-" else None)
     size = counted(n_rows, "row")
     if options.qrels is not None and options.data:
         from crucial.fusion.rules import DEPTH
@@ -139,12 +153,11 @@ def evaluate_command(options: EvaluateOptions) -> None:
 
 
 def _evaluate_model(
-    model: Model, path: str, metrics: list[str], options: EvaluateOptions
+    model: Model, metrics: list[str], options: EvaluateOptions
 ) -> tuple[Evaluation, int]:
-    """Measure a model on the rows of a file; also return how many rows there are."""
-
-    data = read_for_model(path, model, options, labels=True, weights=True)
-    with in_file(path):
+    """Measure a model on the rows of files; also return how many rows there are."""
+    data = read_for_model(options.data, model, options, labels=True, weights=True)
+    with in_file(named(options.data)):
         found = evaluate_rows(
             model, data, metrics, options.jobs, sample_weight=data.weight, **_how(options)
         )
@@ -178,7 +191,6 @@ def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
     from crucial.data.files import first_bytes
     from crucial.fusion.ranker import FusionRanker
-    from crucial.model.file import load_model
 
     fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
     if len(fields) == 6 and not fields[0].startswith(b"{"):
@@ -186,7 +198,7 @@ def _load(options: EvaluateOptions) -> Model:
             f"{options.model} is a run and no model; name its judgements: "
             f"crucial evaluate {options.model} --qrels FILE"
         )
-    model = load_model(options.model)
+    model = read_model(options.model, *options.data)
     if isinstance(model, FusionRanker):
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
     return model
@@ -243,28 +255,15 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     return run
 
 
-# --- The table of ``crucial evaluate``, and the same numbers as TSV and JSON
+# --- The table of ``crucial evaluate``, and the same numbers as JSON
 
 
 _TIES = {"expected": "equal scores by expectation", "trec": "equal scores as in trec_eval"}
 
 
-def by_query_tsv(found: Evaluation) -> str:
-    """Return one line per query; a cell is empty where the query has no value."""
-    from crucial.io.text import sheet_cell
-
-    names = list(found.results)
-    lines = ["\t".join(["qid", *names])]
-    columns = [found.per_query[name].tolist() for name in names]
-    for qid, *values in zip(found.per_query["qid"].tolist(), *columns):
-        cells = ["" if math.isnan(value) else repr(value) for value in values]
-        lines.append("\t".join([str(sheet_cell(" ".join(str(qid).split()))), *cells]))
-    return "\n".join(lines) + "\n"
-
-
 def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool) -> str:
     """Return the measures, and the queries' values if asked for, as JSON."""
-    from crucial.results import json_value
+    from crucial.results import json_text
 
     result: dict[str, Any] = {
         "model": model,
@@ -276,4 +275,4 @@ def evaluation_json(model: str, data: str, found: Evaluation, *, by_query: bool)
     }
     if by_query:
         result["by_query"] = found.per_query
-    return json.dumps(json_value(result), indent=1, allow_nan=False) + "\n"
+    return json_text(result)

@@ -19,7 +19,7 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import RowFormat
-from crucial.cli.terminal import check_targets, console, note
+from crucial.cli.terminal import TABLES, check_sources, check_targets, console, note
 from crucial.wording import counted
 
 if TYPE_CHECKING:
@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 # --- ``crucial experiment``: several rankers on the same folds, compared
 
 
-_ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".pq")
-
-
 @dataclass(frozen=True)
 class ProtocolOptions:
-    """How the rows are divided, and rounds and parameters chosen."""
+    """Options of the division of rows, and of the choice of rounds and parameters."""
 
     heading: ClassVar[str] = "Protocol"
 
@@ -66,7 +63,7 @@ class ExperimentOptions(ProtocolOptions, RowOptions):
     baseline: str | None = option("Ranker to compare the others with. [default: the first]")
     output: File | None = option("Folder where every result is kept once computed.", metavar="DIR")
     retry_failed: bool = option("With --output: retry what failed.")
-    save: File | None = option("File for a table of all results: .csv, .tsv, .json or .parquet.")
+    save: File | None = option(f"File for a table of all results: {TABLES}.")
     report: File | None = option("File for a page with all results (.html).")
     jobs: int | None = option(
         "Number of parallel fits, each on one thread. [default: one after the other, on all cores]",
@@ -80,33 +77,36 @@ def experiment_command(options: ExperimentOptions) -> None:
 
     \b
     Examples:
-      crucial experiment data.txt --rankers rankboost,rb_c,random -m ndcg@10 -m r2
-      crucial experiment MQ2008 --rankers rankboost,lightgbm --tune --report page.html
-      crucial experiment data.txt --rankers rankboost,rb_d --output results --jobs 2
-      crucial experiment u1.txt u2.txt u3.txt --rankers rb_c,rb_d -m r2 --save cells.csv
+      crucial experiment data.txt --rankers rankboost,rb_c -m ndcg@10 -m r2
+      crucial experiment MQ2008 --rankers rankboost,lightgbm --tune
+      crucial experiment data.txt --rankers rankboost,rb_d --output results
+      crucial experiment u1.txt u2.txt --rankers rb_c,rb_d --report page.html
 
     \b
     DATA is
-      a file: its queries are divided into folds (its rows, if it has no queries);
+      a file: its queries are divided into folds (its rows, if it has none);
       several files: each is a task, and rankers are ranked over tasks;
-      a folder like LETOR's, with Fold1/train.txt, vali.txt, test.txt and so on: its own folds.
+      a folder like LETOR's, with Fold1/train.txt, vali.txt, test.txt and so on:
+      its own folds.
 
     \b
     Conventions:
-      Of five folds, three train, one validates and one tests, in turn. The round of every ranker,
-      and with --tune its parameters, are chosen by validation, for each measure separately
-      (--choose-by map: by map for all measures).
-      Rankers are those of 'crucial list rankers', which also lists peers such as lightgbm and
-      random, and of 'crucial list presets'.
-      With --output, an experiment that was killed continues where it stopped. A ranker that
-      fails on a fold is shown with its failures; the others continue.
+      Of five folds, three train, one validates and one tests, in turn. The
+      round of every ranker, and with --tune its parameters, are chosen by
+      validation, for each measure separately (--choose-by map: by map for all
+      measures).
+      Rankers are those of 'crucial list rankers', which also lists peers such
+      as lightgbm and random, and of 'crucial list presets'.
+      With --output, an experiment that was killed continues where it stopped. A
+      ranker that fails on a fold is shown with its failures; the others
+      continue.
     """
-    from crucial.lab.experiment import Experiment
-    from crucial.lab.rankers import as_contenders
-
     check_targets((options.save, options.report), *options.data, options.group_sizes)
-    if options.save and not options.save.lower().removesuffix(".gz").endswith(_ENDINGS):
-        endings = ", ".join(_ENDINGS)
+    check_sources(*options.data, options.group_sizes)
+    from crucial.io.writing import table_kind_of
+
+    if options.save and table_kind_of(options.save) is None:
+        endings = ".csv, .tsv, .json, .jsonl or .parquet"
         raise click.UsageError(f"--save {options.save}: the name must end in {endings}.")
     rankers = [name.strip() for name in options.rankers.split(",") if name.strip()]
     if options.baseline is not None and options.baseline not in rankers:
@@ -114,6 +114,9 @@ def experiment_command(options: ExperimentOptions) -> None:
             f"--baseline '{options.baseline}' is not one of the rankers: {', '.join(rankers)}."
         )
     measures = measure_names(options.metrics) or ["ndcg@10"]
+    from crucial.lab.experiment import Experiment
+    from crucial.lab.rankers import as_contenders
+
     as_contenders(rankers)  # (names are refused before files are read)
     experiment = Experiment(
         _tasks(options),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import click
 
 from crucial.cli.options import File, RowOptions, argument, option, refuse_given, verb
-from crucial.cli.terminal import check_target
+from crucial.cli.terminal import check_sources, check_target
 from crucial.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FusionWeightOptions:
-    """What the weights of a fusion are measured on."""
+    """Runs and judgements that the weights of a fusion are measured on."""
 
     heading: ClassVar[str] = "Weights of a fusion"
 
@@ -29,7 +29,7 @@ class FusionWeightOptions:
 
 @dataclass(frozen=True)
 class RowExportOptions:
-    """How a model of rows is written."""
+    """Options of exporting a model of rows."""
 
     heading: ClassVar[str] = "Models of rows"
 
@@ -85,17 +85,19 @@ def export_command(options: ExportOptions) -> None:
     Examples:
       crucial list targets
       crucial export model.json --to xgboost -o model.xgb.json --data train.txt
-      crucial export model.json --to elasticsearch-ltr -o ltr.json --features names.json
+      crucial export model.json --to elasticsearch-ltr -o ltr.json
+      crucial export model.json --to solr --features names.json -o solr.json
       crucial export model.json --to sql --dialect postgres -o score.sql
-      crucial export fusion.json --to langchain --runs a --runs b --qrels q -o weights.py
+      crucial export fuse.json --to langchain --runs a --runs b --qrels q -o w.py
 
     A missing value stays "no opinion", and values fall on the same side of every threshold in the
     engine's type of numbers; what cannot be kept is refused. Before the file is moved into place it
-    is read back and scored, by the engine if it is installed, otherwise by a twin of its
-    evaluation.
+    is read back and scored, by the engine if it is installed, otherwise by our reference
+    implementation of it.
     """
     sources = (options.model, options.data, options.features, options.qrels, *options.runs)
     check_target(options.output, *sources)
+    check_sources(options.model)
     from crucial.export.targets import TARGETS, refuse_reader
     from crucial.fusion.export import FLAT_TARGETS, export_fusion
     from crucial.fusion.ranker import FusionRanker
@@ -124,6 +126,10 @@ def export_command(options: ExportOptions) -> None:
             measure=options.metric,
         )
     else:
+        flat = f"{options.to.partition('-')[0]}-linear"
+        if isinstance(model, FusionRanker) and flat in FLAT_TARGETS:
+            problem = f"{options.to} takes no fusion: --to {flat} takes one weight per run."
+            raise ParameterError(problem, parameter="to")
         refuse_given(FusionWeightOptions.__annotations__, unused)
         model = row_model(model)
         settings = {one.name: getattr(options, one.name) for one in fields(RowExportOptions)}

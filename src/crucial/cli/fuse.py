@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnedFusionOptions:
-    """How a fusion is learned from judgements."""
+    """Options of learning a fusion from judgements."""
 
     heading: ClassVar[str] = "Learned fusion (--qrels)"
 
@@ -79,7 +79,7 @@ class LearnedFusionOptions:
 
 @dataclass(frozen=True)
 class FusionRuleOptions:
-    """How runs are fused by a rule."""
+    """Options of fusing runs by a rule."""
 
     heading: ClassVar[str] = "Fusion by a rule (--method)"
 
@@ -120,19 +120,21 @@ def fuse_command(options: FuseOptions) -> None:
     \b
     Examples:
       crucial fuse bm25.run dense.run splade.run --qrels train.qrels -o fuse.json
-      crucial rank fuse.json bm25.test.run dense.test.run splade.test.run -o fused.run
+      crucial rank fuse.json *.test.run -o fused.run
       crucial evaluate fuse.json *.test.run --qrels test.qrels -m map
       crucial fuse bm25.run dense.run --method rrf --k 20 -o fused.run
 
     \b
     With --qrels, the fusion is learned, and -o is a model file:
-      Every run is a feature: minus the position of a document in it. A run abstains on a
-      document that it did not return. Some queries are held out (--holdout, --seed).
-      Cross-validation on the others chooses what the options leave open, and how much of the
-      learned weights to mix with rrf(60): only as much as its gain on these queries supports.
-      The table shows results on the held-out queries; a fusion is measured as the run that
-      'crucial rank' writes, up to 1,000 documents per query. The model is then learned again
-      from all queries with the chosen settings; --keep-split writes the one in the table.
+      Every run is a feature: minus the position of a document in it. A run
+      abstains on a document that it did not return. Some queries are held out
+      (--holdout, --seed). Cross-validation on the others chooses what the
+      options leave open, and how much of the learned weights to mix with
+      rrf(60): only as much as its gain on these queries supports.
+      The table shows results on the held-out queries; a fusion is measured as
+      the run that 'crucial rank' writes, up to 1,000 documents per query. The
+      model is then learned again from all queries with the chosen settings;
+      --keep-split writes the one in the table.
     Without judgements, --method names a rule, and -o is a fused run.
 
     RUNS are lines 'qid Q0 doc rank score tag', separated by spaces or tabs, plain or gzipped, or
@@ -230,7 +232,9 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     print_fusion(screen, fusion)
     fusion.save(options.output)
     assert fusion.choice is not None
-    note(f"wrote {options.output}: learned from {counted(fusion.choice.n_queries, 'query')}")
+    usage = f"'crucial rank {options.output} RUN... -o fused.run' fuses other queries"
+    learned = counted(fusion.choice.n_queries, "query")
+    note(f"wrote {options.output}: learned from {learned}; {usage}")
 
 
 def _note_unused_queries(judging: Judging) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
+import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 
-from crucial.cli.options import RANKER_NAMES, argument, estimator_named, verb
+import crucial
+from crucial.cli.options import argument, estimator_named, verb
 from crucial.cli.terminal import TextTable, console, label_column
 from crucial.parameters import parameters_of
+from crucial.rankers.registry import PEER_NAMES, RANKERS
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def _print_lists() -> None:
 
 
 def _print_measures() -> None:
-    from crucial.measures.names import MEASURES
+    from crucial.measures.names import ALIASES, MEASURES
 
     shown = TextTable(label_column("name"), "what it is", "options")
     for name, family in sorted(MEASURES.items()):
@@ -85,18 +90,36 @@ def _print_measures() -> None:
         settings = [setting.form(key) for key, setting in family.options.items()]
         shown.add_row(name + cutoff, family.summary, "; ".join(settings))
     console().print(shown)
+    console().print(f"\nOther names: {', '.join(f'{one} ({ALIASES[one]})' for one in ALIASES)}")
+    console().print(
+        "Names as in trec_eval (P_10), ir_measures (AP(rel=2)@20) and ranx (rbp.95) work."
+    )
 
 
 def _print_rankers() -> None:
-    from crucial.lab.rankers import PEERS
-
     shown = TextTable(label_column("ranker"), "what it is")
-    for name in sorted(RANKER_NAMES):
-        first = (inspect.getdoc(estimator_named(name)) or "").split("\n\n")[0].replace("\n", " ")
-        shown.add_row(name, first)
+    for name, summary in sorted(ranker_summaries().items()):
+        shown.add_row(name, summary)
     console().print(shown)
     console().print("\n'crucial list rankers NAME' lists the parameters of one.")
-    console().print(f"To compare with, in experiments: {', '.join(PEERS)}")
+    console().print(f"To compare with, in experiments: {', '.join(PEER_NAMES)}")
+
+
+def ranker_summaries() -> dict[str, str]:
+    """Return the first paragraph of each ranker's docstring, by name.
+
+    It is read from the source: to import all rankers takes a second.
+    """
+    package = Path(crucial.__file__).parent
+    stub = (package / "rankers" / "__init__.pyi").read_text("utf-8")
+    imports = re.findall(r"from crucial\.([\w.]+) import \w+ as (\w+)", stub)
+    homes = {name: home for home, name in imports} | {"AutoRanker": "lab.auto_ranker"}
+    found = {}
+    for name, owner in {**RANKERS, "auto": "AutoRanker"}.items():
+        source = package.joinpath(*homes[owner].split(".")).with_suffix(".py").read_text("utf-8")
+        text = re.search(rf'^class {owner}\b[^"]*r?"""(.*?)\n\n', source, re.M | re.S)
+        found[name] = " ".join(text[1].split()) if text else ""
+    return found
 
 
 def _print_parameters(ranker: str) -> None:
@@ -119,18 +142,27 @@ def _print_presets() -> None:
 
 
 def _print_fusions() -> None:
-    from crucial.fusion.learning import DEFAULT_FEATURES, FEATURES
-    from crucial.fusion.rules import METHODS, NORMALISATIONS
-
-    rules = {name: rule.summary for name, rule in METHODS.items()}
-    tried = {name: f"{text}{' *' * (name in DEFAULT_FEATURES)}" for name, text in FEATURES.items()}
-    lists = {"--method": rules, "--normalise": NORMALISATIONS, "--features": tried}
     shown = TextTable("option", "name", "what it is")
-    for flag, names in lists.items():
+    for flag, names in fusion_summaries().items():
         for name, text in names.items():
             shown.add_row(flag, name, text)
     console().print(shown)
     console().print("* tried by default")
+
+
+def fusion_summaries() -> dict[str, dict[str, str]]:
+    """Return the names of fusion by option, with what they are, read from the source."""
+    folder, tables = Path(crucial.__file__).parent / "fusion", dict[str, Any]()
+    for file in ("rules.py", "learning.py"):
+        for node in ast.parse((folder / file).read_text("utf-8")).body:
+            if isinstance(node, ast.Assign):
+                tables[ast.unparse(node.targets[0])] = node.value
+    rules = zip(tables["METHODS"].keys, tables["METHODS"].values)
+    methods = {name.value: rule.args[2].value for name, rule in rules}
+    names = "NORMALISATIONS", "FEATURES", "DEFAULT_FEATURES"
+    scales, features, default = (ast.literal_eval(tables[name]) for name in names)
+    tried = {name: f"{text}{' *' * (name in default)}" for name, text in features.items()}
+    return {"--method": methods, "--normalise": scales, "--features": tried}
 
 
 def _print_targets() -> None:

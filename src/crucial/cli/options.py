@@ -41,6 +41,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_ar
 import click
 from click.core import ParameterSource
 
+from crucial.errors import Message
 from crucial.io.options import SvmlightOptions, TableOptions
 from crucial.parameters import lookup
 from crucial.rankers.registry import RANKERS, ranker_class
@@ -103,12 +104,18 @@ def option(
     return field(metadata={"option": (flags, bounds, {"help": help, **settings})})
 
 
-def name_option(help: str, registry: Iterable[str], what: str, **settings: Any) -> Any:
+def name_option(
+    help: str,
+    registry: Iterable[str],
+    what: str,
+    meant: Mapping[str, Message] | None = None,
+    **settings: Any,
+) -> Any:
     """Declare an option that takes a name of a register; the error names what is close to it."""
 
     def known(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         if value is not None:
-            lookup(dict.fromkeys(registry), value, what)
+            lookup(dict.fromkeys(registry), value, what, meant)
         return value
 
     return option(help, callback=known, **settings)
@@ -116,7 +123,10 @@ def name_option(help: str, registry: Iterable[str], what: str, **settings: Any) 
 
 def measures_option(default: str, role: str = "A measure, such as ndcg@10 or map") -> Any:
     """Declare ``-m``; the default is for the help text only."""
-    about = f"{role}; may be repeated ('crucial list measures' lists them). [default: {default}]"
+    about = (
+        f"{role}, or several with commas; may be repeated ('crucial list measures' lists them). "
+        f"[default: {default}]"
+    )
     return option(about, "-m", "--metric")
 
 
@@ -203,7 +213,7 @@ def _click_settings(kind: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
             "callback": lambda _, __, text: values.get(text),
         }
     if kind is int:
-        return {"type": click.IntRange(**bounds), "metavar": "N"}
+        return {"type": click.IntRange(**bounds) if bounds else int, "metavar": "N"}
     if kind is float:
         return {"type": click.FloatRange(**bounds) if bounds else float, "metavar": "X"}
     if get_origin(kind) is Annotated:
@@ -278,6 +288,18 @@ class JobsOptions:
     jobs: int | None = option("Number of threads. [default: all cores]", low=1)
 
 
+@dataclass(frozen=True)
+class NameOptions:
+    """Names for features that have numbers."""
+
+    heading: ClassVar[str] = SvmlightOptions.heading
+
+    feature_names: File | None = option(
+        "Names of the features of svmlight lines: one name per line, the first feature first, or "
+        "'index name'."
+    )
+
+
 def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     """Check the address of a scheduler; "" stands for a cluster of this machine."""
     if value and not re.fullmatch(r"[\w+.-]+://.+|[^/\s]+:\d+", value):
@@ -295,8 +317,7 @@ class ClusterOptions:
     heading: ClassVar[str] = "Large data"
 
     dask: str | None = option(
-        "Work on a Dask cluster: DATA is then a folder, a pattern in quotes such as "
-        "'parts/*.parquet', or several files, which the workers read. Without ADDRESS, a cluster "
+        "Work on a Dask cluster, whose workers read the files of DATA. Without ADDRESS, a cluster "
         "is started on this machine.",
         is_flag=False,
         flag_value="",
@@ -312,7 +333,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class MeasuringOptions:
-    """How measures are computed and written."""
+    """Options of computing and writing measures."""
 
     heading: ClassVar[str] = "Measuring"
 
@@ -329,7 +350,7 @@ class MeasuringOptions:
 
 @dataclass(frozen=True)
 class RowOptions(SvmlightOptions, TableOptions, JobsOptions):
-    """How files of rows are read; None, or empty, where an option is not given."""
+    """Options of reading files of rows; None, or empty, where an option is not set."""
 
     heading: ClassVar[str] = "Files of rows"
 
@@ -340,7 +361,7 @@ class RowOptions(SvmlightOptions, TableOptions, JobsOptions):
 
     @classmethod
     def as_trained(cls, **given: Any) -> RowOptions:
-        """Return options of which none, or some, are given: the others are those of training."""
+        """Return the options of a reader of rows; those not passed are taken from training."""
         none: dict[str, Any] = {
             one.name: () if one.default == () else None for one in fields(RowOptions)
         }
@@ -378,7 +399,6 @@ DEFAULT_MEASURE = "ndcg@10; auc without queries, or with labels below 0"
 
 def measure_names(texts: Iterable[str]) -> list[str]:
     """Return the full names of measures as the user wrote them; unknown ones are refused."""
+    from crucial.measures.names import get_measures
 
-    from crucial.measures.names import get_measure
-
-    return [get_measure(text).name for text in texts]
+    return [one.name for one in get_measures(texts)]

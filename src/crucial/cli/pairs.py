@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,15 +13,15 @@ import click
 from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import RowFormat
 from crucial.cli.terminal import (
+    TABLES,
     TextTable,
     check_targets,
     console,
-    frame_csv,
     label_column,
     note,
     number_column,
     one_line,
-    write_text,
+    write_frame,
 )
 from crucial.cli.train import feature_table
 from crucial.errors import FileError, in_file
@@ -41,12 +42,15 @@ _PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd")  # (the last two are
 
 @dataclass(frozen=True)
 class LeaderboardOptions:
-    """How strengths are estimated and shown."""
+    """Options of estimating and showing strengths."""
 
     heading: ClassVar[str] = "Leaderboard"
 
     top: int = option("Number of items to print.", low=1, default=50)
-    by: str | None = option("Column of categories: also print a leaderboard for each.")
+    by: tuple[str, ...] = option(
+        "Column of categories: also print a leaderboard for each. May be repeated, for one column "
+        "after the other."
+    )
     scale: Literal["logit", "elo"] = option(
         "Strengths in log-odds, or Elo-like: 400 points are odds of 10 to 1.", default="logit"
     )
@@ -56,7 +60,7 @@ class LeaderboardOptions:
     prior: float = option("Ties with an average item that every item is given.", low=0, default=0.7)
     covariate: tuple[str, ...] = option(
         "Column of numbers (first side less second, or winner less loser) whose effect is taken "
-        "out; 'position' is being shown first. May be repeated."
+        "out, or [NAME=]COLUMN-COLUMN; 'position' is being shown first. May be repeated."
     )
     no_intervals: bool = option("Compute no intervals, which take minutes for 10,000 items.")
     level: float = option("Level of the intervals.", low=0.5, high=0.9999, default=0.95)
@@ -68,7 +72,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class ItemFeatureOptions:
-    """How a ranker learns which features make items win."""
+    """Options of learning which features make items win."""
 
     heading: ClassVar[str] = "Features of items"
 
@@ -104,10 +108,16 @@ class PairsOptions(LeaderboardOptions, ItemFeatureOptions, ComparisonColumnOptio
 
     comparisons: File = argument()
     output: File | None = option(
-        "Also write the leaderboard as CSV; - writes it to standard output, and nothing else.", "-o"
+        "Also write the leaderboard, or the next comparisons: "
+        f"{TABLES}; - writes CSV to standard output, and nothing else.",
+        "-o",
     )
     report: File | None = option("Also write the leaderboard as a page, usually .html.")
     title: str | None = option("Heading of the page.", metavar="TEXT")
+    next: int | None = option(
+        "Propose so many next comparisons, the most informative ones, instead of a leaderboard.",
+        low=1,
+    )
     consensus: bool = option("Also print the consensus ranking (Kemeny, Mallows).")
     consensus_method: Literal["kemeny", "greedy", "greedy-components"] | None = option(
         "How to find it; the greedy orders are quick for many items. [default: kemeny]"
@@ -125,20 +135,25 @@ def pairs_command(options: PairsOptions) -> None:
     Examples:
       crucial pairs judged.csv
       crucial pairs battles.jsonl --scale elo --by language --report board.html
+      crucial pairs battles.jsonl --covariate length=meta.tokens_a-meta.tokens_b
       crucial pairs judged.csv --independent judge -o leaderboard.csv
+      crucial pairs judged.csv --next 20 -o next.csv
       crucial pairs judged.csv --features answers.csv --model judge.json
       crucial pairs election.soc --consensus
-      crucial prefer items.csv          (collects comparisons, on a page in the browser)
+      crucial prefer items.csv          (collects comparisons in the browser)
 
     \b
     COMPARISONS is a CSV or TSV whose first line names its columns, or JSON lines:
       winner, loser   the items; or, as in arena files,
-      model_a, model_b, winner   (also left, right): the items of both sides, and who won: the
-                      side, its item, tie or tie (bothbad)
+      model_a, model_b, winner
+                      (also left, right): the items of both sides, and who won:
+                      the side, its item, tie or tie (bothbad)
       tie             1 or true where neither won
       weight          the weight of the comparison; 1 by default
       judge, context  who compared, and on what (a prompt, a day)
-    or lines 'winner TAB loser [TAB weight]', or rankings in PrefLib's format (.soc .soi .toc .toi).
+      tags.math       the key math inside the object tags of JSON, and so on
+    or lines 'winner TAB loser [TAB weight]', or rankings in PrefLib's format
+    (.soc .soi .toc .toi).
 
     Strengths are log-odds: an item that is stronger by 1 wins 73% of decided comparisons. The
     interval of a rank accounts for all other items at once; items are tied where the comparisons
@@ -154,6 +169,9 @@ def pairs_command(options: PairsOptions) -> None:
         refuse_given(["consensus_method"], "needs --consensus.")
     if options.report is None:
         refuse_given(["title"], "needs --report.")
+    if options.next is not None:
+        shapes = {**LeaderboardOptions.__annotations__, **ItemFeatureOptions.__annotations__}
+        refuse_given([*shapes, "report", "consensus"], "is of a leaderboard; leave --next out.")
     if (options.left is None) != (options.right is None):
         raise click.UsageError("--left and --right go together.")
     if options.model == "-":
@@ -165,25 +183,31 @@ def pairs_command(options: PairsOptions) -> None:
     data = _read(options)
     for text in getattr(data, "notes", ()):
         note(text)
+    if options.next is not None and isinstance(data, Comparisons):
+        _propose(data, options)
+        return
+    numbers = iter(getattr(data, "covariate_names", ()))
     asked: dict[str, Any] = {
         "prior": options.prior,
         "intervals": not options.no_intervals,
         "level": options.level,
         "independent": options.independent,
         "ties": options.ties,
-        "covariates": options.covariate,
+        "covariates": [
+            "position" if one.lower() == "position" else next(numbers) for one in options.covariate
+        ],
         "scale": options.scale,
     }
     with in_file(options.comparisons):
         board = leaderboard(data, **asked)
         boards = {}
-        if options.by is not None and isinstance(data, Comparisons):
+        if options.by and isinstance(data, Comparisons):
             boards = leaderboards(data, **asked)
     learned = None
     if options.features is not None and isinstance(data, Comparisons):
         learned = _learn(options.features, data, options)
     if options.output is not None:
-        write_text(options.output, frame_csv(board.to_frame()))
+        write_frame(options.output, board.to_frame())
     if options.model is not None and learned is not None:
         learned.save(options.model)
     if options.report is not None:
@@ -197,7 +221,7 @@ def pairs_command(options: PairsOptions) -> None:
     screen = console()
     screen.print(board.text(options.top, screen.width))
     if boards:
-        print_categories(screen, board, boards, options.top)
+        print_categories(screen, options.by, boards)
     if options.consensus:
         from crucial.preferences.orders import consensus
 
@@ -222,10 +246,26 @@ def _read(options: PairsOptions) -> Comparisons | Rankings:
         return read_comparisons(
             options.comparisons, **columns, category=options.by, covariates=numbers
         )
-    for name in ("features", "by", "covariate"):
+    for name in ("features", "by", "covariate", "next"):
         if getattr(options, name):
             raise click.UsageError(f"--{name} is of comparisons; these are rankings.")
     return read_preflib(options.comparisons)
+
+
+def _propose(data: Comparisons, options: PairsOptions) -> None:
+    """Write or print the next comparisons."""
+    from crucial.preferences.session import next_comparisons
+
+    assert options.next is not None
+    with in_file(options.comparisons):
+        found = next_comparisons(data, options.next)
+    if options.output is not None:
+        write_frame(options.output, found.to_frame())
+    if options.output != "-":
+        screen = console()
+        screen.print(found.text(screen.width))
+        if options.output is not None:
+            note(f"wrote {options.output}")
 
 
 def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRanker:
@@ -254,15 +294,15 @@ def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRan
 
 
 def print_categories(
-    screen: Console, board: Leaderboard, boards: Mapping[str, Leaderboard], top: int
+    screen: Console, columns: Sequence[str], boards: Mapping[str, Leaderboard]
 ) -> None:
     """Print the first items of every category: rank with interval, and strength."""
-    screen.print("\nby category", style="bold")
+    screen.print(f"\nby {', '.join(map(one_line, columns))}", style="bold")
     shown = TextTable(
         label_column("category", 28), number_column("comparisons"), label_column("first")
     )
     for name, one in boards.items():
-        count = sum(item.wins + item.ties / 2 for item in one.standings)
+        count = math.fsum(item.wins + item.ties / 2 for item in one.standings)
         best = [item for item in one.standings if item.part == 1][:3]
         text = ", ".join(
             f"{item.rank} ({item.rank_low}-{item.rank_high}) {one_line(item.item)} "

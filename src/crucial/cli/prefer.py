@@ -20,7 +20,7 @@ from crucial.cli.terminal import (
     number_column,
     one_line,
     refuse_overwriting,
-    write_text,
+    write_frame,
 )
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
@@ -57,7 +57,7 @@ class ItemColumnOptions:
 
 @dataclass(frozen=True)
 class SessionPageOptions:
-    """How the page looks, and where it is."""
+    """Options of the page and its address."""
 
     heading: ClassVar[str] = "Page"
 
@@ -84,11 +84,12 @@ class PreferOptions(ItemColumnOptions, SessionPageOptions):
         "File for the answers; extended if it exists. [default: ITEMS.answers.jsonl]"
     )
     export: File | None = option(
-        "Write the answers so far as a CSV for 'crucial pairs', and exit; - is standard output."
+        "Write the answers so far for 'crucial pairs' (.csv, .tsv, .jsonl), and exit; - is "
+        "standard output."
     )
     top: int | None = option(
         "Number of first places to settle: questions concentrate on them. [default: questions "
-        "about the whole ranking; done when 3 places are settled]",
+        "about the whole ranking; done when the answers agree on 3 places]",
         low=1,
     )
     judge: str | None = option("Name of the person who compares, for the exported comparisons.")
@@ -107,23 +108,25 @@ def prefer_command(options: PreferOptions) -> None:
     Examples:
       crucial prefer items.csv
       crucial prefer photos.csv --image file --answers ann.jsonl --judge ann
-      crucial prefer answers.csv --blind --top 1     (texts of different authors, names hidden)
+      crucial prefer answers.csv --blind --top 1       (names of authors hidden)
       crucial prefer drinks.txt --no-open --port 8123
-      crucial prefer items.csv --export answers.csv      (writes the answers so far and exits)
+      crucial prefer items.csv --export answers.csv    (the answers so far)
       crucial pairs answers.csv
 
     \b
-    ITEMS is a CSV, a TSV or JSON lines with one row per item, or a .txt with one line per item:
-      item, name, id, title, model     the item's name (else the first column); --name
-      text, answer, response, body     a text to show; --text
-      image, picture or photo          a file in the table's folder to show; --image
-      other columns                    shown as rows; --features: numbers to learn from
+    ITEMS is a CSV, a TSV or JSON lines with one row per item, or a .txt with one
+    line per item:
+      item, name, id, title, model   its name, else the first column (--name)
+      text, answer, response, body   a text to show (--text)
+      image, picture or photo        a file in the table's folder (--image)
+      other columns                  shown as rows, or numbers to learn from
+                                     (--features)
 
     The page shows two items at a time: which is better? It asks about the most informative
     pair next. Every answer is on disk before it counts, so the command can be stopped or killed at
     any time and continued later. The page is for this machine only; its address contains a token,
-    so keep it to yourself. It says when the first places are settled, and shows a card with the
-    result.
+    so keep it to yourself. It says when your answers agree on the first places, and shows a card
+    with the result.
     """
     from crucial.preferences.server import check_blind
     from crucial.preferences.session import PreferenceSession, read_items
@@ -164,11 +167,11 @@ def prefer_command(options: PreferOptions) -> None:
 
 def _export(session: PreferenceSession, answers: str, target: str) -> None:
     """Write the answers as comparisons."""
-    from crucial.io.comparisons import comparisons_csv
+    from crucial.io.comparisons import comparison_columns
 
     with in_file(answers):
         found = session.comparisons()
-    write_text(target, comparisons_csv(found))
+    write_frame(target, comparison_columns(found), exact=True)
     if target != "-":
         note(f"wrote {target}: {counted(len(found), 'comparison')}")
 
@@ -225,8 +228,7 @@ def print_session(session: PreferenceSession) -> None:
         return
     shown = TextTable(number_column("rank"), label_column("item", 40), number_column("strength"))
     for one in places[:_MOST_ITEMS]:
-        known = one.settled or one.rank_low == one.rank_high
-        still = "" if known else f" ({one.rank_low}-{one.rank_high})"
+        still = "" if one.settled else f" ({one.rank_low}-{one.rank_high})"
         shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
     screen.print(shown)
     new = len(session.names) - len(places)
@@ -237,7 +239,8 @@ def print_session(session: PreferenceSession) -> None:
         f"{2 * share - 1:.0%} of the order is known: about {share:.0%} of all pairs are expected "
         "in their right order"
     )
-    if session.top_settled() in ("answers", "model"):
-        screen.print(
-            f"the first {'place is' if session.top == 1 else f'{session.top} places are'} settled"
-        )
+    first = "place" if session.top == 1 else f"{session.top} places"
+    if session.done() == "settled":
+        screen.print(f"the first {first} {'is' if session.top == 1 else 'are'} settled")
+    elif session.done() == "answers":
+        screen.print(f"your answers agree on the first {first}; more would narrow the ranks")

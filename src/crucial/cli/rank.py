@@ -10,13 +10,21 @@ import click
 from crucial.cli.options import ClusterOptions, File, RowOptions, argument, option, verb
 from crucial.cli.rows import (
     LEARNED_TAG,
+    named,
     note_learned_queries,
-    only_file,
     read_for_model,
+    read_model,
     refuse_row_options,
     score_files,
 )
-from crucial.cli.terminal import check_tag, check_target, note, write_run_to, write_text
+from crucial.cli.terminal import (
+    check_tag,
+    check_target,
+    note,
+    write_frame,
+    write_run_to,
+    write_text,
+)
 from crucial.errors import in_file
 from crucial.wording import counted
 
@@ -32,8 +40,10 @@ class RankOptions(ClusterOptions, RowOptions):
     model: File = argument()
     data: tuple[File, ...] = argument()
     output: File = option("File to write; - is standard output.", "-o", required=True)
-    format: Literal["scores", "tsv", "trec"] | None = option(
-        "Format of the output. [default: scores; trec for fused runs]", "-f"
+    format: Literal["scores", "csv", "tsv", "json", "jsonl", "trec"] | None = option(
+        "Format of the output. [default: by the end of its name, such as .csv, .jsonl or .run; "
+        "else scores, and trec for fused runs]",
+        "-f",
     )
     tag: str | None = option(
         "Name of the run, in the last column. [default: crucial; crucial-learned for a fusion of "
@@ -42,13 +52,14 @@ class RankOptions(ClusterOptions, RowOptions):
     depth: int | None = option("Fused runs: documents per query. [default: 1000]", low=1)
 
 
-@verb("rank", RankOptions, without=("weight", "categories"))
+@verb("rank", RankOptions, without=("weight", "categories", "unlabelled"))
 def rank_command(options: RankOptions) -> None:
     """Rank the rows of DATA with MODEL, or fuse runs.
 
     \b
     Examples:
       crucial rank model.json test.txt -o scores.txt
+      crucial rank model.json test.txt -o ranked.csv
       crucial rank model.json test.txt --format tsv -o - | head
       crucial rank model.json test.txt --format trec --tag mine -o mine.run
       crucial rank fuse.json bm25.run dense.run splade.run -o fused.run
@@ -57,8 +68,11 @@ def rank_command(options: RankOptions) -> None:
     \b
     Formats:
       scores   one score per line, in the order of the rows
-      tsv      qid, item, score, rank; query by query, best first; equal scores share a rank
+      csv, tsv, json, jsonl
+               qid, item, score, rank; query by query, best first; equal scores
+               share a rank
       trec     qid Q0 item rank score tag, as trec_eval reads and orders it
+               (.run, .trec)
 
     Scores are comparable within a query only. An item without a name is named by the number of its
     row, from 1. DATA is read like the training data (absent features, index base, columns).
@@ -69,11 +83,16 @@ def rank_command(options: RankOptions) -> None:
     run that is not given abstains.
     """
     from crucial.model.base import FrozenModel
-    from crucial.model.file import load_model
 
     check_target(options.output, options.model, *options.data, options.group_sizes)
     check_tag(options.tag or "crucial")
-    model = load_model(options.model)
+    by_name = _named_format(options.output)
+    if by_name is not None and options.format not in (None, "scores", by_name):
+        raise click.UsageError(
+            f"--format {options.format} and the name {options.output} disagree: leave --format "
+            "out, or use another name."
+        )
+    model = read_model(options.model, *options.data)
     if isinstance(model, FrozenModel):  # (fusions are not imported where none is read)
         if options.depth is not None:
             raise click.UsageError("--depth is for fused runs.")
@@ -93,7 +112,7 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     from crucial.fusion.rules import DEPTH
 
     refuse_row_options(options)
-    if options.format not in (None, "trec"):
+    if options.format not in (None, "trec", _named_format(options.output)):
         raise click.UsageError(f"{options.model} fuses runs and writes a run: --format trec.")
     if not options.data:
         raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
@@ -108,9 +127,11 @@ def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
 def _rank(model: Model, options: RankOptions) -> None:
     """Rank the rows of a file, or of files that the workers of a cluster read."""
     from crucial.data.groups import Groups
-    from crucial.io.runs import ranked_run, ranked_tsv
+    from crucial.io.runs import ranked_columns, ranked_run
+    from crucial.io.writing import table_lines
 
-    ordered = options.format in ("tsv", "trec")
+    form = options.format or _named_format(options.output) or "scores"
+    ordered = form != "scores"
     if options.on_cluster:
         from crucial.distributed.ranker import connected
 
@@ -120,18 +141,28 @@ def _rank(model: Model, options: RankOptions) -> None:
             )
         groups = Groups.from_qid(data.qid, data.n_rows)
     else:
-        path = only_file(options.data)
-        data = read_for_model(path, model, options, labels=False, ordered=ordered)
-        with in_file(path):
+        data = read_for_model(options.data, model, options, labels=False, ordered=ordered)
+        with in_file(named(options.data)):
             groups = Groups.from_qid(data.qid, data.n_rows)
             scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
-    if options.format == "trec":
+    if form == "trec":
         write_run_to(options.output, ranked_run(data, scores, options.tag or "crucial"))
-    elif options.format == "tsv":
-        write_text(options.output, ranked_tsv(data, groups, scores))
-    else:
+    elif form == "scores":
         write_text(options.output, "".join(f"{score!r}\n" for score in scores.tolist()))
+    elif form == _named_format(options.output):
+        write_frame(options.output, ranked_columns(data, groups, scores))
+    else:
+        lines = table_lines(f".{form}", ranked_columns(data, groups, scores))
+        write_text(options.output, "".join(lines))
     _note_written(options.output, counted(data.n_rows, "row"), groups.n_groups)
+
+
+def _named_format(output: str) -> str | None:
+    """Return the format that the end of a file's name stands for."""
+    from crucial.io.writing import table_kind_of
+
+    is_run = output.lower().removesuffix(".gz").endswith((".run", ".trec"))
+    return "trec" if is_run else table_kind_of(output)
 
 
 def _note_written(output: str, lines: str, n_queries: int) -> None:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
 from crucial.cli.options import File, JobsOptions, argument, option, verb
 from crucial.cli.terminal import (
+    TABLES,
     TextTable,
     check_target,
     check_targets,
     console,
     note,
     number_column,
-    write_text,
+    write_frame,
 )
 from crucial.progress import progress_bar
 from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
-    from crucial.data.ratings import Ratings
+    from crucial.data.dataset import Ratings
     from crucial.recommend import Pick, Recommendations, Recommender
 
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """How items are found and ordered."""
+    """Options of finding and ordering items."""
 
     heading: ClassVar[str] = "Method"
 
@@ -57,7 +58,7 @@ class MethodOptions:
 
 @dataclass(frozen=True)
 class RatingFileOptions:
-    """How ratings and titles are read."""
+    """Options of reading ratings and titles."""
 
     heading: ClassVar[str] = "Reading RATINGS"
 
@@ -85,7 +86,9 @@ class RecommendOptions(MethodOptions, RatingFileOptions, JobsOptions):
     top: int = option("Number of items to recommend.", low=1, default=20)
     reasons: int | None = option("Reasons per item. [default: 1 in the terminal]", low=0)
     output: File | None = option(
-        "Write a table of user, position, item, score and title; - is standard output.", "-o"
+        "Write a table of user, position, item, score and title: "
+        f"{TABLES}; - is CSV to standard output.",
+        "-o",
     )
 
 
@@ -101,19 +104,23 @@ def recommend_command(options: RecommendOptions) -> None:
       crucial recommend ratings.csv --all -o lists.tsv
 
     \b
-    RATINGS has lines of user, item and rating, in this order or under a header line: CSV, TSV,
-    MovieLens' u.data and ratings.dat, plain or gzipped.
-    The file of --titles has lines of item and title: movies.csv, movies.dat, u.item.
+    RATINGS has lines of user, item and rating, in this order or under a header
+    line: CSV, TSV, MovieLens' u.data and ratings.dat, plain or gzipped.
+    The file of --titles has lines of item and title: movies.csv, movies.dat,
+    u.item.
 
     \b
     Methods:
-      auto        ease, or popularity where ease finds no more; chosen, with the penalty of ease,
-                  on ratings that are held out
-      ease        finds items: least squares of every item on all others (Steck 2019)
+      auto        ease, or popularity where ease finds no more; chosen, with the
+                  penalty of ease, on ratings that are held out
+      ease        finds items: least squares of every item on all others
+                  (Steck 2019)
       popularity  what most users rated
-      rankboost   orders items: weights the other users to reproduce the order of your ratings;
-                  they abstain on what they did not rate (Freund et al. 2003)
-    Of equal scores, to eight digits, items with more raters come first, then the smaller id.
+      rankboost   orders items: weights the other users to reproduce the order of
+                  your ratings; they abstain on what they did not rate
+                  (Freund et al. 2003)
+    Of equal scores, to eight digits, items with more raters come first, then the
+    smaller id.
     """
     from crucial.recommend import Recommender
 
@@ -146,7 +153,7 @@ def recommend_command(options: RecommendOptions) -> None:
     else:
         found = recommender.recommend_new(own, options.top)
     if options.output is not None:
-        write_text(options.output, HEADER + "".join(tsv_lines(found)))
+        write_frame(options.output, picked_columns([found]))
     elif found.picks:
         reasons = 1 if options.reasons is None else options.reasons
         print_recommendations(recommender, found, reasons)
@@ -198,40 +205,32 @@ def _read(options: RecommendOptions) -> tuple[Ratings, dict[str, str], dict[str,
 def _recommend_all(recommender: Recommender, output: str, options: RecommendOptions) -> None:
     """Write the lists of all users, and report those without one."""
 
-    lines, problems, n_users = [HEADER], [], len(recommender.ratings.users)
+    lists, problems, n_users = [], [], len(recommender.ratings.users)
     with progress_bar("recommending", n_users) as show:
         everybody = recommender.recommend_all(options.top, n_jobs=options.jobs)
         for done, found in enumerate(everybody, start=1):
-            lines.extend(tsv_lines(found))
+            lists.append(found)
             if found.problem is not None:
                 problems.append(f"user {found.user}: {found.problem}")
             if show is not None:
                 show(done, "")
-    write_text(output, "".join(lines))
+    write_frame(output, picked_columns(lists))
     if problems:
         note(f"nothing for {counted(len(problems), 'user')}; the first: {problems[0]}")
     if output != "-":
         note(f"wrote {output}: lists for {counted(n_users - len(problems), 'user')}")
 
 
-# --- Recommended items as a table with reasons, and as TSV
+# --- Recommended items as a table with reasons, and as columns
 
 
-#: The first line of the TSV.
-HEADER = "user\tposition\titem\tscore\ttitle\n"
-
-
-def tsv_lines(found: Recommendations) -> Iterator[str]:
-    """Yield one line per recommended item."""
-    user = "" if found.user is None else _cell(found.user)
-    for one in found.picks:
-        yield f"{user}\t{one.position}\t{_cell(one.item)}\t{one.score!r}\t{_cell(one.title)}\n"
-
-
-def _cell(value: object) -> str:
-    from crucial.io.text import sheet_cell
-
-    return str(sheet_cell(" ".join(str(value).split())))
+def picked_columns(lists: Sequence[Recommendations]) -> dict[str, list[Any]]:
+    """Return the columns of recommended items, list by list."""
+    rows = [(one.user, pick) for one in lists for pick in one.picks]
+    columns: dict[str, list[Any]] = {"user": [user for user, _ in rows]}
+    for name in ("position", "item", "score", "title"):
+        columns[name] = [getattr(pick, name) for _, pick in rows]
+    return columns
 
 
 def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:

@@ -11,6 +11,7 @@ import click
 from crucial.cli.options import (
     DEFAULT_MEASURE,
     File,
+    NameOptions,
     RowOptions,
     argument,
     measure_names,
@@ -18,7 +19,14 @@ from crucial.cli.options import (
     option,
     verb,
 )
-from crucial.cli.rows import note_learned_queries, only_file, read_for_model, refuse_row_options
+from crucial.cli.rows import (
+    named,
+    note_learned_queries,
+    read_for_model,
+    read_model,
+    refuse_row_options,
+    renamed,
+)
 from crucial.cli.terminal import check_target, console, one_line
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ReportOptions(RowOptions):
+class ReportOptions(RowOptions, NameOptions):
     """The options of ``crucial report``."""
 
     model: File = argument()
@@ -54,10 +62,10 @@ def report_command(options: ReportOptions) -> None:
     \b
     Examples:
       crucial report model.json test.txt -o report.html
-      crucial report model.json test.csv --item url -m ndcg@10 -m map -o report.html
+      crucial report model.json test.csv --item url -m ndcg@10 -o report.html
       crucial train train.txt -o model.json --trace trace.tsv
       crucial report model.json test.txt --trace trace.tsv -o report.html
-      crucial report fuse.json bm25.run dense.run --qrels test.qrels -o report.html
+      crucial report fuse.json bm25.run dense.run --qrels test.qrels -o page.html
 
     The page is one file that loads nothing else: open it from disk, or send it by mail. It shows
     measures with intervals, what every feature adds, the learning curve, and the best and worst
@@ -66,7 +74,7 @@ def report_command(options: ReportOptions) -> None:
     better and worse than with reciprocal rank fusion.
     """
     from crucial.fusion.ranker import FusionRanker
-    from crucial.model.file import load_model, row_model
+    from crucial.model.file import row_model
 
     output = options.output
     if output == "-":
@@ -75,7 +83,7 @@ def report_command(options: ReportOptions) -> None:
         output, options.model, *options.data, options.trace, options.group_sizes, options.qrels
     )
     metrics = measure_names(options.metrics)
-    model = load_model(options.model)
+    model = read_model(options.model, *options.data)
     if isinstance(model, FusionRanker):
         page = _fusion_page(model, metrics, options)
     elif options.qrels is not None:
@@ -83,7 +91,7 @@ def report_command(options: ReportOptions) -> None:
             f"--qrels is for a model of 'crucial fuse'; {options.model} is none."
         )
     else:
-        page = _ranker_page(row_model(model), metrics, options)
+        page = _ranker_page(renamed(row_model(model), options.feature_names), metrics, options)
     page.save(output)
     screen = console()
     for line in page.sentences:
@@ -93,7 +101,7 @@ def report_command(options: ReportOptions) -> None:
 
 def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> Page:
     """Return the page of a fusion on judged queries."""
-    from crucial.fusion.page import fusion_page
+    from crucial.fusion.comparison import fusion_page
     from crucial.fusion.pool import Pool
     from crucial.io.runs import read_qrels
 
@@ -123,9 +131,9 @@ def _ranker_page(model: FrozenModel, metrics: list[str], options: ReportOptions)
     from crucial.boosting.loop import read_trace
     from crucial.inspection.report_page import report
 
-    path = only_file(options.data)
     trace = None if options.trace is None else read_trace(options.trace)
-    data = read_for_model(path, model, options, labels=True)
+    data = read_for_model(options.data, model, options, labels=True)
+    path = named(options.data)
     assert data.y is not None
     size = [counted(data.n_rows, "row")]
     if data.qid is not None:

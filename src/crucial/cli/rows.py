@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import difflib
+import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from crucial.cli.options import RowOptions
-from crucial.cli.terminal import note
-from crucial.errors import Argument, DataError, FileError, Message
+from crucial.cli.terminal import check_sources, note
+from crucial.errors import Argument, DataError, FileError, Message, ModelFileError
 from crucial.io.options import (
     SvmlightOptions,
     TableOptions,
@@ -22,15 +25,14 @@ from crucial.io.options import (
     text_options,
     to_store,
 )
-from crucial.wording import counted
+from crucial.wording import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from crucial.data.dataset import Dataset, Qrels, Run
     from crucial.distributed.input import ColumnRoles, Source
     from crucial.fusion.ranker import FusionRanker
     from crucial.measures.evaluation import Evaluation
+    from crucial.model.base import FrozenModel
     from crucial.model.file import Model
     from crucial.types import Floats
 
@@ -105,7 +107,7 @@ _LOOK = 1 << 16  # bytes of the start of a file that show how its text is writte
 
 @dataclass(frozen=True)
 class RowFormat(SvmlightOptions, TableOptions):
-    """How files of rows are read: the options of both formats, of which one applies.
+    """The format of a file of rows, and the reading options of both formats.
 
     Attributes
     ----------
@@ -122,7 +124,7 @@ class RowFormat(SvmlightOptions, TableOptions):
     def of_options(
         cls, path: str, options: RowOptions, stored: Mapping[str, Any] | None = None
     ) -> RowFormat:
-        """Return what the options state; else what a model file stored, else the defaults."""
+        """Return the reading options: those stated, else those of the model file, else defaults."""
         from crucial.io.tables import find_format
 
         explicit = options.explicit()
@@ -146,9 +148,10 @@ class RowFormat(SvmlightOptions, TableOptions):
             if name not in (*option_names(form), "missing_features"):
                 other = next(kind for kind in _FORMAT_NAMES if kind != form)
                 flag = "category" if name == "categories" else name.replace("_", "-")
+                instead = "; --absent missing makes absent features missing" * (name == "missing")
                 raise DataError(
                     f"--{flag} is for {_FORMAT_NAMES[other]}, and {path} is "
-                    f"read as {_FORMAT_NAMES[form]} (--input-format changes that)."
+                    f"read as {_FORMAT_NAMES[form]} (--input-format changes that){instead}."
                 )
         return replace(found, **explicit)
 
@@ -230,26 +233,45 @@ def is_model_file(path: str) -> bool:
     from crucial.data.files import first_bytes
 
     start = first_bytes(path, 512).lstrip()
-    return bool(start.startswith(b"{") and b'"format"' in start)
+    return start.startswith(b"{") and re.search(rb'"format":\s*"crucial', start) is not None
 
 
-def only_file(paths: tuple[str, ...]) -> str:
-    """Return the one file of rows that a model of features takes."""
+def read_model(path: str, *others: str) -> Model:
+    """Read the model of a verb; ``others`` are the rows, which may have been given first."""
+    check_sources(path)
+    from crucial.model.file import load_model
+
+    try:
+        return load_model(path)
+    except ModelFileError:
+        swapped = [one for one in others if os.path.isfile(one) and is_model_file(one)]
+        if swapped and os.path.isfile(path) and not is_model_file(path):
+            raise click.UsageError(
+                f"{path} is no model, and {swapped[0]} is one: MODEL comes before DATA."
+            ) from None
+        raise
+
+
+def data_files(paths: Sequence[str]) -> list[str]:
+    """Return the files that folders, patterns and paths name; - is standard input."""
+    from crucial.io.parts import list_parts
+
     if not paths:
         raise click.UsageError("Missing argument 'DATA'.")
-    if len(paths) > 1:
-        models = [path for path in paths if is_model_file(path)]
-        if models:
-            rows = next((path for path in paths if path not in models), "DATA")
-            raise click.UsageError(
-                f"one model is measured at a time; 'crucial compare {rows} MODEL MODEL' compares "
-                "several."
-            )
+    files: list[str] = []
+    for path in paths:
+        several = os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
+        files += map(str, list_parts(path, once=False)) if several else [path]
+    twice = next((path for path in files if files.count(path) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"{twice} is given twice; its rows would count twice.")
+    models = [path for path in files if os.path.isfile(path) and is_model_file(path)]
+    if models:
         raise click.UsageError(
-            f"this model ranks the rows of one file, and {len(paths)} were given; only a model "
-            "of 'crucial fuse' takes several."
+            f"{models[0]} is a model, where rows are expected ('crucial compare DATA MODEL MODEL' "
+            "compares models)."
         )
-    return paths[0]
+    return files
 
 
 def refuse_row_options(options: RowOptions) -> None:
@@ -275,16 +297,20 @@ def note_assumptions(path: str, data: Dataset) -> None:
 
 
 def read_training(
-    path: str, valid_path: str | None, options: RowOptions, *, needs_label: bool = True
+    files: Sequence[str], valid_path: str | None, options: RowOptions, *, needs_label: bool = True
 ) -> tuple[Dataset, Dataset | None, RowFormat]:
     """Read the rows to learn from and those to validate by, with the same columns."""
-    from crucial.io.tables import read_alike
+    from crucial.io.tables import joined, read_alike
 
-    how = RowFormat.of_options(path, options)
-    paths = [path] if valid_path is None else [path, valid_path]
+    path, files = named(files), data_files(files)
+    valid_files = [] if valid_path is None else data_files([valid_path])
+    paths = [*files, *valid_files]
+    how = RowFormat.of_options(files[0], options)
     reader = how.reader_options() | {"n_jobs": options.jobs}
     if how.form == "table":
         reader["needs_label"] = needs_label
+    if how.group_sizes is not None and (len(files) > 1 or len(valid_files) > 1):
+        raise click.UsageError("--group-sizes is for one file: write qid:Q into several.")
     if how.group_sizes is not None:
         # The sizes of the training file do not apply to another one; its own lie beside it.
         beside = f"{valid_path}.query"
@@ -295,8 +321,10 @@ def read_training(
                 f"{how.group_sizes} has those of {path}.",
             )
         reader["group_sizes"] = [how.group_sizes, beside][: len(paths)]
-    data = read_alike(paths, how.form, **reader)
-    for name, one in zip(paths, data):
+    parts = read_alike(paths, how.form, **reader)
+    data = [joined(files, parts[: len(files)])]
+    data += [joined(valid_files, parts[len(files) :])] if valid_files else []
+    for name, one in zip((path, str(valid_path)), data):
         note_assumptions(name, one)
     if how.form == "svmlight":
         how = replace(how, index_base=1 if data[0].index_base else 0, complete=data[0].complete)
@@ -308,6 +336,64 @@ def read_training(
         raise FileError(without, f"its rows have no query ids, and those of {with_} have.")
     note_overlap(path, valid_path, train, valid)
     return train, valid, how
+
+
+def read_names(path: str, n_features: int, base: int | None) -> list[str]:
+    """Return names of features: one per line, or an index before each; others have their index."""
+    from crucial.data.files import open_bytes
+
+    with open_bytes(path) as source:
+        lines = [line.decode("utf-8", "replace").strip() for line in source.lines()]
+    pairs = [re.fullmatch(r"(\d{1,9})[\s:,;=]+(\S.*)", line) for line in lines]
+    indexed = any(lines) and all(pair or not line for pair, line in zip(pairs, lines))
+    indices = [int(pair[1]) if pair else None for pair in pairs]
+    base = int(not (indexed and 0 in indices)) if base is None else base
+    names, given = [str(base + column) for column in range(n_features)], dict[str, int]()
+    for number, (line, pair) in enumerate(zip(lines, pairs), 1):
+        place = int(pair[1]) - base if pair and indexed else number - 1
+        name = pair[2] if pair and indexed else line
+        if name in given:
+            raise FileError(path, f"the name {name!a} is also in line {given[name]}.", number)
+        if line and not 0 <= place < n_features:
+            problem = f"there is no feature {place + base}: there are {n_features}, from {base} on."
+            raise FileError(path, problem, number)
+        if line:
+            names[place], given[name] = name, number
+    return names
+
+
+def with_names(data: Dataset, path: str | None) -> Dataset:
+    """Return rows whose features have the names of a file, if one is given."""
+    if path is None:
+        return data
+    if data.index_base is None:
+        raise click.UsageError("--feature-names is for svmlight lines; columns have names.")
+    return replace(data, feature_names=read_names(path, data.n_features, data.index_base))
+
+
+def renamed(model: FrozenModel, path: str | None) -> FrozenModel:
+    """Return a model whose features have the names of a file, if one is given."""
+    if path is None:
+        return model
+    names, stored = model.feature_names, model.training.get("data")
+    stored = stored if isinstance(stored, Mapping) else {}
+    numbered = names is None or names[0] in ("0", "1")
+    if not numbered and stored.get("form") != "svmlight":
+        raise click.UsageError("--feature-names is for svmlight lines; the model has names.")
+    base = int(names[0]) if names is not None and numbered else stored.get("index_base")
+    training = {**model.training, "data": {**stored, "form": "svmlight"}}
+    own = tuple(read_names(path, model.n_features, base))
+    return replace(model, feature_names=own, training=training)
+
+
+def _name_features(data: Dataset, model: Model) -> None:
+    """Name the features of svmlight lines as those of the lines that the model learned from."""
+    stored = model.training.get("data")
+    if data.index_base is None or not isinstance(stored, Mapping):
+        return
+    same = stored.get("index_base", data.index_base) == data.index_base
+    if stored.get("form") == "svmlight" and same and model.feature_names is not None:
+        data.feature_names = list(model.feature_names)
 
 
 def _check_numbered(path: str, data: Dataset, model: Model) -> None:
@@ -360,7 +446,7 @@ def _check_features(path: str, data: Dataset, model: Model, how: RowFormat) -> N
 
 
 def read_for_model(
-    path: str,
+    paths: str | Sequence[str],
     model: Model,
     options: RowOptions,
     *,
@@ -380,9 +466,15 @@ def read_for_model(
         The rows have no labels though they are to be measured, or no query ids though scores
         are compared within queries.
     """
-    how, reader = reader_for_model(path, model, options, labels=labels, weights=weights)
+    from crucial.io.tables import joined
+
+    paths = [paths] if isinstance(paths, str) else paths
+    files = data_files(paths)
+    path = named(paths)
+    how, reader = reader_for_model(files[0], model, options, labels=labels, weights=weights)
     with how.stated(options):
-        data = _read(path, how, options.jobs, **reader)
+        data = joined(files, [_read(one, how, options.jobs, **reader) for one in files])
+    _name_features(data, model)
     if notes:
         note_assumptions(path, data)
     check_for_model(path, data, model, how, labels=labels, ordered=ordered)
@@ -462,17 +554,8 @@ def evaluate_rows(
 # --- Files in parts that the workers of a Dask cluster read
 
 
-def part_files(paths: Sequence[str]) -> list[str]:
-    """Return the files that a folder, a pattern or several paths name."""
-    from crucial.io.parts import list_parts
-
-    if not paths:
-        raise click.UsageError("Missing argument 'DATA'.")
-    return [str(file) for path in paths for file in list_parts(path, once=False)]
-
-
 def named(paths: Sequence[str]) -> str:
-    """Return what messages call the files."""
+    """Return the name of several files in messages."""
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
 
@@ -522,13 +605,16 @@ def score_files(
     """
     from crucial.distributed.input import ColumnRoles
     from crucial.distributed.scoring import joined, scored_parts
+    from crucial.model.base import FrozenModel
     from crucial.progress import progress_bar
 
-    files = part_files(paths)
+    files = data_files(paths)
     how, reader = reader_for_model(files[0], model, options, labels=labels, weights=labels)
     # (what a part lacks is reported as for a single file, once all are read)
     columns = ColumnRoles(qid=None, labelled=False)
-    parts = scored_parts(model, file_sources(files, how, columns, **reader))
+    nameless = how.form == "svmlight" and isinstance(model, FrozenModel)
+    scorer = replace(model, feature_names=None) if nameless else model  # type: ignore[type-var]
+    parts = scored_parts(scorer, file_sources(files, how, columns, **reader))
     futures = client.compute(parts)
     found = []
     with how.stated(options), progress_bar("scoring parts", len(futures)) as show:
@@ -538,6 +624,7 @@ def score_files(
                 show(number, "")
     rows = joined(found)
     data = rows.dataset(model.n_features)
+    _name_features(data, model)
     note_assumptions(named(paths), data)
     check_for_model(named(paths), data, model, how, labels=labels, ordered=ordered)
     return data, rows.scores
@@ -571,13 +658,24 @@ def row_of(data: Dataset, name: str, query: str | None) -> int:
     where = "" if query is None else f" in query {query!r}"
     if not found:
         names = "items" if data.item is not None and any(data.item) else "rows, counted from 1,"
-        raise DataError(f"there is no item {name!r}{where}; name two of the {names} of the file.")
+        raise DataError(
+            f"there is no item {name!r}{where}; name two of the {names} of the file"
+            + (f", such as {', '.join(_near(data, name, rows))}." if names == "items" else ".")
+        )
     if len(found) > 1:
         raise DataError(
             f"item {name!r} is in {len(found)} rows{where}."
             + (" Name its query with --query." if query is None and data.qid is not None else "")
         )
     return found[0]
+
+
+def _near(data: Dataset, name: str, rows: Sequence[int]) -> list[str]:
+    """Return some items of rows, those with a name like this one first."""
+    assert data.item is not None
+    items = dict.fromkeys(printable(str(data.item[row]), 40) for row in rows if data.item[row])
+    few = list(items)[:1000]
+    return list(dict.fromkeys([*difflib.get_close_matches(name, few, n=3), *few]))[:5]
 
 
 def title_of(data: Dataset, row: int) -> str:

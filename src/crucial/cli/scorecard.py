@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import click
 
 from crucial.cli.options import File, RowOptions, argument, option, refuse_given, verb
-from crucial.cli.rows import read_for_model
-from crucial.cli.terminal import check_targets, frame_csv, note, write_text
+from crucial.cli.rows import read_for_model, read_model
+from crucial.cli.terminal import TABLES, check_targets, console, note, write_frame, write_text
 from crucial.errors import FileError, in_file
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 # --- ``crucial scorecard``: points per bin, from a model and labelled rows
 
 
-_ENDINGS = (".html", ".htm", ".csv", ".sql", ".json")
+_ENDINGS = (".html", ".htm", ".csv", ".tsv", ".jsonl", ".sql", ".json")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,9 @@ class ReasonOptions:
 
     heading: ClassVar[str] = "Points of rows"
 
-    scores: File | None = option("CSV to write: the points of the rows of DATA, with reason codes.")
+    scores: File | None = option(
+        f"Table to write with the points of the rows of DATA and reason codes: {TABLES}."
+    )
     reasons: int = option("Most reason codes per row.", low=1, default=4)
     against: Literal["best", "neutral"] = option(
         "What reasons are points lost against: the best bin, or the mean of the rows.",
@@ -75,8 +76,8 @@ class ScorecardOptions(CardOptions, ReasonOptions, RowOptions):
     model: File = argument()
     data: File = argument()
     output: File | None = option(
-        "File to write: a page to print (.html), the table (.csv), a query (.sql) or everything "
-        "(.json). [default: print the card]",
+        "File to write: a page to print (.html), the table (.csv, .tsv, .jsonl), a query (.sql) or "
+        "everything (.json). [default: print the card]",
         "-o",
     )
     title: str | None = option("Heading of the card. [default: the model's name]", metavar="TEXT")
@@ -90,7 +91,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
     Examples:
       crucial scorecard model.json test.csv
       crucial scorecard model.json test.csv -o card.html
-      crucial scorecard model.json test.csv --low-is-good --max-features 12 -o card.html
+      crucial scorecard model.json test.csv --low-is-good --max-features 12
       crucial scorecard model.json test.csv --scores points.csv --reasons 3
 
     DATA should be rows that MODEL was not trained on, with labels of two values; on training rows
@@ -98,7 +99,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
     The card states what bins and rounding cost, as areas under the ROC curve.
     """
     from crucial.inspection.scorecards import card_model, scorecard
-    from crucial.model.file import load_model, row_model
+    from crucial.model.file import row_model
 
     if options.scores is None:
         refuse_given(["reasons", "against"], "needs --scores.")
@@ -106,7 +107,7 @@ def scorecard_command(options: ScorecardOptions) -> None:
         refuse_given(["max_bins"], "and --all-bins exclude each other.")
     output = options.output
     _check_targets(options)
-    model = row_model(load_model(options.model))
+    model = row_model(read_model(options.model, options.data))
     with in_file(options.model):
         card_model(model)
     data = read_for_model(options.data, model, options, labels=True)
@@ -122,15 +123,15 @@ def scorecard_command(options: ScorecardOptions) -> None:
             model, rows, data.y, **settings, title=options.title or os.path.basename(options.model)
         )
     if output is None:
-        click.echo(str(card))
+        console().print(str(card))
     else:
-        write_text(output, scorecard_file(card, os.path.splitext(output)[1].lower()))
+        write_card(card, output)
         click.echo(f"{card.summary}\nWrote {output}.")
     if options.scores is not None:
         found = card.reasons(rows, options.reasons, options.against).columns()
         names = list(range(1, data.n_rows + 1)) if data.item is None else data.item.tolist()
         head = {"row" if data.item is None else "item": names}
-        write_text(options.scores, frame_csv(head | found))
+        write_frame(options.scores, head | found)
         click.echo(f"Wrote {options.scores}.")
 
 
@@ -144,23 +145,25 @@ def _check_targets(options: ScorecardOptions) -> None:
     check_targets((options.output, options.scores), *sources)
 
 
-# --- A scorecard as the text of a file: a page, CSV, SQL or JSON
+# --- A scorecard as a file: a page, a table, SQL or JSON
 
 
-def scorecard_file(card: Scorecard, ending: str) -> str:
-    """Return the text of a file by its ending: .csv, .sql, .json, else a page."""
+def write_card(card: Scorecard, path: str) -> None:
+    """Write a card as the name of the file ends."""
     from crucial.inspection.scorecards import card_columns
 
-    if ending == ".csv":
-        return frame_csv(card_columns(card))
-    if ending == ".sql":
-        return card.to_sql()
-    return _json(card) + "\n" if ending == ".json" else card.to_html()
+    ending = os.path.splitext(path)[1].lower()
+    if ending in (".csv", ".tsv", ".jsonl"):
+        write_frame(path, card_columns(card))
+    elif ending == ".sql":
+        write_text(path, card.to_sql())
+    else:
+        write_text(path, _json(card) if ending == ".json" else card.to_html())
 
 
 def _json(card: Scorecard) -> str:
     """Return the card as JSON; a missing or infinite number is null."""
-    from crucial.results import json_value
+    from crucial.results import json_text
 
     result = {
         "title": card.title,
@@ -187,4 +190,4 @@ def _json(card: Scorecard) -> str:
         "left_out": list(card.left_out),
         "notes": list(card.notes),
     }
-    return json.dumps(json_value(result), indent=1, allow_nan=False)
+    return json_text(result)

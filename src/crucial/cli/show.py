@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crucial.cli.options import File, RowOptions, argument, option, verb
-from crucial.cli.rows import read_for_model
+from crucial.cli.options import File, NameOptions, RowOptions, argument, option, verb
+from crucial.cli.rows import read_for_model, read_model, renamed
 from crucial.cli.terminal import TextTable, console, grid, label_column, number_column, one_line
 from crucial.errors import DataError, in_file
 from crucial.parameters import parameters_of
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from crucial.inspection.bounds import Bound
     from crucial.inspection.explain import PairExplanation
+    from crucial.inspection.guarantees import Bound
     from crucial.model.describe import Description, FeatureSummary
 
 # --- ``crucial show``: what a model learned
 
 
 @dataclass(frozen=True)
-class ShowOptions:
+class ShowOptions(NameOptions):
     """The options of ``crucial show``."""
 
     model: File = argument()
@@ -54,12 +54,13 @@ def show_command(options: ShowOptions) -> None:
     Only differences between scores count. In trees of two features, what one feature explains of a
     pair is part of its drawing; features of larger trees have their share of the gains alone.
     """
+    model = read_model(options.model)
     from crucial.errors import NotRankedError, ParameterError
-    from crucial.inspection.bounds import training_bound
+    from crucial.inspection.guarantees import training_bound
     from crucial.inspection.shape_functions import describe_with_pairs
-    from crucial.model.file import load_model, row_model
+    from crucial.model.file import row_model
 
-    model = row_model(load_model(options.model))
+    model = renamed(row_model(model), options.feature_names)
     learned = describe_with_pairs(model, options.features)
     try:
         bound = training_bound(model)
@@ -121,10 +122,8 @@ def _training(learned: Description, bound: Bound | None) -> Table:
         if isinstance(value, str | int) and not isinstance(value, bool):
             shown.add_row(label, f"{value:,}" if isinstance(value, int) else one_line(value))
     details = {"parameters set": _changed_parameters(training), "eval set": training.get("eval")}
-    for label, values in {
-        **details,
-        **{key: training.get(key) for key in ("folds", "data")},
-    }.items():
+    details |= {key: training.get(key) for key in ("folds", "data")}
+    for label, values in details.items():
         if isinstance(values, dict) and values:
             items = [f"{key}={_short(value)}" for key, value in values.items() if value is not None]
             shown.add_row(label, one_line(", ".join(items)))
@@ -221,7 +220,7 @@ def _plain_feature(one: FeatureSummary) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class WhyOptions(RowOptions):
+class WhyOptions(RowOptions, NameOptions):
     """The options of ``crucial why``."""
 
     model: File = argument()
@@ -233,7 +232,7 @@ class WhyOptions(RowOptions):
     json: bool = option("Print everything as JSON.")
 
 
-@verb("why", WhyOptions, without=("weight", "categories"))
+@verb("why", WhyOptions, without=("weight", "categories", "unlabelled"))
 def why_command(options: WhyOptions) -> None:
     """Explain why MODEL ranks item A of DATA above item B, or below.
 
@@ -250,9 +249,9 @@ def why_command(options: WhyOptions) -> None:
     """
     from crucial.cli.rows import row_of, title_of
     from crucial.inspection.explain import why
-    from crucial.model.file import load_model, row_model
+    from crucial.model.file import row_model
 
-    model = row_model(load_model(options.model))
+    model = renamed(row_model(read_model(options.model, options.data)), options.feature_names)
     data = read_for_model(options.data, model, options, labels=False)
     with in_file(options.data):
         a, b = (row_of(data, name, options.query) for name in (options.a, options.b))
@@ -287,7 +286,7 @@ def print_explanation(found: PairExplanation, titles: tuple[str, str], top: int)
     differ = [one for one in parts if one[1]]
     for name, added, x, y in differ[:top]:
         shown.add_row(name, f"{added:+.4g}", x, y)
-    rest = sum(one[1] for one in differ[top:])
+    rest = math.fsum(one[1] for one in differ[top:])
     if len(differ) > top:
         shown.add_row(counted(len(differ) - top, "other feature"), f"{rest:+.4g}", "", "")
     screen.print(shown)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
-import io
-import math
+import glob
 import os
 import re
 import shlex
-import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -442,10 +439,6 @@ def _explain(error: Exception) -> int:
 # --- Check target files before the work begins, write them when it is done, name them in errors
 
 
-class _Unchanged(Exception):
-    """Ends an attempt to write before anything is written."""
-
-
 def check_target(path: str, *sources: str | None) -> None:
     """Check that a file can be written later, without changing it; "-" is standard output.
 
@@ -462,21 +455,15 @@ def check_target(path: str, *sources: str | None) -> None:
         The target is a source or a directory, cannot be replaced, or its folder is missing or
         read-only.
     """
-    from crucial.data.files import atomic_write
+    from crucial.data.files import check_writable
 
     if path == "-":
         return
     refuse_overwriting(path, *sources)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-            return  # (opening a pipe or device could already do something)
-    except (OSError, ValueError):
-        pass  # (the attempt below reports what is wrong)
-    try:
-        with atomic_write(path):
-            raise _Unchanged
-    except _Unchanged:
-        pass
+    if path.lower().endswith((".xlsx", ".xlsm", ".xls")):
+        problem = "Excel files are read, and cannot be written."
+        raise FileError(path, problem, remedy="Use a name in .csv, .tsv, .json or .jsonl.")
+    check_writable(path)
 
 
 def check_targets(targets: Iterable[str | None], *sources: str | None) -> None:
@@ -498,12 +485,25 @@ def check_targets(targets: Iterable[str | None], *sources: str | None) -> None:
         seen.add(place)
 
 
+def check_sources(*paths: str | None) -> None:
+    """Refuse files that do not exist, before imports and parameters that take time.
+
+    Patterns, addresses and standard input ("-") are left to their readers.
+    """
+    for path in paths:
+        plain = path not in (None, "-") and not re.search(r"[*?\[]|://", str(path))
+        if plain and not os.path.lexists(str(path)):
+            raise FileError(str(path), "cannot be read: no such file.")
+
+
 def refuse_overwriting(path: str, *sources: str | None) -> None:
     """Refuse to write over a file that is read."""
     if not os.path.exists(path):
         return
     for source in sources:
-        if source is not None and os.path.exists(source) and os.path.samefile(path, source):
+        inside = os.path.join(glob.escape(source), "*") if source and os.path.isdir(source) else ""
+        names = () if source is None else (source, *glob.glob(inside or source))
+        if any(os.path.exists(one) and os.path.samefile(path, one) for one in names):
             raise FileError(path, "would overwrite a file that is read; name another file.")
 
 
@@ -521,25 +521,46 @@ def write_text(path: str, text: str) -> None:
     _write(path, [text.encode("utf-8", "surrogateescape")])
 
 
-def frame_csv(frame: Frame) -> str:
-    """Return the frame of a result as CSV; a missing or infinite number is an empty cell."""
-    from crucial.io.text import sheet_cell
+#: The kinds of tables, for help texts.
+TABLES = "CSV, TSV, JSON (.json, .jsonl) or parquet by the end of its name"
+
+
+def writes_json(output: str | None, wanted: bool) -> bool:
+    """Return whether a result is written as JSON with all it has: by option, or by the file's name.
+
+    Raises
+    ------
+    click.UsageError
+        The option and the name disagree.
+    """
+    from crucial.io.writing import table_kind_of
+
+    kind = None if output is None else table_kind_of(output)
+    if wanted and kind not in (None, "json"):
+        raise click.UsageError(f"--json, and {output} is no .json: leave one of them out.")
+    return wanted or kind == "json"
+
+
+def write_frame(path: str, frame: Frame, *, exact: bool = False) -> None:
+    """Write the frame of a result as the file's name ends; "-" is standard output, as CSV."""
+    from crucial.io.writing import table_lines, write_columns
 
     columns = frame if isinstance(frame, Mapping) else frame.to_dict("list")
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        void = [isinstance(cell, float) and not math.isfinite(cell) for cell in row]
-        writer.writerow(["" if none else sheet_cell(cell) for cell, none in zip(row, void)])
-    return out.getvalue()
+    if path == "-":
+        write_text(path, "".join(table_lines(path, columns, exact=exact)))
+    else:
+        write_columns(path, columns, exact=exact)
 
 
 def write_run_to(path: str, run: Run) -> None:
-    """Write a TREC run; "-" is standard output."""
-    from crucial.io.runs import run_lines
+    """Write a run, as TREC does or as a table; "-" is standard output."""
+    from crucial.io.runs import run_columns, run_lines
+    from crucial.io.writing import table_kind_of
 
-    _write(path, run_lines(run))
+    if table_kind_of(path) is None:
+        _write(path, run_lines(run))
+    else:
+        write_frame(path, run_columns(run))
 
 
 def _write(path: str, parts: Iterable[bytes]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import glob
 import inspect
 import os
 import shlex
@@ -23,6 +22,7 @@ from crucial.cli.options import (
     ClusterOptions,
     File,
     JobsOptions,
+    NameOptions,
     RowOptions,
     argument,
     estimator_named,
@@ -33,9 +33,19 @@ from crucial.cli.options import (
     refuse_given,
     verb,
 )
-from crucial.cli.rows import RowFormat, evaluate_rows, named, part_files, read_training, score_files
+from crucial.cli.rows import (
+    RowFormat,
+    data_files,
+    evaluate_rows,
+    named,
+    read_training,
+    score_files,
+    with_names,
+)
 from crucial.cli.terminal import (
+    TABLES,
     TextTable,
+    check_sources,
     check_targets,
     console,
     grid,
@@ -51,7 +61,7 @@ from crucial.cli.terminal import (
 )
 from crucial.errors import FileError, ParameterError, in_file
 from crucial.parameters import check, parameters_of, parse
-from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
+from crucial.rankers.registry import KNOWN_AS, PRESETS, RANKERS, ranker_class
 from crucial.wording import counted
 
 if TYPE_CHECKING:
@@ -78,12 +88,12 @@ def train_on_cluster(
 
     if "eval_metric" in ranker.get_params():
         ranker.set_params(eval_metric=metrics or None)
-    files = part_files(options.files)
+    files = data_files(options.files)
     how = RowFormat.of_options(files[0], options)
     roles = {"label": how.label, "qid": how.qid, "weight": how.weight}
     reader = {**roles, "format": how.form, **how.reader_options()}
     reader.pop("group_sizes", None)
-    valid = None if options.valid is None else part_files([options.valid])
+    valid = None if options.valid is None else data_files([options.valid])
     shown = getattr(ranker, "verbose", 0)
     learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint, verbose=shown)
     with in_training_files(options.data, options.valid):
@@ -119,7 +129,7 @@ def evaluate_on_cluster(
 
 @dataclass(frozen=True)
 class RankerOptions(JobsOptions):
-    """Which ranker to train, and its parameters as text; None where the default applies."""
+    """The ranker to train, and its parameters as text; None where the default applies."""
 
     heading: ClassVar[str] = "Ranker"
 
@@ -129,6 +139,7 @@ class RankerOptions(JobsOptions):
         "cross-validation on DATA and keeps the best by the first measure.",
         RANKER_NAMES,
         "ranker",
+        KNOWN_AS,
         default="rankboost",
     )
     preset: str | None = name_option(
@@ -137,9 +148,11 @@ class RankerOptions(JobsOptions):
         PRESETS,
         "preset",
     )
-    rounds: str | None = option("Number of boosting rounds. [default: 300]", metavar="N")
+    rounds: str | None = option(
+        "Number of boosting rounds. [default: 300; gradient: 200]", metavar="N"
+    )
     learning_rate: str | None = option(
-        "Factor on every weight; the papers use 1. [default: 0.3]", metavar="RATE"
+        "Factor on every weight; the papers use 1. [default: 0.3, of trees 0.1]", metavar="RATE"
     )
     early_stopping: str | None = option(
         "Stop after N rounds without a better value of the first measure. Without --valid, a fifth "
@@ -153,7 +166,7 @@ class RankerOptions(JobsOptions):
     loss: str | None = option(
         "What is minimised, such as lambda (LambdaMART) or xendcg, with --ranker gradient."
     )
-    max_leaves: str | None = option("Leaves per tree. [default: 8]", metavar="N")
+    max_leaves: str | None = option("Leaves per tree. [default: 16]", metavar="N")
     settings: tuple[str, ...] = option(
         "Any other parameter of the ranker; may be repeated. VALUE is a number, a word, None, True "
         "or JSON. Examples: --set max_bins=64, --set positive_weights=cumulative, "
@@ -178,7 +191,7 @@ _PARAMETER_OPTIONS = (
 
 @dataclass(frozen=True)
 class CheckpointOptions(ClusterOptions):
-    """Where to keep the rounds of a training on a cluster."""
+    """Options of keeping the rounds of a training on a cluster."""
 
     heading: ClassVar[str] = ClusterOptions.heading
 
@@ -190,7 +203,7 @@ class CheckpointOptions(ClusterOptions):
 
 
 @dataclass(frozen=True)
-class TrainOptions(RankerOptions, CheckpointOptions, RowOptions):
+class TrainOptions(RankerOptions, CheckpointOptions, RowOptions, NameOptions):
     """The options of ``crucial train``."""
 
     files: tuple[File, ...] = argument(metavar="DATA", required=True)
@@ -209,7 +222,7 @@ class TrainOptions(RankerOptions, CheckpointOptions, RowOptions):
         default="auto",
         show_default=False,
     )
-    trace: File | None = option("Also write a table with one line per round, tab-separated.")
+    trace: File | None = option(f"Also write a table with one line per round: {TABLES}.")
 
     @property
     def data(self) -> str:
@@ -222,7 +235,8 @@ def train_command(options: TrainOptions) -> None:
     """Learn to rank the rows of DATA and write the ranker to a file.
 
     DATA contains labelled rows in queries, or without: svmlight / LETOR lines (label qid:Q
-    index:value ... # item), CSV, TSV, JSON lines, parquet or Excel, text plain or gzipped.
+    index:value ... # item), CSV, TSV, JSON lines, parquet or Excel, text plain or gzipped. It is
+    one file or several, a folder, a pattern in quotes such as 'parts/*.csv', or - (standard input).
     RankBoost adds one stump [feature > threshold] per round, chosen to put more pairs in the
     right order, or one tree with --weak tree; --ranker selects another method.
 
@@ -231,26 +245,28 @@ def train_command(options: TrainOptions) -> None:
       crucial train train.txt -o model.json
       crucial train train.txt --valid valid.txt -m ndcg@10 -m map -o model.json
       crucial train clicks.csv --label grade --qid query --item url -o model.json
-      crucial train train.txt --ranker gradient --loss lambda -o model.json   (LambdaMART)
-      crucial train train.txt --weak tree --max-leaves 8 --set interactions=2 -o model.json
+      crucial train train.txt --weak tree --max-leaves 8 -o model.json
       crucial train runs.csv --preset rankboost.3.cum --rounds 200 -o model.json
       crucial train train.txt --ranker pnorm-push --set p=8 -o model.json
-      crucial train train.txt --ranker auto --set budget=quick -m ndcg@10 -o model.json
+      crucial train train.txt --ranker auto --set budget=quick -o model.json
+      # LambdaMART
+      crucial train train.txt --ranker gradient --loss lambda -o model.json
+      crucial train 'parts/*.parquet' -o model.json
+      # larger than memory
       crucial train 'parts/*.parquet' --dask -o model.json
-      crucial train 'parts/*.parquet' --dask=tcp://host:8786 --checkpoint rounds.json -o model.json
+      crucial train 'parts/*.parquet' --dask=tcp://host:8786 -o model.json
 
     \b
     Conventions:
-      Within a query, a row with a higher label should rank higher. Without query ids, all
-      rows are one query.
-      A missing value (nan, an empty cell, or --absent missing) is no opinion: the feature
-      abstains, and the value of an abstention is learned or set (--set default_rank=0).
-      ndcg has linear gain y, ndcg_exp has gain 2^y - 1; ties count by expectation.
+      Within a query, a row with a higher label should rank higher. Without
+      query ids, all rows are one query.
+      A missing value (nan, an empty cell, or --absent missing) is no opinion:
+      the feature abstains, and the value of an abstention is learned or set
+      (--set default_rank=0).
+      ndcg has linear gain y, ndcg_exp gain 2^y - 1; ties count by expectation.
 
     The model is one JSON file, written completely at the end or not at all.
     """
-    from crucial.boosting.loop import write_trace
-
     began = time.perf_counter()
     if options.output == "-":
         raise FileError(options.output, "a model is written to a file; name it with -o.")
@@ -258,6 +274,7 @@ def train_command(options: TrainOptions) -> None:
     if options.valid is not None and options.group_sizes is not None:
         sources.append(f"{options.valid}.query")
     check_targets((options.output, options.trace, options.checkpoint), *sources)
+    check_sources(*options.files)
     for target in (options.output, options.trace):  # (a checkpoint goes on in its own file)
         if target is not None:
             refuse_overwriting(target, options.resume)
@@ -273,6 +290,8 @@ def train_command(options: TrainOptions) -> None:
         else:
             result, data = _train(ranker, metrics, options)
         if options.trace is not None:  # before the model, which must not change if this fails
+            from crucial.boosting.loop import write_trace
+
             write_trace(options.trace, result.ranker.trace_, result.model.feature_names)
         result.model.save(options.output)
         if client is not None:
@@ -307,6 +326,11 @@ def make_ranker(options: RankerOptions, metrics: list[str]) -> Any:
     known = parameters_of(estimator)
     settings: dict[str, Any] = {}
     for flag, name, text in _given(options):
+        if name not in known and options.ranker == "auto" and not flag.startswith("--set"):
+            raise click.UsageError(
+                f"{flag}: --ranker auto chooses this itself; leave it out, or name a ranker. "
+                "--set budget=quick takes less time."
+            )
         if name not in known:
             raise click.UsageError(f"{flag}: {_unknown(options.ranker, name)}")
         if name in settings:
@@ -393,6 +417,7 @@ def _check_abilities(ranker: object, options: TrainOptions) -> None:
 _NOT_ON_A_CLUSTER = {
     "pairs": "learn from labels, or train without --dask",
     "group_sizes": "write the query of every row into the files",
+    "feature_names": "'crucial show' and 'crucial why' have it too",
 }
 
 
@@ -400,17 +425,6 @@ def _cluster(options: TrainOptions) -> AbstractContextManager[Any]:
     """Return the client of the cluster to train on; None without --dask."""
     if not options.on_cluster:
         refuse_given(["checkpoint", "resume"], "is for training on a cluster (--dask).")
-        if len(options.files) > 1:
-            raise click.UsageError(
-                f"one file is learned from, and {len(options.files)} were given; --dask takes "
-                "several."
-            )
-        (path,) = options.files
-        if glob.has_magic(path) and not os.path.exists(path):
-            raise click.UsageError(
-                f"{path} is a pattern of files, which --dask takes; without it one file is "
-                "learned from, or in Python Dataset.from_parts."
-            )
         return nullcontext()
     if options.ranker == "auto":
         raise click.UsageError(
@@ -433,8 +447,10 @@ def _train(
     from crucial.measures.names import default_measure, get_measure
 
     train, valid, how = read_training(
-        options.data, options.valid, options, needs_label=options.pairs is None
+        options.files, options.valid, options, needs_label=options.pairs is None
     )
+    train = with_names(train, options.feature_names)
+    valid = None if valid is None else with_names(valid, options.feature_names)
     data = {"train": train} if valid is None else {"train": train, "valid": valid}
     lowest = np.array([rows.y.min() for rows in data.values() if rows.y is not None])
     metrics = metrics or [default_measure(lowest, train.qid is not None)]
@@ -500,13 +516,13 @@ def feature_table(learned: Description) -> TextTable:
     from crucial.model.additive import sparkline
 
     shapes = [one.shape for one in learned.features if one.shape is not None]
+    drawn = [picture_column("low → high value"), number_column("adds")] if shapes else []
     # Without missing values in the data an abstention adds what the lowest value adds.
     abstains = any(shape.missing != shape.values[0] for shape in shapes)
     shown = TextTable(
         label_column("feature", 30),
         number_column("share of weight"),
-        picture_column("low → high value"),
-        number_column("adds"),
+        *drawn,
         *([number_column("no opinion")] if abstains else []),
     )
     for one in learned.features:
@@ -516,7 +532,7 @@ def feature_table(learned: Description) -> TextTable:
             spark = sparkline(values, 24) if len(values) > 1 else "the same for all"
             adds = " to ".join(f"{value:.3g}" for value in dict.fromkeys((values[0], values[-1])))
             missing = f"{one.shape.missing:.3g}"
-        cells = [one.label, f"{one.share:.1%}", spark, adds]
+        cells = [one.label, f"{one.share:.1%}", *([spark, adds] if drawn else [])]
         shown.add_row(*cells, *([missing] if abstains else []))
     hidden, unused = learned.n_used - len(learned.features), learned.n_features - learned.n_used
     others = [f"{hidden:,} more"] if hidden else []

@@ -1,4 +1,4 @@
-"""What we learn from: instances, queries, bins, files, built-in problems.
+"""Training data: instances, queries, bins, files, built-in problems.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

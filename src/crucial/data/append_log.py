@@ -30,7 +30,7 @@ Take: TypeAlias = Callable[[Entry], bool]
 
 @dataclass(frozen=True)
 class LogKind:
-    """What all logs of one kind have in common.
+    """The heading, messages and permissions that all logs of one kind share.
 
     Attributes
     ----------

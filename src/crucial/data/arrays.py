@@ -235,9 +235,7 @@ def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
 
 
 def frame_columns(
-    frame: FrameLike | Mapping[str, Sequence[object]],
-    needed: Sequence[str] | None = None,
-    extra: Sequence[str] = (),
+    frame: FrameLike | Mapping[str, Sequence[object]], needed: Sequence[str] | None = None
 ) -> dict[str, list[Any]]:
     """Return columns of a frame (pandas, polars, pyarrow) or of a mapping, as lists.
 
@@ -246,12 +244,10 @@ def frame_columns(
     frame : frame or mapping
     needed : sequence of str, optional
         Columns that must be there; without, all columns are returned.
-    extra : sequence of str
-        Columns that are returned if they are there.
     """
     if isinstance(frame, Mapping):
         names = list(frame)
-        wanted = names if needed is None else (*needed, *extra)
+        wanted = names if needed is None else needed
         columns = {name: list(frame[name]) for name in wanted if name in frame}
     else:
         data = as_frame(frame, "the frame")
@@ -260,7 +256,7 @@ def frame_columns(
                 f"a frame or a mapping of columns is needed. Got {type(frame).__name__}."
             )
         names = data.columns
-        wanted = names if needed is None else (*needed, *extra)
+        wanted = names if needed is None else needed
         columns = {name: data[name].to_list() for name in wanted if name in names}
     for name in needed or ():
         if name not in columns:
@@ -486,7 +482,7 @@ def free_memory() -> int | None:
 
 
 def _room_of_process() -> int | None:
-    """Return what a limit of the process (`ulimit -v`) leaves; None without one."""
+    """Return the memory that a limit of the process (`ulimit -v`) leaves; None without one."""
     try:
         import resource
 

@@ -554,7 +554,7 @@ class Bins:
 
     @property
     def first(self) -> Ints:
-        """Where each feature begins when all bins (abstentions too) are in one array."""
+        """First place of each feature when all bins (abstentions too) are in one array."""
         return np.concatenate(([0], np.cumsum(self.n_bins + 1))).astype(np.int64)
 
     @classmethod
@@ -597,7 +597,11 @@ class Bins:
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         live = _live(instances)
         if sparse and stays_sparse(instances, n, len(live)):
-            return cls._build_sparse(instances, live, rows, weight, max_bins, threads, drawn_by)
+            columns = SparseColumns(instances, live, rows, threads)
+            bins, kept = cls.of_cuts(live, columns.cut(weight, max_bins, drawn_by), n, n_features)
+            coded = columns.code(np.array(kept, np.int64))
+            codes = np.zeros((0, coded.n_padded), coded.entries.code.dtype)
+            return replace(bins, codes=codes, sparse=coded)
         if instances.is_sparse:
             _check_room(n, len(live), max_bins, int(instances.table.nnz))
         # Rows that stay zero (constant features) are never touched, so they cost nothing.
@@ -655,26 +659,6 @@ class Bins:
             tuple(np.flatnonzero(~varies).tolist()),
         )
         return bins, kept
-
-    @classmethod
-    def _build_sparse(
-        cls,
-        instances: Instances,
-        live: Ints,
-        rows: NDArray[np.integer],
-        weight: Floats | None,
-        max_bins: int | None,
-        threads: int,
-        drawn_by: int | None,
-    ) -> Bins:
-        """Cut and code the entries of sparse input."""
-        n = len(rows)
-        columns = SparseColumns(instances, live, rows, threads)
-        found = columns.cut(weight, max_bins, drawn_by)
-        bins, kept = cls.of_cuts(live, found, n, instances.n_features)
-        sparse = columns.code(np.array(kept, np.int64))
-        codes = np.zeros((0, sparse.n_padded), sparse.entries.code.dtype)
-        return replace(bins, codes=codes, sparse=sparse)
 
     def taken(self, places: NDArray[np.integer]) -> Bins:
         """Return the codes of some of the rows, under the same thresholds.

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from crucial.data.arrays import as_array, as_reals, frame_columns, is_missing
 from crucial.data.words import CellTable, number_rule, shown
 from crucial.errors import Argument, DataError, DataTypeError, Message, in_short
-from crucial.parameters import check, one_of
+from crucial.parameters import check, one_of, with_fields
 from crucial.types import Bools, Floats, FrameLike, Ids, Ints, VectorLike
 from crucial.wording import counted
 
@@ -25,10 +25,42 @@ from crucial.wording import counted
 MAX_WEIGHT = 1e9
 #: The largest absolute covariate: sums of squares must stay finite.
 MAX_COVARIATE = 1e100
+#: Fields of `Comparisons` that are places in names, and the fields of these names.
+_NAMED = {"judge": "judges", "context": "contexts", "category": "categories"}
 #: Fields of `Comparisons` with one value per comparison.
 _BY_COMPARISON = (
     "winner", "loser", "tie", "weight", "judge", "context", "category", "first", "covariates",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonColumns:
+    """The columns of a table of comparisons.
+
+    Attributes
+    ----------
+    winner, loser, tie, weight, judge, context : str
+        Names of the columns. ``tie`` contains 1, true, yes or tie; or 0, false, no or nothing.
+    category : str or sequence of str, optional
+        Column of the kinds of comparisons, for `leaderboards`, or several columns.
+    covariates : sequence of str
+        Columns of numbers that may have decided: of the first side less the second, or of the
+        winner less the loser. ``"length_a-length_b"`` is the difference of two columns, and
+        ``"length=length_a-length_b"`` gives it a name.
+    left, right : str, optional
+        Columns of the items of both sides, if their names do not say so.
+    """
+
+    winner: str = "winner"
+    loser: str = "loser"
+    tie: str = "tie"
+    weight: str = "weight"
+    judge: str = "judge"
+    context: str = "context"
+    category: str | Sequence[str] | None = None
+    covariates: Sequence[str] = ()
+    left: str | None = None
+    right: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +78,8 @@ class Comparisons:
     tie : bool array
     weight : float64 array
     judge, context, category : int64 arrays or None
-        Places in ``judges``, ``contexts`` and ``categories``.
+        Places in ``judges``, ``contexts`` and ``categories``. Categories of several columns are a
+        table with one column each.
     judges, contexts, categories : tuples of str
     first : bool array or None
         Whether the item in ``winner`` was shown first (at the left, as "model_a").
@@ -158,68 +191,51 @@ class Comparisons:
         *,
         tie: Sequence[object] | Bools | None = None,
         weight: Sequence[float] | None = None,
-        judge: Sequence[object] | None = None,
-        context: Sequence[object] | None = None,
-        category: Sequence[object] | None = None,
         first: Sequence[bool] | Bools | None = None,
         covariates: Mapping[str, Sequence[float] | Floats] | None = None,
         notes: Sequence[str] = (),
+        **names: Sequence[object] | Mapping[str, Sequence[object]] | None,
     ) -> Comparisons:
-        """Do the same for winners and losers that are places in sorted names of items."""
+        """Return comparisons from the places of winners and losers in the sorted names of items.
+
+        ``names`` are those of judge, context and category; a mapping has several columns of
+        categories by their names.
+        """
         _check_items(items, winner, loser)
         n = len(winner)
         weights = np.ones(n) if weight is None else as_reals(weight, "weight").copy()
         _check_weights(weights)
-        judges, judge_codes = _optional(judge)
-        contexts, context_codes = _optional(context)
-        categories, category_codes = _optional(category)
+        known: dict[str, Any] = {}
+        for role, plural in _NAMED.items():
+            known[plural], known[role] = _places_of_names(names.get(role))
         return cls(
             items,
             winner,
             loser,
             np.zeros(n, bool) if tie is None else _flags(tie, "tie"),
             weights,
-            judge_codes,
-            judges,
-            context_codes,
-            contexts,
-            category_codes,
-            categories,
-            None if first is None else _flags(first, "first"),
-            _covariates(covariates),
-            tuple(covariates or ()),
-            tuple(notes),
+            first=None if first is None else _flags(first, "first"),
+            covariates=_covariates(covariates),
+            covariate_names=tuple(covariates or ()),
+            notes=tuple(notes),
+            **known,
         )
 
     @classmethod
+    @with_fields(ComparisonColumns)
     def from_frame(
-        cls,
-        frame: FrameLike | Mapping[str, Sequence[object]],
-        *,
-        winner: str = "winner",
-        loser: str = "loser",
-        tie: str = "tie",
-        weight: str = "weight",
-        judge: str = "judge",
-        context: str = "context",
-        category: str | None = None,
-        covariates: Sequence[str] = (),
-        left: str | None = None,
-        right: str | None = None,
+        cls, frame: FrameLike | Mapping[str, Sequence[object]], **columns: Any
     ) -> Comparisons:
         """Return the comparisons in a frame or a mapping.
 
         Needed are winner and loser, or two columns of items and a winner that is one of them or
         names its side (``model_a``, ``model_b``, ``winner``). Covariates are of the winner less
-        the loser, or of the first side less the second.
+        the loser, or of the first side less the second; ``"a-b"`` is the difference of two
+        columns, ``"name=a-b"`` gives it a name.
         """
 
-        return comparisons_of_table(
-            CellTable.from_columns(frame_columns(frame)),
-            {"winner": winner, "loser": loser, "tie": tie, "weight": weight, "judge": judge,
-             "context": context},
-            category=category, covariates=covariates, left=left, right=right,
-        )  # fmt: skip
+        table = CellTable.from_columns(frame_columns(frame))
+        return comparisons_of_table(table, ComparisonColumns(**columns))
 
     def take(self, rows: Bools | Ints) -> Comparisons:
         """Return some of the comparisons, by a mask or row numbers; items and judges stay."""
@@ -227,7 +243,7 @@ class Comparisons:
         return replace(self, **{n: own[rows] for n, own in columns.items() if own is not None})
 
     def compact(self) -> Comparisons:
-        """Return the same without items and judges that do not occur."""
+        """Return the comparisons without items and judges that do not occur."""
         used, ends = np.unique(np.concatenate((self.winner, self.loser)), return_inverse=True)
         judges, judge = self.judges, self.judge
         if judge is not None:
@@ -316,11 +332,18 @@ def _covariates(covariates: Mapping[str, Sequence[float] | Floats] | None) -> Fl
     return np.column_stack(columns)
 
 
-def _optional(texts: Sequence[object] | None) -> tuple[tuple[str, ...], Ints | None]:
+def _places_of_names(
+    texts: Sequence[object] | Mapping[str, Sequence[object]] | None,
+) -> tuple[tuple[str, ...], Ints | None]:
+    """Return the distinct names and their places: of several columns, one column each."""
     if texts is None:
         return (), None
-    names, (codes,) = places_of(texts)
-    return names, codes
+    if not isinstance(texts, Mapping):
+        names, (codes,) = places_of(texts)
+        return names, codes
+    columns = ([f"{name}: {one}" for one in _texts(own)] for name, own in texts.items())
+    names, several = places_of(*columns)
+    return names, np.column_stack(several)
 
 
 def places_of(*columns: Sequence[object]) -> tuple[tuple[str, ...], list[Ints]]:
@@ -352,7 +375,7 @@ def _texts(column: Sequence[object]) -> list[str]:
 
 @dataclass
 class PairTable:
-    """Which row or item should rank above which.
+    """Pairs of rows or items, of which the winner should rank above the loser.
 
     Attributes
     ----------
@@ -476,11 +499,6 @@ class Rankings:
     def complete(self) -> bool:
         """Whether every order ranks every item."""
         return all(sum(map(len, order)) == len(self.items) for order in self.orders)
-
-    @property
-    def strict(self) -> bool:
-        """Whether no order has a tie."""
-        return all(len(group) == 1 for order in self.orders for group in order)
 
     @classmethod
     def from_orders(
@@ -609,62 +627,41 @@ _NO = frozenset(("", "0", "false", "no", "n", "f", "0.0"))
 _OPTIONAL = ("tie", "weight", "judge", "context")
 
 
-def comparisons_of_table(
-    table: CellTable,
-    asked: Mapping[str, str],
-    *,
-    category: str | None = None,
-    covariates: Sequence[str] = (),
-    left: str | None = None,
-    right: str | None = None,
-) -> Comparisons:
-    """Return the comparisons in a table: winner and loser, or two sides and which of them won.
-
-    Parameters
-    ----------
-    table : CellTable
-    asked : mapping
-        Names of the columns by role: winner, loser, tie, weight, judge, context.
-    category : str, optional
-        Column of the kinds of comparisons.
-    covariates : sequence of str
-        Columns of differences: of the first side less the second, or of the winner less the
-        loser.
-    left, right : str, optional
-        Columns of the items of both sides; found by their names by default.
-    """
+def comparisons_of_table(table: CellTable, wanted: ComparisonColumns) -> Comparisons:
+    """Return the comparisons in a table: winner and loser, or two sides and which of them won."""
+    left, right, category = wanted.left, wanted.right, wanted.category
     if (left is None) != (right is None):
         raise DataError("left and right go together: name the columns of both sides.")
     sides = None
     if left is not None and right is not None:
         sides = (table.require(left), table.require(right))
-    elif asked["loser"] == "loser" and table.place("loser") is None:
-        sides = _find_sides(table, asked["winner"])
+    elif wanted.loser == "loser" and table.place("loser") is None:
+        sides = _find_sides(table, wanted.winner)
     places = {}
     for role in _OPTIONAL:
-        name = asked[role]
+        name = getattr(wanted, role)
         place = table.place(name) if name == role else table.require(name)
         if place is None and sides is not None:
             place = _alias(table, role, sides)
         if place is not None:
             places[role] = place
-    if category is not None:
-        places["category"] = table.require(category)
+    kinds = [category] if isinstance(category, str) else list(category or ())
+    tags = {name: table.column(table.require(name)) for name in kinds}
+    effects = [_covariate(table, one) for one in wanted.covariates]
+    names = [name for name, _ in effects]
+    if len(set(names)) < len(names):
+        raise DataError(f"covariates need different names. Got {', '.join(map(shown, names))}.")
     ties = _side_flags(table, places["tie"]) if "tie" in places else None
     if sides is None:
-        found = _winners(table, asked, ties)
+        found = _winners(table, wanted, ties)
     else:
-        found = _sides_won(table, sides, asked["winner"], ties)
+        found = _sides_won(table, sides, wanted.winner, ties)
         found.notes.extend(
             f"{role}s: column {shown(table.names[places[role]])}"
             for role in ("judge", "context")
             if role in places and table.names[places[role]].lower() != role
         )
     turn = 1.0 if found.first is None else np.where(found.first, 1.0, -1.0)
-    text = {
-        role: table.column(places[role]) if role in places else None
-        for role in ("judge", "context", "category")
-    }
     return Comparisons.from_places(
         found.items,
         found.winner,
@@ -674,20 +671,32 @@ def comparisons_of_table(
         if "weight" in places
         else None,
         first=found.first,
-        covariates={
-            name: turn
-            * np.array(
-                table.numbers(
-                    table.require(name), "covariate", low=-MAX_COVARIATE, high=MAX_COVARIATE
-                )
-            )
-            for name in covariates
-        },
+        covariates={name: turn * column for name, column in effects},
         notes=[*table.notes, *found.notes],
-        judge=text["judge"],
-        context=text["context"],
-        category=text["category"],
+        **{role: table.column(places[role]) for role in _NAMED if role in places},
+        **({"category": tags if len(tags) > 1 else tags[kinds[0]]} if tags else {}),
     )
+
+
+def _covariate(table: CellTable, text: str) -> tuple[str, Floats]:
+    """Return the name and the values of a covariate: ``column`` or ``[name=]column-column``."""
+    name, equals, difference = text.partition("=")
+    columns = [text]
+    if table.place(text) is None:
+        columns = [difference if equals else text]
+        words = columns[0].split("-")
+        halves = (["-".join(words[:k]), "-".join(words[k:])] for k in range(1, len(words)))
+        # (a column may have a minus sign in its name)
+        absent = words if len(words) == 2 else columns
+        columns = next((two for two in halves if None not in map(table.place, two)), absent)
+    values = [
+        np.array(
+            table.numbers(table.require(one), "covariate", low=-MAX_COVARIATE, high=MAX_COVARIATE)
+        )
+        for one in columns
+    ]
+    own = values[0] if len(values) == 1 else values[0] - values[1]
+    return name if equals and columns != [text] else text, own
 
 
 @dataclass(frozen=True)
@@ -748,9 +757,9 @@ def _alias(table: CellTable, role: str, sides: tuple[int, int]) -> int | None:
     return next((one for one in places if one is not None and one not in sides), None)
 
 
-def _winners(table: CellTable, asked: Mapping[str, str], ties: Bools | None) -> _Decided:
+def _winners(table: CellTable, wanted: ComparisonColumns, ties: Bools | None) -> _Decided:
     """Return the columns winner and loser; a winner that only names a side is refused."""
-    high_at, low_at = table.require(asked["winner"]), table.require(asked["loser"])
+    high_at, low_at = table.require(wanted.winner), table.require(wanted.loser)
     items, (high, low) = places_of(table.column(high_at), table.column(low_at))
     for role, place, codes in (("winner", high_at, high), ("loser", low_at, low)):
         if items and items[0] == "" and (codes == 0).any():

@@ -13,7 +13,8 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar, cast
 
 from crucial.errors import FileError
 from crucial.progress import ReadingProgress
@@ -95,6 +96,26 @@ def check_unpacked(path: PathLike, unpacked: int, packed: int | None = None) -> 
         )
 
 
+@cache
+def _copied(stream: TextIO) -> str:
+    """Copy a stream to a file, which can be read more than once; return its name."""
+    import atexit
+    import shutil
+    import tempfile
+
+    number, name = tempfile.mkstemp(prefix="crucial-")
+    atexit.register(os.unlink, name)
+    with open(number, "wb") as file:
+        shutil.copyfileobj(stream.buffer, file)
+    return name
+
+
+def place_of(path: PathLike) -> str:
+    """Return the file to open for a name: ``-`` is standard input."""
+    name = os.fspath(path)
+    return _copied(sys.stdin) if name == "-" and sys.stdin is not None else name
+
+
 class _Counted:
     """A file that counts the bytes that were read from it."""
 
@@ -116,7 +137,7 @@ class ByteSource:
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
         try:
-            raw = open(self.path, "rb")  # noqa: SIM115 (closed by __exit__)
+            raw = open(place_of(path), "rb")  # noqa: SIM115 (closed by __exit__)
         except (OSError, ValueError) as error:
             raise FileError(self.path, f"cannot be read: {os_reason(error)}.") from error
         self._raw = raw

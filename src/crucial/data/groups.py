@@ -57,7 +57,7 @@ def _as_ids(qid: VectorLike, n_rows: int, name: str) -> Ids:
 
 
 def _unmixed(qid: VectorLike) -> VectorLike:
-    """Return ids as they are; an array of objects where NumPy would change those of a list.
+    """Return the ids; those of a list as an array of objects where NumPy would change them.
 
     NumPy would make them one type: of NaN the text "nan", of 1 the text "1", and floats, which are
     the same beyond 2^53, of whole numbers beside fractions and on both sides of 2^63. From texts it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import (
     NUMBERS,
+    NumberColumn,
     as_array,
     as_frame,
     check_room,
@@ -114,7 +116,7 @@ class CodedTable:
         return np.concatenate(list(self.blocks()))
 
     def arrays(self) -> list[Any]:
-        """Return what makes the table: codes, features and thresholds."""
+        """Return the arrays of the table: codes, features and thresholds."""
         bins = self.bins
         cuts: Floats = np.concatenate((*bins.thresholds, np.zeros(0)))
         features: Ints = bins.features
@@ -165,7 +167,7 @@ class Instances:
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or Instances
+        X : array, sparse matrix, frame, Instances, or Dataset, whose features have their names
         texts : bool
             Whether columns of a frame may be text, to be encoded by the caller. If not, they are
             all named in one error.
@@ -192,6 +194,8 @@ class Instances:
         """Return checked rows; columns of text are numbered by their levels."""
         if isinstance(X, cls):
             return X
+        if callable(instances := getattr(X, "instances", None)):  # (a `Dataset`)
+            return cls._from_any(instances())
         if isinstance(X, np.ndarray):
             return cls(_checked_array(as_array(X, "Input X")))
         if hasattr(X, "tocsc") and hasattr(X, "nnz"):
@@ -210,6 +214,19 @@ class Instances:
                 f"{type(X).__name__}."
             )
         return cls(_checked_array(table))
+
+    @classmethod
+    def of_columns(
+        cls, table: Numbers, names: tuple[str, ...] | None, columns: Sequence[NumberColumn]
+    ) -> Instances:
+        """Return a table of the values of columns, with their texts and units."""
+        return cls(
+            table,
+            names,
+            {j: one.levels for j, one in enumerate(columns) if one.levels is not None} or None,
+            {j: one.unit for j, one in enumerate(columns) if one.unit is not None} or None,
+            frozenset(j for j, one in enumerate(columns) if one.declared),
+        )
 
     @property
     def n_rows(self) -> int:
@@ -358,15 +375,17 @@ class Instances:
                 return int(some[found[0, 0]]), int(found[0, 1])
         return None
 
-    def columns_of(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of the named features."""
+    def columns_of(self, names: Sequence[str], where: str = "") -> list[int]:
+        """Return the numbers of the named features; ``where`` begins the error for unknown ones."""
         if self.names is None:
             raise DataError("these instances have no feature names")
-        where = {name: j for j, name in enumerate(self.names)}
-        unknown = [name for name in names if name not in where]
+        places = {name: j for j, name in enumerate(self.names)}
+        unknown = [name for name in names if name not in places]
         if unknown:
-            raise DataError(f"unknown feature names: {', '.join(map(repr, unknown))}")
-        return [where[name] for name in names]
+            close = difflib.get_close_matches(str(unknown[0]), self.names, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise DataError(f"{where}unknown feature names: {', '.join(map(repr, unknown))}{hint}")
+        return [places[name] for name in names]
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -443,13 +462,7 @@ def _from_frame(frame: Any) -> Instances:
     table = np.empty(frame.shape, np.float32 if small else np.float64, order="F")
     for j, one in enumerate(columns):
         table[:, j] = one.values
-    return Instances(
-        table,
-        _string_names(names),
-        {j: one.levels for j, one in enumerate(columns) if one.levels is not None} or None,
-        {j: one.unit for j, one in enumerate(columns) if one.unit is not None} or None,
-        frozenset(j for j, one in enumerate(columns) if one.declared),
-    )
+    return Instances.of_columns(table, _string_names(names), columns)
 
 
 def _string_names(names: list[Any]) -> tuple[str, ...] | None:
@@ -493,7 +506,7 @@ def take_rows(X: Table, rows: Ints) -> Table:
 
 
 def with_shuffled(X: Table, feature: int, order: Ints) -> Table:
-    """Return the same table with the values of one column in another order; X stays as it is.
+    """Return a copy of a table with the values of one column in another order.
 
     Examples
     --------
@@ -549,7 +562,7 @@ _RULE = (
 
 @dataclass(frozen=True)
 class Encodings:
-    """How a model reads the columns that are not numbers.
+    """The numbers that a model reads columns of text and dates as.
 
     Attributes
     ----------
@@ -574,7 +587,7 @@ class Encodings:
 
     @classmethod
     def from_plain(cls, plain: object, n_features: int, owner: str) -> Encodings:
-        """Return what `to_plain` wrote, checked; None is no encoding."""
+        """Return the encodings that `to_plain` wrote, checked; None is no encoding."""
         if plain is None:
             return cls()
         if not isinstance(plain, dict):
@@ -603,7 +616,7 @@ class Encodings:
         return {str(feature): found[feature] for feature in sorted(found)}
 
     def encode(self, instances: Instances) -> Instances:
-        """Return rows of numbers; rows that are encoded already come back as they are.
+        """Return the rows as numbers; rows that are encoded already are not changed.
 
         Raises
         ------
@@ -727,8 +740,49 @@ def suspicious_features(instances: Instances) -> dict[int, str]:
     return found
 
 
+_SHOWN = "follows an earlier ranking, and a new item has none"
+_LEAKS = {
+    **dict.fromkeys(("position", "pos", "rank"), _SHOWN),
+    **dict.fromkeys(("click", "clicks", "clicked"), "counts what came after an item was shown"),
+}
+_COPIES = 0.998  # squared correlation with the label, from which a feature is nearly the label
+
+
+def leaking_features(instances: Instances, y: Floats | None) -> dict[int, str]:
+    """Return the features that know the label, or an earlier ranking, and why.
+
+    A feature is one of them by its name (position, pos, rank, click, clicks, clicked), or in a
+    dense table of at least 20 rows by its values, if their correlation with the label is 0.999 or
+    more.
+
+    Examples
+    --------
+    >>> y = np.arange(20.0) % 3
+    >>> leaking_features(Instances(np.column_stack([y * 2, y[::-1]]), ("grade", "Rank")), y)
+    {0: 'is the label, or nearly', 1: 'follows an earlier ranking, and a new item has none'}
+    """
+    names = () if instances.names is None else instances.names
+    found = {j: _LEAKS[name.lower()] for j, name in enumerate(names) if name.lower() in _LEAKS}
+    if y is None or not isinstance(instances.table, np.ndarray) or len(y) < _FEWEST_ROWS:
+        return found
+    some = np.linspace(0, len(y) - 1, min(_LOOK, len(y))).astype(np.int64)
+    for feature in range(instances.n_features):
+        column = instances.table[:, feature]
+        if _is_copy(column[some], y[some]) and _is_copy(column, y):
+            found[feature] = "is the label, or nearly"
+    return dict(sorted(found.items()))
+
+
+def _is_copy(column: Floats, y: Floats) -> bool:
+    """Whether values are a linear function of labels, or nearly; equal labels tell nothing."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        a, b = column - column.mean(dtype=np.float64), y - y.mean()
+        squares = (a * a).sum() * (b * b).sum()
+        return bool((a * b).sum() ** 2 >= _COPIES * squares and squares > 0)
+
+
 def _suspicion(column: Floats, name: str | None) -> str | None:
-    """Return what a feature looks like, None if it is ordinary."""
+    """Return the kind of id or date that a feature looks like; None if it is ordinary."""
     start = column[:_LOOK]
     with np.errstate(invalid="ignore"):
         if start.dtype.kind == "b" or not (start == np.floor(start)).all():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from crucial.data.arrays import FloatType, float_type
 from crucial.data.dataset import Run
+from crucial.data.groups import deal_at_random
 from crucial.errors import DataError
 from crucial.kernels.elementary import exp, log
 from crucial.parameters import Rule, at_least, between, check, int_between, none_or
@@ -58,14 +57,11 @@ class Problem:
 _SHARE = 0.45  # each level is this many times as frequent as the one below
 
 
-def _checked(
-    owner: str, seed: int, dtype: DTypeLike, **values: tuple[object, Rule]
-) -> tuple[np.random.Generator, FloatType]:
-    """Check the parameters of a problem; return its random numbers and the type of ``X``."""
-    for name, (value, rule) in values.items():
-        check(owner, name, value, rule)
-    check(owner, "seed", seed, at_least(0))
-    return np.random.default_rng(seed), float_type(owner, dtype)
+def _checked(owner: str, given: Mapping[str, Any], **rules: Rule) -> np.random.Generator:
+    """Check the parameters of a problem; return its random numbers."""
+    for name, rule in {**rules, "seed": at_least(0)}.items():
+        check(owner, name, given[name], rule)
+    return np.random.default_rng(given["seed"])
 
 
 def _levels(useful: Floats | Singles, n_levels: int) -> Ints:
@@ -84,7 +80,6 @@ def make_interactions(
     noise: float = 0.5,
     n_levels: int = 5,
     seed: int = 0,
-    dtype: DTypeLike = np.float32,
 ) -> Problem:
     """Make a problem in which features matter in pairs, as products and as exclusive ors.
 
@@ -109,8 +104,6 @@ def make_interactions(
         Labels are 0, ..., n_levels - 1, each level .45 times as frequent as the one below.
     seed : int
         Seed of all random numbers.
-    dtype : dtype
-        Floating-point type of ``X``.
 
     Returns
     -------
@@ -125,17 +118,16 @@ def make_interactions(
     >>> problem.feature_names
     ('product_1a', 'product_1b', 'xor_2a', 'xor_2b', 'noise_5')
     """
-    rng, kept = _checked(
+    rng = _checked(
         "make_interactions",
-        seed,
-        dtype,
-        n_queries=(n_queries, at_least(1)),
-        docs_per_query=(docs_per_query, at_least(1)),
-        n_pairs=(n_pairs, at_least(1)),
-        n_noise=(n_noise, at_least(0)),
-        main=(main, between(0, np.inf)),
-        noise=(noise, between(0, np.inf)),
-        n_levels=(n_levels, at_least(2)),
+        locals(),
+        n_queries=at_least(1),
+        docs_per_query=at_least(1),
+        n_pairs=at_least(1),
+        n_noise=at_least(0),
+        main=between(0, np.inf),
+        noise=between(0, np.inf),
+        n_levels=at_least(2),
     )
     qid = np.repeat(np.arange(n_queries), docs_per_query)
     n_columns = 2 * n_pairs + n_noise
@@ -150,7 +142,7 @@ def make_interactions(
     useful += main * X[:, : 2 * n_pairs : 3].sum(axis=1)
     names += [f"noise_{j + 1}" for j in range(2 * n_pairs, n_columns)]
     y = _levels(useful, n_levels)
-    return Problem(X=X.astype(kept), y=y, qid=qid, feature_names=tuple(names), item=None)
+    return Problem(X=X, y=y, qid=qid, feature_names=tuple(names), item=None)
 
 
 # --- A seeded synthetic problem like those of the LETOR and web search collections
@@ -175,7 +167,6 @@ def make_letor(
     n_levels: int = 5,
     missing: float = 0.0,
     seed: int = 0,
-    dtype: DTypeLike = np.float32,
 ) -> Problem:
     """Make a problem like those of the LETOR and web search collections.
 
@@ -199,8 +190,6 @@ def make_letor(
         Share of values replaced by NaN, at random.
     seed : int
         Seed of all random numbers.
-    dtype : dtype
-        Floating-point type of ``X``.
 
     Returns
     -------
@@ -215,22 +204,21 @@ def make_letor(
     >>> problem.feature_names
     ('rising_1', 'count_2', 'noise_3', 'heavy_4')
     """
-    rng, kept = _checked(
+    rng = _checked(
         "make_letor",
-        seed,
-        dtype,
-        n_queries=(n_queries, at_least(1)),
-        docs_per_query=(docs_per_query, at_least(1)),
-        n_features=(n_features, at_least(1)),
-        n_levels=(n_levels, at_least(2)),
-        missing=(missing, between(0, 1)),
+        locals(),
+        n_queries=at_least(1),
+        docs_per_query=at_least(1),
+        n_features=at_least(1),
+        n_levels=at_least(2),
+        missing=between(0, 1),
     )
     qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, docs_per_query))
     traits = rng.standard_normal((_N_TRAITS, len(qid)), np.float32)
     y = _graded_labels(rng, traits, qid, n_queries, n_levels)
     columns = [_LetorColumn.draw(rng, _KINDS[j % len(_KINDS)]) for j in range(n_features)]
     shifts = rng.standard_normal((_N_TRAITS, n_queries), np.float32)
-    X = np.empty((len(qid), n_features), kept)
+    X = np.empty((len(qid), n_features), np.float32)
     for first in range(0, len(qid), _ROWS_A_BLOCK):
         rows = slice(first, first + _ROWS_A_BLOCK)
         hidden, shift = traits[:, rows], shifts[:, qid[rows]]
@@ -269,7 +257,7 @@ def _graded_labels(
 
 @dataclass(frozen=True)
 class _LetorColumn:
-    """How one LETOR column shows a trait."""
+    """A LETOR column: the trait that it shows, its noise and its shape."""
 
     kind: str
     trait: int
@@ -318,19 +306,14 @@ class _LetorColumn:
 
 # --- Seeded synthetic problems of any size, shaped like those of the papers and of LETOR
 #
-# The same arguments give the same problem. Random numbers are drawn in float32 whatever the
-# ``dtype``, so that it changes how values are kept, not which they are.
+# The same arguments give the same problem.
 
 
 _VIEWERS_A_BLOCK = 256
 
 
 def make_film_club(
-    n_viewers: int = 200,
-    n_films: int = 1000,
-    n_rated: int = 100,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
+    n_viewers: int = 200, n_films: int = 1000, n_rated: int = 100, seed: int = 0
 ) -> Problem:
     """Make a problem like the movie recommendation of Freund et al. (JMLR 2003).
 
@@ -350,8 +333,6 @@ def make_film_club(
         all the club, and half more.
     seed : int
         Seed of all random numbers.
-    dtype : dtype
-        Floating-point type of ``X``.
 
     Returns
     -------
@@ -364,13 +345,12 @@ def make_film_club(
     >>> make_film_club(n_viewers=30, n_films=100, n_rated=25)
     Problem(25 rows x 30 features, 1 query)
     """
-    rng, kept = _checked(
+    rng = _checked(
         "make_film_club",
-        seed,
-        dtype,
-        n_viewers=(n_viewers, at_least(1)),
-        n_films=(n_films, at_least(2)),
-        n_rated=(n_rated, int_between(2, n_films)),
+        locals(),
+        n_viewers=at_least(1),
+        n_films=at_least(2),
+        n_rated=int_between(2, n_films),
     )
     n_tastes = 4
     popularity = -0.8 * log(np.arange(1, n_films + 1))
@@ -385,7 +365,7 @@ def make_film_club(
 
     film = np.flatnonzero(_seen(rng, popularity, np.array([n_rated]))[0])
     y = _ratings(rng, quality[film], films[film], target[None])[:, 0].astype(np.int64)
-    X = np.empty((n_rated, n_viewers), kept)
+    X = np.empty((n_rated, n_viewers), np.float32)
     for first in range(0, n_viewers, _VIEWERS_A_BLOCK):
         block = slice(first, first + _VIEWERS_A_BLOCK)
         ratings = _ratings(rng, quality[film], films[film], tastes[block])
@@ -428,11 +408,7 @@ def _ratings(
 
 
 def make_bipartite(
-    n: int = 1000,
-    n_features: int = 10,
-    positives: float = 0.3,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
+    n: int = 1000, n_features: int = 10, positives: float = 0.3, seed: int = 0
 ) -> Problem:
     """Make a problem of two classes, in which positives should rank above negatives.
 
@@ -448,8 +424,6 @@ def make_bipartite(
         Share of positive rows; ``round(n * positives)``, but at least one, and not all.
     seed : int
         Seed of all random numbers.
-    dtype : dtype
-        Floating-point type of ``X``.
 
     Returns
     -------
@@ -462,17 +436,12 @@ def make_bipartite(
     >>> problem.y.sum(), problem.feature_names
     (np.int64(10), ('rising_1', 'falling_2', 'middle_3', 'noise_4'))
     """
-    rng, kept = _checked(
-        "make_bipartite",
-        seed,
-        dtype,
-        n=(n, at_least(2)),
-        n_features=(n_features, at_least(1)),
-        positives=(positives, between(0, 1)),
+    rng = _checked(
+        "make_bipartite", locals(), n=at_least(2), n_features=at_least(1), positives=between(0, 1)
     )
     y = (rng.permutation(n) < min(max(round(n * positives), 1), n - 1)).astype(np.int64)
     positive = y == 1
-    X = np.empty((n, n_features), kept)
+    X = np.empty((n, n_features), np.float32)
     names = []
     for j in range(n_features):
         kind = ("rising", "falling", "middle", "noise")[j % 4]
@@ -633,7 +602,7 @@ def load_digits_search(
     rng = np.random.default_rng(seed)
     n_queries = len(images) if n_queries is None else n_queries
     queries = np.sort(rng.permutation(len(images))[:n_queries])
-    fold_of_query = rng.permutation(n_queries) % n_folds
+    fold_of_query = deal_at_random(n_folds, n_queries, rng)
     views = [view(images.astype(np.int64)) for view in ENGINES.values()]
     number, item, X = _collect(views, queries, top)
     qid = queries[number]

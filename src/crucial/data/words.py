@@ -54,7 +54,7 @@ class OddObjectError(ValueError):
 
     @property
     def msg(self) -> str:
-        """What is wrong, as in the errors of the `json` module."""
+        """The problem, as in the errors of the `json` module."""
         return str(self)
 
 
@@ -119,7 +119,7 @@ def shown(token: str | bytes, width: int = 40) -> str:
 
 
 def shown_name(name: str, width: int = 40) -> str:
-    """Quote a name for a message, with the letters of any language as they are.
+    """Quote a name for a message, without escaping the letters of any language.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def shown_name(name: str, width: int = 40) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what another library says of an error as one line, without control characters.
+    """Return the message of another library's error as one line, without control characters.
 
     Examples
     --------
@@ -329,13 +329,13 @@ def missing_column(
         )
     close = difflib.get_close_matches(wanted, names, n=3)
     listed = close or list(names[:20])
-    more = ", ..." if len(names) > len(listed) else ""
+    end = ", ..." if not close and len(names) > len(listed) else "."
     of_role = f" ({role})" if role and role != wanted else ""
     which = "close ones" if close else "columns"
     return FileError(
         path,
         f"there is no column {shown_name(wanted)}{of_role}; {which}: "
-        f"{', '.join(map(shown_name, listed))}{more}.",
+        f"{', '.join(map(shown_name, listed))}{end}",
         line,
         remedy=remedy,
         value=wanted,

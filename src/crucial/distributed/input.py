@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -437,7 +438,7 @@ def _are_files(data: Any) -> bool:
 
 
 def _on_a_worker(client: Any, value: Any, function: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return what a function makes of files as a worker sees them, or this process without one."""
+    """Call a function of files on a worker, or in this process without a cluster."""
     if client is None:
         return function(value)
     name = value if isinstance(value, str) else "the files"
@@ -475,12 +476,8 @@ def _blocks(data: Any, others: Mapping[str, Any]) -> list[Any]:
                 "alike."
             )
         blocks.append(found)
-    together = delayed(_together)
-    return [together(*block) for block in zip(tables, *blocks)]
-
-
-def _together(*block: Any) -> tuple[Any, ...]:
-    return block
+    together = delayed(tuple)
+    return [together([*block]) for block in zip(tables, *blocks)]
 
 
 def _aligned(values: Any, role: str, chunks: tuple[Any, ...]) -> list[Any]:
@@ -513,7 +510,7 @@ _MERGED = 4
 
 @dataclass(frozen=True)
 class SurveyedPart:
-    """What is known of a part after the first reading.
+    """Facts about a part after the first reading.
 
     Attributes
     ----------
@@ -550,7 +547,7 @@ class SurveyedPart:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of all parts after the first reading.
+    """Facts about all parts after the first reading.
 
     Attributes
     ----------
@@ -620,7 +617,7 @@ def _first_row(source: Source, value: Any) -> TablePart | None:
 def _look(
     source: Source, value: Any, first: TablePart, sketched: bool, alone: bool
 ) -> tuple[SurveyedPart | None, list[QuantileSketch]]:
-    """Return what is known of a part, and the sketches of its features if they are wanted."""
+    """Return the facts about a part, and the sketches of its features if they are wanted."""
     found = checked_rows(source, value, first)
     if found is None:
         return None, []
@@ -642,12 +639,8 @@ def _look(
     return found_part, sketches
 
 
-def _item(pair: tuple[Any, Any], place: int) -> Any:
-    return pair[place]
-
-
 def _merge(sketches: list[list[QuantileSketch]]) -> list[QuantileSketch]:
-    """Return the sketches of several parts as one per feature; those given stay as they are."""
+    """Merge the sketches of several parts into new ones, one per feature."""
     merged = [QuantileSketch() for _ in sketches[0]]
     for part in sketches:
         for own, added in zip(merged, part, strict=True):
@@ -689,7 +682,7 @@ def survey(
     first = first or _first(client, sources)
     head = client.submit(same, first, pure=False)
     alone = len(sources) == 1
-    look, item = delayed(_look, pure=False), delayed(_item, pure=False)
+    look, item = delayed(_look, pure=False), delayed(getitem, pure=False)
     looks = [look(one.without_value(), one.value, head, bins is None, alone) for one in sources]
     wanted = [(item(one, 0), item(one, 1)) for one in looks]
     computed = client.compute([one for pair in wanted for one in pair])
@@ -801,7 +794,7 @@ class Assignment:
         return len(self.sizes)
 
 
-def assign_queries(survey: Survey, n_parts: int, shuffle: bool) -> Assignment:
+def assign_queries(survey: Survey, n_parts: int) -> Assignment:
     """Choose a part for every query.
 
     Parts of the input that follow each other make one part. A query whose rows are all in one
@@ -813,18 +806,13 @@ def assign_queries(survey: Survey, n_parts: int, shuffle: bool) -> Assignment:
     survey : Survey
     n_parts : int
         Parts to make at most.
-    shuffle : bool
-        Whether queries may be in several parts of the input; if not, one that is, is refused.
 
     Raises
     ------
     DataError
-        A query that must not be in several parts, or has another weight in each; both parts are
-        named.
+        A query has another weight in each of two parts of the input; both are named.
     """
     n_queries = len(survey.ids)
-    if not shuffle:
-        _check_whole(survey)
     _check_factors(survey)
     group = _groups([part.n_rows for part in survey.parts], n_parts)
     lowest = np.full(n_queries, len(group), np.int64)
@@ -840,23 +828,6 @@ def assign_queries(survey: Survey, n_parts: int, shuffle: bool) -> Assignment:
     part[mixed] = _shares(rows[mixed], targets)
     used, part = np.unique(part, return_inverse=True)
     return Assignment(part, np.bincount(part, rows, len(used)).astype(np.int64))
-
-
-def _check_whole(survey: Survey) -> None:
-    """Refuse queries that are in several parts of the input."""
-    seen = np.full(len(survey.ids), -1, np.int64)
-    for number, numbers in enumerate(survey.numbers):
-        twice: Bools = seen[numbers] >= 0
-        if twice.any():
-            query = int(numbers[np.flatnonzero(twice)[0]])
-            one, other = survey.sources[seen[query]].name, survey.sources[number].name
-            raise DataError(
-                f"query {survey.ids[query].item()!r} has rows in {one} and in {other}, and "
-                "shuffle=False promises that every query is in one part.",
-                remedy="Leave shuffle out, or write each query to one part.",
-                parameter="shuffle",
-            )
-        seen[numbers] = number
 
 
 def _check_factors(survey: Survey) -> None:
@@ -1080,7 +1051,7 @@ def cell_bytes(ranker: Any, largest_query: int) -> int:
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """What a fit needs on the workers.
+    """The memory that a fit needs on the workers.
 
     Attributes
     ----------
@@ -1265,7 +1236,6 @@ def load_parts(
     ranker: Any,
     eval_set: Any = None,
     bins: Bins | Dataset | None = None,
-    shuffle: bool = True,
     n_parts: int | None = None,
     verbose: int = 0,
 ) -> Iterator[tuple[DaskParts, Schema, MemoryEstimate]]:
@@ -1277,7 +1247,7 @@ def load_parts(
     data, columns, options : as in `list_sources`
     ranker : estimator
         Its bins per feature, and what it needs of memory.
-    eval_set, bins, shuffle, n_parts, verbose
+    eval_set, bins, n_parts, verbose
         As in `DaskRanker`.
     """
     given = None if bins is None else bins_without_rows(bins)
@@ -1289,14 +1259,14 @@ def load_parts(
     options = options or {}
     sources = with_one_width(client, list_sources(data, columns, options, client))
     surveyed = survey(client, sources, bins=given, max_bins=ranker.max_bins, verbose=verbose)
-    assignment = assign_queries(surveyed, limit, shuffle)
+    assignment = assign_queries(surveyed, limit)
     watched = None
     if eval_set is not None:
         sources = _eval_sources(client, eval_set, columns, options, surveyed.first)
         # (the same features, bins and kind of ids, without weights)
         first = replace(surveyed.first, data=replace(surveyed.first.data, weight=None))
         seen = survey(client, sources, bins=surveyed.bins, first=first, verbose=verbose)
-        watched = seen, assign_queries(seen, assignment.n_parts, True)
+        watched = seen, assign_queries(seen, assignment.n_parts)
     memory = estimate_memory(surveyed, assignment, watched, client, ranker)
     check_memory(memory, surveyed)
     if verbose:

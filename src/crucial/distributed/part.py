@@ -17,12 +17,11 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.boosting.loop import Objective
+from crucial.boosting.loop import Differences, Objective
 from crucial.boosting.pair_losses import LabelLogistic, LogisticTotals, ScoreReach
 from crucial.boosting.row_losses import LossTotals
 from crucial.boosting.stumps import StumpGrid
 from crucial.boosting.trees import RowDraws, drawn_rows, tree_output
-from crucial.boosting.watch import Differences
 from crucial.data.bins import Bins, abstains
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
@@ -39,9 +38,9 @@ from crucial.feedback.labels import (
     gains_of,
     weigh,
 )
+from crucial.kernels.elementary import ExactSum, to_fixed
 from crucial.kernels.runtime import Counts, part_of, run_all
 from crucial.kernels.stumps import StumpSums
-from crucial.kernels.sums import ExactSum, to_fixed
 from crucial.kernels.trees import SplitSearch, summable
 from crucial.measures.base import Measure, Tally
 from crucial.model.weak import Presence, Stump, Tree, WeakRankerLike
@@ -302,7 +301,7 @@ class LeafSums(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitOrder:
-    """How to split a leaf.
+    """The order to split a leaf.
 
     Attributes
     ----------
@@ -328,7 +327,7 @@ class SplitOrder:
 
 @dataclass(frozen=True)
 class RowDraw:
-    """Which rows to draw for a tree; see `crucial.boosting.trees`.
+    """The draw of rows for a tree; see `crucial.boosting.trees`.
 
     Attributes
     ----------
@@ -485,7 +484,7 @@ class PartFeedback(LabelFeedback):
         self._layout = replace(layout, queries=numbers)
 
     def facts(self, absent: Bools) -> RowFacts:
-        """Return what other parts have to know of these rows."""
+        """Return the facts about these rows that are added up over all parts."""
         layout, weight = self._layout, self.weight
         numbers = (layout.n_queries, layout.n_segments, self.n_pairs, layout.deepest)
         return RowFacts(
@@ -531,7 +530,7 @@ def weighing(rows: PartRows) -> Bools:
 
 
 class PartTree:
-    """Where the rows of a part are in a growing tree.
+    """The rows of a part in the leaves of a growing tree.
 
     Parameters
     ----------
@@ -928,7 +927,7 @@ class Part:
         return sums.histogram(features, fixed)[places_of(self._first, features)]
 
     def _stump_sums(self) -> StumpSums:
-        """Return what adds up the potentials of stumps."""
+        """Return the sums of potentials for stumps."""
         if self._stumps is None:
             facts = (self._first, self._bins.has_missing, -1, False, self.threads)
             with part_of(self._counts):

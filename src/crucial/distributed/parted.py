@@ -26,13 +26,13 @@ from crucial.boosting.loop import (
     Round,
     StepRule,
     TrainingRows,
+    Watch,
     WeakLearner,
 )
 from crucial.boosting.pair_losses import ScoreReach
 from crucial.boosting.row_losses import LossTotals
 from crucial.boosting.stumps import DropSearch, StumpGrid, StumpLearner
 from crucial.boosting.trees import GrownTree, TreeLearner, UnitTreeLearner
-from crucial.boosting.watch import Watch
 from crucial.data.bins import Bins
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
@@ -57,9 +57,9 @@ from crucial.distributed.transport import Parts
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Feedback, Output, Potentials, finite_total, whole_of
 from crucial.feedback.labels import PairMass, QueryTotals, wrong_unit_of
+from crucial.kernels.elementary import ExactSum, exact_dot, round_unit, unit_for
 from crucial.kernels.runtime import Counts, part_of
 from crucial.kernels.stumps import StumpSums
-from crucial.kernels.sums import ExactSum, exact_dot, round_unit, unit_for
 from crucial.kernels.trees import FeatureBlocks, LeafPlan, SplitSearch
 from crucial.measures.base import Measure
 from crucial.measures.names import default_measure, get_measures
@@ -159,7 +159,7 @@ class RankerOutput:
 
 
 def as_output(ranker: WeakRankerLike) -> Output:
-    """Return what stands for the scores of a weak ranker, where scores are expected."""
+    """Return a placeholder for the scores of a weak ranker, where scores are expected."""
     return cast(Output, RankerOutput(ranker))
 
 
@@ -466,7 +466,7 @@ class _PartedGrid(StumpGrid):
     """Stumps whose scores are elsewhere."""
 
     def output(self, position: int, default: int) -> Output:
-        """Return what stands for the scores of a stump."""
+        """Return a placeholder for the scores of a stump."""
         return as_output(self.ranker(position, default))
 
 
@@ -716,7 +716,7 @@ class PartedSearch(SplitSearch):
                 yield asked, self._order(asked, one.hist, one.allowed)
 
     def _order(self, asked: _Asked, parent: NDArray[np.int64], allowed: Bools | None) -> SplitOrder:
-        """Return what the parts have to do to split a leaf."""
+        """Return the order to the parts to split a leaf."""
         begin, end, feature, place = asked
         left, whole = self.left_total(parent, feature, place), self._total[begin, end]
         # The child of less curvature is mostly the one of fewer rows, which are not known yet.
@@ -756,7 +756,7 @@ class PartedSearch(SplitSearch):
 
 
 class _Parted(TreeLearner):
-    """What the learners of trees over rows in parts share."""
+    """Base of the learners of trees over rows in parts."""
 
     def over(self, parts: Parts, counts: Counts) -> Self:
         """Set the parts, and how much they have."""
@@ -804,7 +804,7 @@ class PartedTrees(_Parted):
 
 
 class PartedUnitTrees(_Parted, UnitTreeLearner):
-    """The same, divided by what its values span; parameters as in `UnitTreeLearner`."""
+    """Trees over rows in parts, divided by the span of their values, as in `UnitTreeLearner`."""
 
     def _divided(self, found: Candidate, divided: Tree, unit: float) -> Output:
         return as_output(divided)

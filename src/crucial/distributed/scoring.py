@@ -16,60 +16,41 @@ from crucial.data.dataset import Dataset
 from crucial.data.groups import Groups
 from crucial.distributed.input import ColumnRoles, Source, is_dask, is_local, list_sources
 from crucial.errors import DataError, DataTypeError, NotRankedError
+from crucial.io.parts import kind_of
 from crucial.measures.evaluation import Evaluation, agreement_score, evaluate
 from crucial.measures.names import default_measure
 from crucial.model.base import check_queries, positions
 from crucial.model.file import Model
-from crucial.types import Bools, Floats, Ints
+from crucial.types import Floats, Ints
 
 __all__ = ["ScoredRows", "evaluate_parts", "joined", "predict_parts", "rank_parts", "scored_parts"]
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """The rows of a part with their scores, and without their features.
+    """The rows of a part with their scores.
 
     Attributes
     ----------
     name : str
         Of the part.
     scores : float64 array
-    qid, y, item, weight : arrays or None
-    notes : tuple of str
-        Assumptions made in reading.
-    occurs : bool array or None
-        As in `Dataset`.
-    index_base : int or None
-        As in `Dataset`.
+    data : Dataset
+        Without features.
     """
 
     name: str
     scores: Floats
-    qid: NDArray[Any] | None = None
-    y: NDArray[Any] | None = None
-    item: NDArray[Any] | None = None
-    weight: NDArray[Any] | None = None
-    notes: tuple[str, ...] = ()
-    occurs: Bools | None = None
-    index_base: int | None = None
+    data: Dataset
 
     @property
     def groups(self) -> Groups:
         """The queries."""
-        return Groups.from_qid(self.qid, len(self.scores))
+        return Groups.from_qid(self.data.qid, len(self.scores))
 
     def dataset(self, n_features: int) -> Dataset:
         """Return the rows as a data set whose features all read 0."""
-        return Dataset(
-            np.broadcast_to(0.0, (len(self.scores), n_features)),
-            self.y,
-            self.qid,
-            self.item,
-            self.weight,
-            notes=list(self.notes),
-            index_base=self.index_base,
-            occurs=self.occurs,
-        )
+        return replace(self.data, X=np.broadcast_to(0.0, (len(self.scores), n_features)))
 
 
 def predict_parts(
@@ -234,8 +215,9 @@ def over_rows(
 def agreement(parts: Sequence[ScoredRows | None], measure: Any = None) -> float:
     """Return how well scores agree with labels; see `crucial.measures.evaluation`."""
     rows = joined(parts)
-    assert rows.y is not None
-    return agreement_score(rows.scores, rows.y, rows.qid, rows.weight, measure)
+    data = rows.data
+    assert data.y is not None
+    return agreement_score(rows.scores, data.y, data.qid, data.weight, measure)
 
 
 def scored_parts(model: Model, sources: Sequence[Source]) -> list[Any]:
@@ -257,31 +239,30 @@ def joined(parts: Sequence[ScoredRows | None]) -> ScoredRows:
     there = [part for part in parts if part is not None]
     if not there:
         raise DataError("there is no row in any part.")
-    first = there[0]
-    for part in there[1:]:
-        if (part.qid is None) != (first.qid is None):
-            with_, without = (first, part) if part.qid is None else (part, first)
+    scores, every = np.concatenate([part.scores for part in there]), [part.data for part in there]
+    ids = [one.qid for one in every]
+    for part, qid in zip(there, ids):
+        if (qid is None) != (ids[0] is None):
+            with_, without = (there[0], part) if qid is None else (part, there[0])
             raise DataError(f"{without.name} has no qid, and {with_.name} has one.")
-        if part.qid is not None and first.qid is not None:
-            kinds = [_kind(first.qid), _kind(part.qid)]
-            if kinds[0] != kinds[1]:
-                raise DataError(
-                    f"qid: {first.name} has {kinds[0]}, and {part.name} has {kinds[1]}; write ids "
-                    "of one type."
-                )
+        if qid is not None and ids[0] is not None and kind_of(qid) != kind_of(ids[0]):
+            raise DataError(
+                f"qid: {there[0].name} has {kind_of(ids[0])}, and {part.name} has {kind_of(qid)}; "
+                "write ids of one type."
+            )
     columns: dict[str, Any] = {}
     for name in ("qid", "y", "item", "weight"):
-        values = [getattr(part, name) for part in there]
+        values = [getattr(one, name) for one in every]
         columns[name] = None if any(one is None for one in values) else np.concatenate(values)
-    occurs = [part.occurs for part in there if part.occurs is not None]
-    return ScoredRows(
-        "all parts",
-        np.concatenate([part.scores for part in there]),
+    occurs = [one.occurs for one in every if one.occurs is not None]
+    data = Dataset(
+        np.zeros((len(scores), 0)),
         **columns,
-        notes=tuple(dict.fromkeys(note for part in there for note in part.notes)),
+        notes=list(dict.fromkeys(note for one in every for note in one.notes)),
         occurs=np.logical_or.reduce(occurs) if occurs else None,
-        index_base=first.index_base,
+        index_base=every[0].index_base,
     )
+    return ScoredRows("all parts", scores, data)
 
 
 def _scored_here(
@@ -303,7 +284,7 @@ def _scored_here(
         raise DataError("there are no rows.")
     fields = {"label": "y", "qid": "qid", "weight": "weight"}
     beside: dict[str, Any] = {fields[role]: np.asarray(one) for role, one in arrays.items()}
-    return replace(rows, **beside)
+    return replace(rows, data=replace(rows.data, **beside))
 
 
 # -- on a worker ------------------------------------------------------------------------
@@ -321,17 +302,8 @@ def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
         scores = model.predict(data.instances(), None, n_jobs=1)
     except DataError as error:
         raise error.about(source.name) from None
-    return ScoredRows(
-        source.name,
-        scores,
-        data.qid,
-        data.y,
-        data.item,
-        data.weight,
-        tuple(data.notes),
-        data.occurs,
-        data.index_base,
-    )
+    bare = replace(data, X=np.zeros((data.n_rows, 0)), feature_names=None)
+    return ScoredRows(source.name, scores, bare)
 
 
 def _scores_of(part: ScoredRows | None) -> Floats:
@@ -356,16 +328,11 @@ def _evaluation(
 ) -> Evaluation:
     """Measure the rows of all parts."""
     rows = joined(parts)
-    assert rows.y is not None
-    return evaluate(
-        rows.y,
-        rows.scores,
-        rows.groups,
-        measures or default_measure(rows.y, rows.qid is not None),
-        ids=rows.item,
-        sample_weight=rows.weight,
-        **settings,
-    )
+    data = rows.data
+    assert data.y is not None
+    chosen = measures or default_measure(data.y, data.qid is not None)
+    more = {"ids": data.item, "sample_weight": data.weight, **settings}
+    return evaluate(data.y, rows.scores, rows.groups, chosen, **more)
 
 
 # -- on the driver ----------------------------------------------------------------------
@@ -425,7 +392,3 @@ def _like(data: Any, values: Sequence[Any], name: str, dtype: Any) -> Any:
         return dd.from_delayed(made, meta=meta, divisions=data.divisions, verify_meta=False)
     sizes = data.chunks[0] if is_dask(data) else [np.nan] * len(values)
     return da.concatenate([da.from_delayed(v, (n,), dtype) for v, n in zip(values, sizes)])
-
-
-def _kind(ids: NDArray[Any]) -> str:
-    return "numbers" if ids.dtype.kind in "iuf" else "text"

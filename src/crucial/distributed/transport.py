@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
 import pickle
 import signal
 import threading
@@ -27,7 +28,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -508,7 +508,7 @@ class Messenger:
         return replies
 
     def _insist(self, request: Callable[[], T]) -> T:
-        """Return what a request to the scheduler returns; wait for a scheduler that is away."""
+        """Return the result of a request to the scheduler; wait for a scheduler that is away."""
         began = time.monotonic()
         while True:
             try:
@@ -578,7 +578,7 @@ def moves_to_idle(
     """
     if not set(workers) - set(worker_of):
         return set()
-    share = sum(sizes) / len(workers)
+    share = math.fsum(sizes) / len(workers)
     moves: set[int] = set()
     for worker in set(worker_of):
         load = 0
@@ -731,12 +731,7 @@ class DaskParts(Parts):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:

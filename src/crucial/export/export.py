@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import gc
-import json
-import keyword
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +12,6 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -383,7 +378,7 @@ def _pool(thresholds: Floats, numbers: type[np.floating]) -> Floats:
 
 @dataclass(frozen=True)
 class Verification:
-    """What an export was tried on, and how it compares.
+    """The rows that an export was tried on, and its differences from the model.
 
     Attributes
     ----------
@@ -394,7 +389,7 @@ class Verification:
     n_thresholds : int
         Rows with a value that is a threshold.
     by : str
-        The engine and its version, or the twin of its evaluation.
+        The engine and its version, or our reference implementation.
     same_scores : bool
         Whether all scores are the same numbers as the model's.
     n_swapped : int
@@ -443,7 +438,7 @@ def verified(
     ----------
     target : Target
     content : bytes
-        What was written.
+        A written export: its path, target and verification.
     form : ScoreForm
         What it was written from.
     settings : ExportSettings
@@ -460,7 +455,7 @@ def verified(
         A score differs by more than rounding.
     """
     found = target.twin(content, rows, form, settings)
-    by = f"the twin of {target.engine_name or target.name}'s evaluation"
+    by = f"our reference implementation of {target.engine_name or target.name}"
     if target.engine is not None:
         try:
             by_engine, by = target.engine(content, rows, form, settings)
@@ -469,7 +464,7 @@ def verified(
         else:
             near = 1e-6 if settings.probability else target.rounding(form)
             near = near if settings.probability or target.numbers == "float64" else 0.0
-            pair = f"{by} and the twin of its evaluation"
+            pair = f"{by} and our reference implementation"
             if by_engine is not None:
                 _refuse_difference(by_engine, found, rows, near, pair)
                 found = by_engine
@@ -518,7 +513,7 @@ _CELLS = 1 << 25  # of rows that an export is tried on
 
 @dataclass(frozen=True)
 class Export:
-    """What was written.
+    """A written export: its path, target and verification.
 
     Attributes
     ----------
@@ -668,7 +663,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _shift(target: Target, form: ScoreForm, settings: ExportSettings) -> float:
-    """Return what makes the least possible score 0, or a rounding error above it.
+    """Return the constant that makes the least possible score 0, or a rounding error above it.
 
     By default 0 where the engine takes negative scores, or there are none. A constant is added last
     of all parts: rounding may then make scores equal, but cannot change their order.
@@ -777,98 +772,3 @@ def _notes(target: Target, form: ScoreForm, settings: ExportSettings) -> tuple[s
     if not form.named and any(form.names[one] not in settings.features for one in form.used):
         notes.append("the model has no feature names: they are f0, f1 ... in the order of columns")
     return tuple(notes)
-
-
-# --- JSON with line breaks
-
-
-def indented(value: object) -> bytes:
-    """Return the bytes of ``json.dumps(value, indent=1)``, in a tenth of its time.
-
-    Examples
-    --------
-    >>> print(indented({"a": [1.5, None]}).decode())
-    {
-     "a": [
-      1.5,
-      null
-     ]
-    }
-    """
-    return indented_text(json.dumps(value))
-
-
-def indented_text(text: str) -> bytes:
-    """Return JSON with line breaks."""
-    return msgspec.json.format(text.encode(), indent=1)
-
-
-# --- Names of the functions in exported programs
-
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_IDENTIFIERS = {
-    "C": _IDENTIFIER,
-    "JavaScript": re.compile(r"[A-Za-z_$][\w$]*", re.ASCII),
-    "Python": _IDENTIFIER,
-}
-
-# Words of C and C++, what the file itself defines, and what its headers declare.
-_C = """
-alignas alignof auto bool break case catch char class const constexpr continue default delete do
-double else enum explicit extern false float for friend goto if inline int long mutable
-namespace new nullptr operator private protected public register restrict return short signed
-sizeof static struct switch template this throw true try typedef typeof union unsigned using
-virtual void volatile while main
-finished steps step_start thresholds values roots node_feature node_missing node_left node_right
-node_threshold leaves pieces intercept divisor offset slope N_FEATURES N_STEPS N_TREES N_PIECES
-STEP SEARCH NAN INFINITY NULL size_t
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
-fdim floor fma fmax fmin fmod frexp gamma hypot ilogb isfinite isinf isnan isnormal j0 j1 jn
-ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter
-nexttoward pow remainder remquo rint round scalbln scalbn signbit signgam sin sinh sqrt tan tanh
-tgamma trunc y0 y1 yn
-"""
-# Words of JavaScript, and what the script itself uses.
-_JAVASCRIPT = """
-arguments async await break case catch class const continue debugger default delete do else enum
-eval export extends false finally for function if implements import in instanceof interface let
-new null package private protected public return static super switch this throw true try typeof
-var void while with yield
-Array Error Infinity Math NaN Number Object module undefined
-"""
-# What the Python module itself defines.
-_PYTHON = """
-bisect_left exp FEATURES CATEGORIES _T _INTERCEPT _DIVISOR _OFFSET _SLOPE _numbers
-"""
-#: By language, the names that a function cannot have.
-RESERVED = {
-    "C": frozenset(_C.split()),
-    "JavaScript": frozenset(_JAVASCRIPT.split()),
-    "Python": frozenset({*_PYTHON.split(), *keyword.kwlist, *dir(builtins)}),
-}
-
-
-def function_name(settings: ExportSettings, language: str) -> str:
-    """Return the name of the exported function, ``score`` by default.
-
-    Parameters
-    ----------
-    settings : ExportSettings
-    language : {"C", "JavaScript", "Python"}
-
-    Examples
-    --------
-    >>> function_name(ExportSettings(), "C")
-    'score'
-    """
-    name = "score" if settings.name is None else settings.name
-    if not _IDENTIFIERS[language].fullmatch(name):
-        raise refuse("export", "name", f"a name of a {language} function", name)
-    if name in RESERVED[language]:
-        raise ParameterError(
-            f"{name!r} means something else in {language} or in the exported file: give the "
-            f"function another name, such as '{name}_score'.",
-            parameter="name",
-        )
-    return name

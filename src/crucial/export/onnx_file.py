@@ -192,7 +192,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
 
 
 def _leaves(X: Floats, **own: Any) -> NDArray[np.float32]:
-    """Return what the operator of trees gives: its weight of the leaf of every row and tree."""
+    """Return the output of the operator of trees: its weight of the leaf of every row and tree."""
     to_array = _onnx().numpy_helper.to_array
     tree, nodes = np.array(own["nodes_treeids"]), np.array(own["nodes_nodeids"])
     roots = np.flatnonzero(nodes == 0)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database writes things.
+    """Names, numbers, text and dates as a database writes them.
 
     Attributes
     ----------
@@ -638,7 +638,7 @@ class SqlWriter:
         )
 
     def _by_category(self, step: StepFunction, known: Mapping[str, float]) -> str:
-        """Return what the categories of a column of text add."""
+        """Return the CASE expression over the categories of a column of text."""
         words: dict[float, list[str]] = {}
         for word, value in known.items():
             own = float(step.values[int(np.searchsorted(step.thresholds, value))])

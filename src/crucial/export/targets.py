@@ -107,7 +107,7 @@ class Target:
 
     @property
     def cuts_of(self) -> Callable[[Floats, Floats | None], EngineCuts] | None:
-        """How thresholds become numbers of the engine; None if they stay as they are."""
+        """The function that rounds thresholds to numbers of the engine; None if they are exact."""
         return float32_cuts if self.cuts is None and self.numbers == "float32" else self.cuts
 
     def numbers_of(self, values: Floats) -> Floats:
@@ -117,7 +117,7 @@ class Target:
         return out if self.rounded is None else self.rounded(out)
 
     def rounding(self, form: ScoreForm) -> float:
-        """Return how far the engine's sum of the parts can be from the model's; 0 if the same."""
+        """Return the largest difference of the engine's sum from the model's; 0 if equal."""
         if self.numbers == "float64" and not self.reorders(form):
             return 0.0
         n_parts = len(form.steps) + len(form.trees) + len(form.pieces)
@@ -125,22 +125,22 @@ class Target:
         return (n_parts + 4) * float(limits.eps) * max(form.largest(), float(limits.tiny))
 
 
-# --- The export targets, one module each, imported when it is asked for
+# --- The export targets, imported when they are asked for
 
 
-#: The targets, and the module of each, which has it as ``TARGET`` unless another name follows.
+#: The targets, and the module and name of each.
 TARGETS = {
-    "xgboost": "xgboost_json",
-    "lightgbm": "lightgbm_text",
-    "elasticsearch": "elasticsearch_native",
-    "elasticsearch-ltr": "elasticsearch_ltr",
-    "opensearch-ltr": "elasticsearch_ltr.OPENSEARCH",
-    "solr": "solr_json",
-    "onnx": "onnx_file",
-    "sql": "sql",
-    "python": "python_code",
-    "javascript": "javascript_code",
-    "c": "c_code",
+    "xgboost": "booster_files.XGBOOST",
+    "lightgbm": "booster_files.LIGHTGBM",
+    "elasticsearch": "lucene.ELASTICSEARCH",
+    "elasticsearch-ltr": "lucene.ELASTICSEARCH_LTR",
+    "opensearch-ltr": "lucene.OPENSEARCH_LTR",
+    "solr": "lucene.SOLR",
+    "onnx": "onnx_file.TARGET",
+    "sql": "sql.TARGET",
+    "python": "programs.PYTHON",
+    "javascript": "programs.JAVASCRIPT",
+    "c": "programs.C",
 }
 
 # Engines that are no targets themselves, and what they read.
@@ -170,6 +170,6 @@ def target_named(name: str) -> Target:
     'float32'
     """
     refuse_reader(name)
-    module, _, variable = lookup(TARGETS, name, "target").partition(".")
-    found: Target = getattr(import_module(f"crucial.export.{module}"), variable or "TARGET")
+    module, variable = lookup(TARGETS, name, "target").split(".")
+    found: Target = getattr(import_module(f"crucial.export.{module}"), variable)
     return found

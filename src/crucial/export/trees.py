@@ -233,7 +233,7 @@ class ExportSettings:
 
     @property
     def missing_note(self) -> str:
-        """What a file says about missing values if they are 0; "" if they are no opinion."""
+        """The note of a file about missing values if they are 0; "" if they are no opinion."""
         if self.missing != "zero":
             return ""
         return "Exported with --missing zero: 0 stands for a missing value."
@@ -245,10 +245,11 @@ class ExportSettings:
 _CELLS = 1 << 25  # of rows that are counted at a time
 
 
-def plain_trees(form: ScoreForm) -> list[FormTree]:
+def plain_trees(form: ScoreForm, settings: ExportSettings) -> list[FormTree]:
     """Return the form as trees alone: a tree that is one leaf adds what every row gets.
 
-    What the sum is divided by is part of the leaves.
+    What the sum is divided by is part of the leaves. For probabilities the sum is the log odds:
+    the engine's link is 1 / (1 + exp(-sum)).
     """
     trees = list(form.all_trees())
     if form.divisor != 1.0:
@@ -258,6 +259,9 @@ def plain_trees(form: ScoreForm) -> list[FormTree]:
         empty = np.zeros(0, np.int64)
         alone = np.array([constant])
         trees.append(FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone))
+    if settings.probability:
+        assert form.slope is not None
+        trees = [replace(tree, values=form.slope * tree.values) for tree in trees]
     return trees
 
 
@@ -265,11 +269,6 @@ def float32_leaves(tree: FormTree) -> list[float]:
     """Return the values of the leaves as float32 numbers."""
     leaves: list[float] = tree.values.astype(np.float32).astype(np.float64).tolist()
     return leaves
-
-
-def scaled(tree: FormTree, factor: float) -> FormTree:
-    """Return a tree with its leaves multiplied."""
-    return replace(tree, values=factor * tree.values)
 
 
 def leaf_counts(

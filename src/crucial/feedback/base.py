@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError
-from crucial.kernels.elementary import exp, log
+from crucial.kernels.elementary import exact_dot, exact_sum, exp, log, round_unit, to_fixed
 from crucial.kernels.pairs import count_margins, count_pairs, sums_below
 from crucial.kernels.predict import order_rows
 from crucial.kernels.runtime import Levels
-from crucial.kernels.sums import exact_dot, exact_sum, round_unit, to_fixed
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike
 
 # --- Rows sorted by query and label, and the pairs, margins and agreement that follow
@@ -447,7 +446,7 @@ class SumMargins:
         self._parts = parts
         self.minimum = min(part.minimum for part, _ in parts)
         self.maximum = max(part.maximum for part, _ in parts)
-        self.total = sum(weight for _, weight in parts)
+        self.total = math.fsum(weight for _, weight in parts)
 
     def at_most(self, thresholds: Floats) -> Floats:
         """Return the weight of the pairs with a margin of at most each threshold."""
@@ -897,7 +896,7 @@ class Feedback:
         }
 
     def class_summary(self) -> dict[str, float]:
-        """Return the same counts; without rounding where rows are in two classes."""
+        """Return counts for reports; without rounding where rows are in two classes."""
         if self.two_classes() is None:
             return self.summary()
         bad, good = self.class_weights()

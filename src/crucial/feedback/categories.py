@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataTypeError
 from crucial.feedback.pairs import PairFeedback
+from crucial.kernels.elementary import GOLDEN, mix
 from crucial.types import Bools, Floats, Ints
 
 # --- Numbers for categories, learned from what should rank above what
@@ -80,7 +80,7 @@ def _row_folds(instances: Instances, standing: Floats, weight: Floats) -> Ints:
     many columns are hashed as it takes to tell the rows apart, those of text first.
     """
     stratum = _codes(standing)
-    key = _mixed(_codes(weight).astype(np.uint64))
+    key = mix(_codes(weight).astype(np.uint64) + GOLDEN)
     levels = instances.levels or {}
     others = (f for f in range(instances.n_features) if f not in levels)
     for feature in (*levels, *others):
@@ -90,7 +90,7 @@ def _row_folds(instances: Instances, standing: Floats, weight: Floats) -> Ints:
             place = np.argsort(np.argsort(np.array(levels[feature], dtype=object), kind="stable"))
             column[known] = place[column[known].astype(np.int64)]
         turn = np.uint64(2 * feature + 3)
-        key = _mixed(key ^ _mixed(_codes(column).astype(np.uint64) * turn))
+        key = mix((key ^ mix(_codes(column).astype(np.uint64) * turn + GOLDEN)) + GOLDEN)
         if feature not in levels and len(np.unique(key)) == len(key):
             break
     order = np.lexsort((key, stratum))
@@ -102,14 +102,6 @@ def _row_folds(instances: Instances, standing: Floats, weight: Floats) -> Ints:
 def _codes(values: Floats) -> Ints:
     """Return the ranks of values among the different ones; missing values are one of them."""
     return np.asarray(np.unique(values, return_inverse=True)[1].ravel(), np.int64)
-
-
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return keys in which every bit depends on every bit (the finaliser of SplitMix64)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
 def learn_encodings(

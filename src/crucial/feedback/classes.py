@@ -10,9 +10,8 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, Output, draw_share, power_of_two_scale
-from crucial.kernels.elementary import exp, log
+from crucial.kernels.elementary import ExactSum, exact_dot, exact_sum, exp, log
 from crucial.kernels.pairs import advance_binary, class_sums
-from crucial.kernels.sums import ExactSum, exact_dot, exact_sum
 from crucial.types import Bools, Codes, Floats
 
 # --- Sums over the rows of two classes, without rounding
@@ -52,8 +51,8 @@ class ClassTotals:
         log_start : float
             Logarithm of the weight of all rows at scores of 0.
         """
-        whole = log(sum(self.both(self.every)))
-        return 1.0 / sum(self.both(self.drawn)), self.log_unit + whole - log_start
+        whole = log(math.fsum(self.both(self.every)))
+        return 1.0 / math.fsum(self.both(self.drawn)), self.log_unit + whole - log_start
 
     @property
     def net(self) -> float:
@@ -247,7 +246,7 @@ class BipartiteState:
     @property
     def _total(self) -> float:
         """What the rows that count weigh, in the units of potentials."""
-        return sum(self._totals.both(self._totals.drawn))
+        return math.fsum(self._totals.both(self._totals.drawn))
 
     def _sum_by(self, codes: Codes | Output, size: int) -> Floats:
         """Return the weight of the rows of every code, bad ones and good ones."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from crucial.data.arrays import as_array, as_reals, check_sum, complex_error
 from crucial.data.groups import Groups
-from crucial.errors import DataError, in_short
+from crucial.errors import DataError, NoPairError, in_short
 from crucial.feedback.base import (
     DrawnQueries,
     Feedback,
@@ -30,9 +30,8 @@ from crucial.feedback.base import (
     power_of_two_scale,
     risks_of,
 )
-from crucial.kernels.elementary import exp, exp2, log
+from crucial.kernels.elementary import ExactSum, exp, exp2, log, unit_for
 from crucial.kernels.pairs import PairSums, advance_binary, log_shift, sums_below
-from crucial.kernels.sums import ExactSum, unit_for
 from crucial.parameters import check, lookup, one_of
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike
 from crucial.wording import counted
@@ -302,7 +301,7 @@ class LabelState(DrawnQueries):
         return right.value / self._total, wrong.value / self._total
 
     def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
-        """Return the same in the units of the potentials."""
+        """Return W+ and W- of a {0, 1} ranker in the units of the potentials."""
         return self._sums.binary_weights(*self._current(), output)
 
     def moments(self, output: Output) -> tuple[float, float]:
@@ -353,7 +352,7 @@ class LabelState(DrawnQueries):
         return self.risk_sums().shares(self._start)
 
     def risk_sums(self) -> Risks:
-        """Return what is in the wrong order and tied, added up."""
+        """Return R1 and R2 as exact sums."""
         wrong, tied = self._sums.misordered(self.scores, self._weight)
         return Risks(ExactSum.of(self._all * wrong), ExactSum.of(self._all * tied))
 
@@ -453,7 +452,7 @@ class PairMass:
     whole: ExactSum
 
     def merge(self, other: PairMass) -> PairMass:
-        """Return what the pairs of both weigh."""
+        """Return the sums of both masses."""
         return PairMass(
             self.total + other.total, self.scaled + other.scaled, self.whole + other.whole
         )
@@ -695,7 +694,7 @@ class LabelFeedback(Feedback):
             raise DataError(f"y has {self.n_rows} rows, and groups were made for {groups.n_rows}.")
         weights = check_weights(weight, self.n_rows)
         factor = query_factors(query_weight, groups)
-        keep = _kept(weights, factor, groups)
+        keep = kept_rows(weights, factor, groups)
         layout = Layout.of(labels, groups, keep)
         self.rows = layout.rows
         self.weight = None if weights is None else weights[self.rows]
@@ -705,7 +704,7 @@ class LabelFeedback(Feedback):
         self.n_skipped = groups.n_groups - layout.n_queries
         self.groups = groups
         if not len(self.rows):
-            raise DataError(_no_pair(labels, groups, keep))
+            raise NoPairError(_no_pair(labels, groups, keep))
         self.n_pairs = layout.n_pairs
         per_query = None if factor is None else factor[layout.queries]
         self._labelled, self.total = weighed(
@@ -818,10 +817,10 @@ def weighing_rows(
     weight: Floats | None, query_weight: QueryWeight | None, groups: Groups
 ) -> Bools | None:
     """Return which rows weigh more than 0, and so do their queries; None where all do."""
-    return _kept(weight, query_factors(query_weight, groups), groups)
+    return kept_rows(weight, query_factors(query_weight, groups), groups)
 
 
-def _kept(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:
+def kept_rows(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:
     """Return which rows weigh anything; None where all do."""
     keep = None if weights is None else weights > 0
     if factor is not None and not factor.all():

@@ -21,8 +21,7 @@ from crucial.feedback.base import (
     power_of_two_scale,
 )
 from crucial.feedback.labels import Risks, check_weights, wrong_unit_of
-from crucial.kernels.elementary import exp, log
-from crucial.kernels.sums import ExactSum, exact_sum, to_fixed
+from crucial.kernels.elementary import ExactSum, exact_sum, exp, log, to_fixed
 from crucial.parameters import check, one_of
 from crucial.types import Bools, Codes, Floats, Ints, VectorLike
 
@@ -42,13 +41,13 @@ class ExplicitState:
         Logarithm of the weight of all pairs, where these are some of many.
     """
 
-    def __init__(self, pairs: ListedPairs, n_rows: int, log_total: float | None = None) -> None:
+    def __init__(self, pairs: ListedPairs, n_rows: int) -> None:
         self.scores = np.zeros(n_rows)
         self._pairs = pairs
         with np.errstate(divide="ignore"):  # (far smaller than the largest: 0)
             self._log_weight = log(pairs.weight)
         self._drawn: Bools | None = None
-        self._start = log(exact_sum(pairs.weight)) if log_total is None else log_total
+        self._start = log(exact_sum(pairs.weight))
         self._d: Floats | None = None  # weights of the pairs drawn, the largest of all 1
         self._total = 0.0
         self._units: Ints | None = None  # the same, as whole numbers

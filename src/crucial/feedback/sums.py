@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.data.arrays import as_array, as_reals, check_sum, free_memory
-from crucial.errors import DataError, about
+from crucial.data.arrays import as_array, as_reals, check_room, check_sum
+from crucial.errors import DataError, NoPairError, about
 from crucial.feedback.base import (
     Feedback,
     ListedPairs,
@@ -37,11 +39,8 @@ class SumFeedback(Feedback):
     Parameters
     ----------
     parts : sequence of Feedback
-    shares : sequence of numbers, optional
-        Share of the whole that each part weighs. By default its own weight, so that all
-        pairs of all parts keep their weights.
     factors : sequence of numbers, optional
-        Instead of shares: a factor on the weights of the pairs of each part.
+        On the weights of the pairs of each part; 1 by default, so that all pairs keep theirs.
 
     Examples
     --------
@@ -53,10 +52,7 @@ class SumFeedback(Feedback):
     """
 
     def __init__(
-        self,
-        parts: Sequence[Feedback],
-        shares: Sequence[float] | None = None,
-        factors: Sequence[float] | Floats | None = None,
+        self, parts: Sequence[Feedback], factors: Sequence[float] | Floats | None = None
     ) -> None:
         if not parts:
             raise DataError("a sum of feedbacks needs at least one part.")
@@ -67,7 +63,7 @@ class SumFeedback(Feedback):
             )
         self.factors = _positive(factors, len(parts), "factors")
         totals = [finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())]
-        own = _positive(totals if shares is None else shares, len(parts), "shares")
+        own = _positive(totals, len(parts), "totals")
         self.parts = tuple(parts)
         # (first: the sum of large ones overflows; and the logarithm of a share is a number)
         own = np.maximum(own / own.max(), _LEAST_SHARE)
@@ -85,7 +81,7 @@ class SumFeedback(Feedback):
                     per_row[part.rows] = part.weight
             self.weight = per_row[self.rows]
         self.n_pairs = sum(p.n_pairs for p in parts)
-        self.total = finite_total(sum(totals))
+        self.total = finite_total(math.fsum(totals))
         self.n_queries = sum(p.n_queries for p in parts)
         self.n_skipped = sum(p.n_skipped for p in parts)
 
@@ -345,14 +341,8 @@ def _netted(parts: Sequence[ListedPairs], labels: Sequence[LabelFeedback]) -> Pa
 
 def _check_room(n_pairs: int) -> None:
     """Refuse pairs that would take more than half of the free memory."""
-    there = free_memory()
-    if there is None or n_pairs * _BYTES_PER_PAIR <= there // 2:
-        return
-    raise DataError(
-        f"contradictions='net' has to list {n_pairs:,} pairs that labels imply and others may "
-        f"contradict, about {n_pairs * _BYTES_PER_PAIR / 2**30:.1f} GiB, more than half of the "
-        f"{there / 2**30:.1f} GiB of free memory. Use contradictions='keep', which lists none."
-    )
+    what = f"contradictions='net': {n_pairs:,} pairs that labels imply and others may contradict"
+    check_room(n_pairs * _BYTES_PER_PAIR, what, "Use contradictions='keep', which lists none.")
 
 
 # --- Labels by several judges over the same rows: one column each
@@ -367,11 +357,10 @@ def check_judges(y: VectorLike, n_rows: int) -> Floats:
     for j in range(table.shape[1]):
         labels = table[:, j]
         there = ~_missing(labels)
-        if not there.any():
-            raise DataError(f"judge {j} (column {j} of y) labels no row; leave the column out.")
         column = np.full(len(labels), np.nan)
         with about(f"judge {j} (column {j} of y)"):
-            column[there] = check_labels(labels[there])
+            if there.any():
+                column[there] = check_labels(labels[there])
         columns.append(column)
     return np.column_stack(columns)
 
@@ -414,8 +403,8 @@ def check_judge_weights(weight: VectorLike | None, n_judges: int) -> Floats:
 
 def judge_parts(
     labels: Floats, weight: Floats | None, make: Callable[[Floats, Floats | None], LabelFeedback]
-) -> list[LabelFeedback]:
-    """Return the feedback of every judge.
+) -> dict[int, LabelFeedback]:
+    """Return the feedback of every judge whose labels imply a pair, by the judge's number.
 
     Parameters
     ----------
@@ -426,14 +415,16 @@ def judge_parts(
     make : function of labels and weights
         Returns the feedback of one judge.
     """
-    parts = []
+    parts: dict[int, LabelFeedback] = {}
     for j, column in enumerate(labels.T):
         there = ~np.isnan(column)
+        if not there.any():
+            continue
         own = weight
         if not there.all():
             own = np.where(there, 1.0 if weight is None else weight, 0.0)
-        with about(f"judge {j} (column {j} of y)"):
-            parts.append(make(np.where(there, column, 0.0), own))
+        with about(f"judge {j} (column {j} of y)"), suppress(NoPairError):
+            parts[j] = make(np.where(there, column, 0.0), own)
     return parts
 
 

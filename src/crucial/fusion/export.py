@@ -63,7 +63,7 @@ class FlatFusion:
 
     @property
     def loss(self) -> str:
-        """What the weights lose, in one sentence."""
+        """The loss of the flat weights, in one sentence."""
         from_own = f", {self.n_learned:,} of which it learned from" if self.n_learned else ""
         return (
             f"{self.measure} over {counted(self.n_queries, 'query')}{from_own}: "
@@ -136,7 +136,7 @@ def flatten_fusion(
 
 
 def _columns(pool: Pool, kind: str, k: float) -> Floats:
-    """Return what every run adds per unit of its weight; 0 where it did not return the row."""
+    """Return the score of every run per unit of its weight; 0 where it did not return the row."""
     out = np.zeros((pool.n_rows, len(pool.lists)))
     scaled = normalised(pool, "min-max") if kind == "linear" else None
     for column, one in enumerate(pool.lists):
@@ -159,7 +159,7 @@ def _centred(table: Floats, pool: Pool) -> Floats:
 
 
 class FlatTarget(NamedTuple):
-    """Where weights can go: the kind of fusion there, what is written, and in a few words."""
+    """A target of weights: its kind of fusion, the function that writes it, and its title."""
 
     kind: Literal["rrf", "linear"]
     write: Callable[[FlatFusion], str]
@@ -172,50 +172,32 @@ def _document(flat: FlatFusion, request: Mapping[str, Any]) -> str:
     return json.dumps(about, indent=2, ensure_ascii=False) + "\n"
 
 
-def _queries(flat: FlatFusion) -> list[dict[str, Any]]:
-    return [
-        {"standard": {"query": {"match": {"FIELD": f"QUERY OF {run}"}}}} for run in flat.weights
-    ]
-
-
-def _elasticsearch_rrf(flat: FlatFusion) -> str:
+def _elasticsearch(flat: FlatFusion) -> str:
+    how = {"normalizer": "minmax"} if flat.kind == "linear" else {}
     retrievers = [
-        {"retriever": query, "weight": weight}
-        for query, weight in zip(_queries(flat), flat.weights.values(), strict=True)
+        {
+            "retriever": {"standard": {"query": {"match": {"FIELD": f"QUERY OF {run}"}}}},
+            "weight": weight,
+            **how,
+        }
+        for run, weight in flat.weights.items()
     ]
-    body = {"retrievers": retrievers, "rank_constant": flat.k, "rank_window_size": 100}
-    return _document(flat, {"retriever": {"rrf": body}})
+    constant = {"rank_constant": flat.k} if flat.kind == "rrf" else {}
+    body = {"retrievers": retrievers, **constant, "rank_window_size": 100}
+    return _document(flat, {"retriever": {flat.kind: body}})
 
 
-def _elasticsearch_linear(flat: FlatFusion) -> str:
-    retrievers = [
-        {"retriever": query, "weight": weight, "normalizer": "minmax"}
-        for query, weight in zip(_queries(flat), flat.weights.values(), strict=True)
-    ]
-    return _document(
-        flat, {"retriever": {"linear": {"retrievers": retrievers, "rank_window_size": 100}}}
-    )
-
-
-def _opensearch_rrf(flat: FlatFusion) -> str:
-    combination = {
-        "technique": "rrf",
-        "rank_constant": flat.k,
-        "parameters": {"weights": [*flat.weights.values()]},
-    }
-    processor = {"score-ranker-processor": {"combination": combination}}
+def _opensearch(flat: FlatFusion) -> str:
+    weights = {"parameters": {"weights": [*flat.weights.values()]}}
+    processor: dict[str, Any]
+    if flat.kind == "rrf":
+        combination = {"technique": "rrf", "rank_constant": flat.k, **weights}
+        processor = {"score-ranker-processor": {"combination": combination}}
+    else:
+        means = {"technique": "arithmetic_mean", **weights}
+        scaled = {"normalization": {"technique": "min_max"}, "combination": means}
+        processor = {"normalization-processor": scaled}
     return _document(flat, {"phase_results_processors": [processor]})
-
-
-def _opensearch_linear(flat: FlatFusion) -> str:
-    processor = {
-        "normalization": {"technique": "min_max"},
-        "combination": {
-            "technique": "arithmetic_mean",
-            "parameters": {"weights": [*flat.weights.values()]},
-        },
-    }
-    return _document(flat, {"phase_results_processors": [{"normalization-processor": processor}]})
 
 
 def _langchain(flat: FlatFusion) -> str:
@@ -261,12 +243,12 @@ def fusion(retrievers, **more):
 
 #: The targets that take one weight per run.
 FLAT_TARGETS: Mapping[str, FlatTarget] = {
-    "elasticsearch-rrf": FlatTarget("rrf", _elasticsearch_rrf, "retriever rrf of Elasticsearch"),
+    "elasticsearch-rrf": FlatTarget("rrf", _elasticsearch, "retriever rrf of Elasticsearch"),
     "elasticsearch-linear": FlatTarget(
-        "linear", _elasticsearch_linear, "retriever linear of Elasticsearch"
+        "linear", _elasticsearch, "retriever linear of Elasticsearch"
     ),
-    "opensearch-rrf": FlatTarget("rrf", _opensearch_rrf, "search pipeline of OpenSearch"),
-    "opensearch-linear": FlatTarget("linear", _opensearch_linear, "search pipeline of OpenSearch"),
+    "opensearch-rrf": FlatTarget("rrf", _opensearch, "search pipeline of OpenSearch"),
+    "opensearch-linear": FlatTarget("linear", _opensearch, "search pipeline of OpenSearch"),
     "langchain": FlatTarget("rrf", _langchain, "EnsembleRetriever of LangChain"),
     "llamaindex": FlatTarget("linear", _llamaindex, "QueryFusionRetriever of LlamaIndex"),
 }
@@ -285,7 +267,7 @@ class FusionExport:
     target : str
     n_bytes : int
     loss : str
-        What the weights lose, in one sentence.
+        The loss of the flat weights, in one sentence.
     """
 
     path: str

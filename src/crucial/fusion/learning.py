@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -26,13 +26,9 @@ from crucial.measures.base import Measure
 from crucial.measures.names import get_measure
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import ScaledFeature
-from crucial.parameters import at_least, between, check, lookup, one_of, refuse
+from crucial.parameters import at_least, between, check, lookup, one_of, refuse, with_fields
 from crucial.rankers.rankboost import RankBoost
 from crucial.types import Bools, Floats, Ints, Singles
-
-if TYPE_CHECKING:
-    pass
-
 
 # --- Shrink a learned fusion towards reciprocal rank fusion
 
@@ -57,7 +53,7 @@ def spread(pool: Pool, scores: Floats) -> float:
 
 
 def _merged(model: AdditiveRanker) -> AdditiveRanker:
-    """Return the same model with one round per distinct feature, where rounds are features."""
+    """Return a model of features with one round per distinct feature."""
     if not all(isinstance(one, ScaledFeature) for one in model.rankers):
         return model
     weights: dict[object, float] = {}
@@ -213,20 +209,15 @@ class LearningOptions:
         quantile = float(f"{stdtrit(len(change) - 1, _CONFIDENCE):.12g}")
         return mean, mean - quantile * error
 
-    def plan(self, pool: Pool, features: str, k: float = 60.0) -> FusionPlan:
+    def plan(self, pool: Pool, features: str) -> FusionPlan:
         """Return the columns of a name in `FEATURES`."""
         kind, _, more = features.partition("+")
-        extra = {
-            "rrf": Fusion("rrf", k),
-            "combsum": Fusion("combsum", normalise=self.normalise),
-        }.get(more)
         return FusionPlan(
             pool.names,
             pool.tags,
             "positions" if kind == "positions" else "reciprocal",
-            k,
-            self.normalise if more == "scores" else None,
-            extra,
+            scores=self.normalise if more == "scores" else None,
+            extra={"rrf": RRF, "combsum": Fusion("combsum", normalise=self.normalise)}.get(more),
         )
 
     def fit(self, table: Singles, labels: Floats, query: Ints, setting: Setting) -> AdditiveRanker:
@@ -281,22 +272,9 @@ def _mean(values: Floats) -> float:
     return float(defined.mean()) if len(defined) else 0.0
 
 
+@with_fields(LearningOptions)
 def learn_fusion(
-    runs: Runs | Pool,
-    qrels: object,
-    *,
-    measure: str | Measure = LearningOptions.measure,
-    folds: int = LearningOptions.folds,
-    rounds: int = LearningOptions.rounds,
-    features: str | Sequence[str] | None = LearningOptions.features,
-    balance: str | None = LearningOptions.balance,
-    positive: bool | None = LearningOptions.positive,
-    normalise: str = LearningOptions.normalise,
-    default_rank: str | int = LearningOptions.default_rank,
-    learning_rate: float = LearningOptions.learning_rate,
-    random_state: int = LearningOptions.random_state,
-    n_jobs: int | None = LearningOptions.n_jobs,
-    progress: Progress | None = None,
+    runs: Runs | Pool, qrels: object, *, progress: Progress | None = None, **options: Any
 ) -> FusionRanker:
     """Learn from judgements how to fuse runs.
 
@@ -345,12 +323,7 @@ def learn_fusion(
     -------
     FusionRanker
     """
-    options = LearningOptions(
-        measure=measure, folds=folds, rounds=rounds, features=features, balance=balance,
-        positive=positive, normalise=normalise, default_rank=default_rank,
-        learning_rate=learning_rate, random_state=random_state, n_jobs=n_jobs,
-    )  # fmt: skip
-    return learn_judged(Judging.of(runs, qrels), options, progress)
+    return learn_judged(Judging.of(runs, qrels), LearningOptions(**options), progress)
 
 
 def learn_judged(

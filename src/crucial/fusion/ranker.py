@@ -210,10 +210,9 @@ class FusionPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lists = tuple(pool.lists[place[one]] if one in place else empty for one in known)
         return replace(pool, names=self.runs, tags=self.tags, lists=lists)
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> Any:
         """Return the plan as stored in a model file."""
-        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
-        return plain
+        return msgspec.json.decode(msgspec.json.encode(self))
 
     @classmethod
     def from_plain(cls, plain: object, n_features: int) -> FusionPlan:
@@ -329,10 +328,9 @@ class FusionChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The trial that was chosen; None if its file does not list it."""
         return next((one for one in self.trials if one.setting == self.setting), None)
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> Any:
         """Return the choice as stored in a model file."""
-        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
-        return plain
+        return msgspec.json.decode(msgspec.json.encode(self))
 
 
 # --- A learned fusion, which can fuse the runs of new queries, be saved and be loaded
@@ -611,14 +609,14 @@ class FusionPayload(
     """
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     rounds: list[WeightedRanker]
     training: dict[str, Any]
     fusion: dict[str, Any] | None
 
     @classmethod
     def of(cls, model: FusionRanker | AdditivePayload) -> FusionPayload:
-        """Return what to write for a fusion, or what was written for one as additive model."""
+        """Return the payload of a fusion, or of the additive model that one was written as."""
         rows = AdditivePayload.of(model.model) if isinstance(model, FusionRanker) else model
         training = dict(rows.training)
         fusion = training.pop("fusion", None)

@@ -275,7 +275,7 @@ def _condorcet(pool: Pool, rule: Fusion, add: Adder) -> Floats:
 
 @dataclass(frozen=True)
 class _Method:
-    """How a rule scores a pool, the parameter it has, and a summary."""
+    """A fusion rule: the function that scores a pool, its parameter and a summary."""
 
     scores: Callable[[Pool, Fusion, Adder], Floats]
     parameter: str
@@ -364,7 +364,7 @@ class Judging:
 
     @cached_property
     def judged_queries(self) -> Bools:
-        """Which queries of the pool have a judgement."""
+        """Whether each query of the pool has a judgement."""
         out = np.zeros(self.pool.n_queries, bool)
         out[self.pool.query_of_row[self.is_judged]] = True
         out[self.lost_query] = True
@@ -469,7 +469,7 @@ def _refuse_twice(keys: Ints, docs: Ids) -> None:
 
 
 def sorted_by_name(judging: Judging) -> Judging:
-    """Return the same judgements with queries, and documents within queries, sorted by name.
+    """Return the judgements with queries, and documents within queries, sorted by name.
 
     Folds, samples and sums then do not depend on the order of queries and lines in the files.
 

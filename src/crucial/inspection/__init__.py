@@ -8,10 +8,10 @@
     Why one item ranks above another; what the score of one is made of.
 ``learning_curve``
     Bounds, risks and measures round by round.
-``roc_curve``, ``gain_curve``, ``lift_curve``, ``profit_curve``
+``roc_curve``, ``gain_curve``, ``profit_curve``
     Curves of scores against two labels or amounts.
-``precision_recall_curve``, ``calibration_curve``
-    Precision over recall; how often rows are good beside how often they should be.
+``calibration_curve``
+    How often rows are good beside how often they should be.
 ``iroc_curve``, ``roc_surface``
     The same for continuous labels and for three classes.
 ``margins``, ``max_margin``, ``class_margins``

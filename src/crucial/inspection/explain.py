@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import factorial
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.data.instances import Instances
-from crucial.errors import DataError, ParameterError
+from crucial.errors import DataError, MissingExtraError, ParameterError
 from crucial.inspection.shape_functions import (
     FeatureParts,
     additive_model,
@@ -27,7 +27,16 @@ from crucial.model.base import checked_rows
 from crucial.model.tree_table import cell_text
 from crucial.model.weak import Tree
 from crucial.parameters import at_least, check, int_between, plain, refuse
-from crucial.results import Axes, Frame, Result, as_frame, feature_name, new_axes, padded
+from crucial.results import (
+    Axes,
+    Frame,
+    Result,
+    as_frame,
+    feature_name,
+    new_axes,
+    padded,
+    text_table,
+)
 from crucial.types import Bools, Floats, Ints, TableLike
 from crucial.wording import counted, printable
 
@@ -39,7 +48,7 @@ _TOP = 12  # features drawn; the others are summed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions(Result):
-    """What the score of one item is made of, the largest part first.
+    """The parts of the score of one item, the largest first.
 
     Attributes
     ----------
@@ -114,6 +123,80 @@ class Contributions(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ContributionMatrix(Result):
+    """The part of each feature in the scores of several rows, compared with a mean score.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Numbers of the features, ascending: all of them; of sparse rows, those that are used.
+    names : tuple of str
+    values : float64 array of shape (n_rows, n_features)
+        Values of the rows; NaN where a feature is missing.
+    added : float64 array of the same shape
+        Shapley values of the features: what they add on average over the rows of the background.
+        Those of a row and ``base`` sum to its score (up to rounding).
+    base : float
+        Mean score of the background.
+    scores : float64 array of shape (n_rows,)
+        The predictions of the ranker.
+    texts : tuple of tuple of str
+        The values of each row as text, if a feature has categories or dates; else empty.
+    """
+
+    features: tuple[int, ...]
+    names: tuple[str, ...]
+    values: Floats
+    added: Floats
+    base: float
+    scores: Floats
+    texts: tuple[tuple[str, ...], ...] = ()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = 100, top: int = 20) -> str:
+        """Return the parts of the largest features: on average without the sign, least and most."""
+        size = np.abs(self.added).mean(axis=0)
+        order = np.argsort(-size, kind="stable")[:top].tolist()
+        rows = [
+            [
+                printable(self.names[at], 40),
+                f"{size[at]:.4g}",
+                f"{self.added[:, at].min():+.4g}",
+                f"{self.added[:, at].max():+.4g}",
+            ]
+            for at in order
+        ]
+        of = f"{counted(len(self.names), 'feature')} in {counted(len(self.scores), 'row')}"
+        title = f"contributions of {of}, compared with a mean score of {self.base:.6g}"
+        lines = text_table(["feature", "mean size", "least", "most"], rows, width=width)
+        rest = len(self.names) - len(order)
+        return "\n".join([title, *lines, *([f"and {rest} more"] if rest else [])])
+
+    def to_frame(self) -> Frame:
+        """Return one row per row, one column per feature."""
+        return as_frame(dict(zip(self.names, self.added.T, strict=True)))
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation``, for the plots of SHAP."""
+        try:
+            import shap
+        except ImportError as error:
+            raise MissingExtraError(
+                "to_shap() needs shap: pip install shap. print() and to_frame() show the same "
+                "without."
+            ) from error
+        return shap.Explanation(
+            self.added,
+            np.full(len(self.scores), self.base),
+            self.values,
+            display_data=np.array(self.texts, object) if self.texts else None,
+            feature_names=list(self.names),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PairExplanation(Result):
     """Why item a ranks above item b (or below), the largest reason first.
 
@@ -154,7 +237,7 @@ class PairExplanation(Result):
 
     @property
     def titles(self) -> tuple[str, str]:
-        """What the two rows are called: "row" and label or number."""
+        """The names of the two rows: "row" and label or number."""
         return f"row {self.label_a or self.a}", f"row {self.label_b or self.b}"
 
     @property
@@ -358,71 +441,151 @@ def tree_differences(tree: Tree, rows: Floats, pairs: Ints) -> Floats:
     >>> tree_differences(tree, np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([[0, 1]]))
     array([[0.5, 0.5]])
     """
+    weights = _shapley_weights(len(set(tree.features)))
+    out = np.zeros((len(pairs), rows.shape[1]))
+    for value, passed in _leaves(tree, rows):
+        both = {f: (lets[pairs[:, 0]], lets[pairs[:, 1]]) for f, lets in passed.items()}
+        reached = np.logical_and.reduce([a | b for a, b in both.values()])
+        own = sum((a & ~b).astype(np.int64) for a, b in both.values())
+        other = sum((b & ~a).astype(np.int64) for a, b in both.values())
+        up, down = (np.where(reached, value * weights[own, other, side], 0.0) for side in (0, 1))
+        for f, (a, b) in both.items():
+            out[:, f] += np.where(a & ~b, up, 0.0) - np.where(b & ~a, down, 0.0)
+    return out
+
+
+def _leaves(tree: Tree, rows: Floats) -> Iterator[tuple[float, dict[int, Bools]]]:
+    """Yield the value of each leaf, and by feature which rows its tests on the way let pass."""
     goes_right = []
     for feature, threshold, missing in zip(tree.features, tree.thresholds, tree.missing):
         column = rows[:, feature]
         right = np.zeros(len(column), bool) if threshold is None else column > threshold
         goes_right.append(np.where(np.isnan(column), bool(missing), right))
-    weights = _shapley_weights(len(set(tree.features)))
-    out = np.zeros((len(pairs), rows.shape[1]))
     ways: list[tuple[int, dict[int, Bools]]] = [(0, {})]
     while ways:
         at, passed = ways.pop()
-        if at >= 0:
-            feature, right = tree.features[at], goes_right[at]
-            for child, here in ((tree.left[at], ~right), (tree.right[at], right)):
-                passes = here & passed.get(feature, True)
-                if passes.any():  # (else no item gets there)
-                    ways.append((child, passed | {feature: passes}))
+        if at < 0:
+            yield tree.values[~at], passed
             continue
-        both = {f: (lets[pairs[:, 0]], lets[pairs[:, 1]]) for f, lets in passed.items()}
-        reached = np.logical_and.reduce([a | b for a, b in both.values()])
-        own = sum((a & ~b).astype(np.int64) for a, b in both.values())
-        other = sum((b & ~a).astype(np.int64) for a, b in both.values())
-        value = np.where(reached, tree.values[~at], 0.0)
-        up, down = (value * weights[own, other, side] for side in (0, 1))
-        for f, (a, b) in both.items():
-            out[:, f] += np.where(a & ~b, up, 0.0) - np.where(b & ~a, down, 0.0)
-    return out
+        feature, right = tree.features[at], goes_right[at]
+        for child, here in ((tree.left[at], ~right), (tree.right[at], right)):
+            passes = here & passed.get(feature, True)
+            if passes.any():  # (else no item gets there)
+                ways.append((child, passed | {feature: passes}))
+
+
+_CELLS = 1 << 22  # (pattern, pattern, feature) at a time
+
+
+def mean_tree_differences(tree: Tree, rows: Floats, background: Floats) -> Floats:
+    """Return the means of `tree_differences` from each row to all rows of the background.
+
+    What a leaf adds depends only on which tests on the way to it let either row pass, so that rows
+    of the same pattern are counted and not listed.
+
+    Examples
+    --------
+    >>> tree = Tree((0, 1), (0.5, 0.5), (0, 0), (~0, ~1), (1, ~2), (1.0, 1.0), (0.0, 0.0, 1.0))
+    >>> mean_tree_differences(tree, np.array([[1.0, 1.0]]), np.array([[0.0, 0.0], [0.0, 1.0]]))
+    array([[0.75, 0.25]])
+    """
+    weights = _shapley_weights(len(set(tree.features)))
+    out = np.zeros(rows.shape)
+    for value, passed in _leaves(tree, np.concatenate((rows, background))):
+        if not value:
+            continue
+        lets = np.column_stack(list(passed.values()))
+        own, places, _ = _patterns(lets[: len(rows)])
+        others, _, counts = _patterns(lets[len(rows) :])
+        step = max(1, _CELLS // others.size)
+        parts = []
+        for begin in range(0, len(own), step):
+            a = own[begin : begin + step, None]
+            up, down = a & ~others, others & ~a
+            sizes = up.sum(axis=2), down.sum(axis=2)
+            share = (a | others).all(axis=2) * (counts * value)
+            gain, loss = ((share * weights[*sizes, side])[:, :, None] for side in (0, 1))
+            parts.append((up * gain - down * loss).sum(axis=1))
+        out[:, list(passed)] += np.concatenate(parts)[places]
+    return out / len(background)
+
+
+def _patterns(lets: Bools) -> tuple[Bools, Ints, Ints]:
+    """Return the different rows of a table, the place of each row among them, and their counts."""
+    code = np.zeros(len(lets), np.int64)
+    for number, column in enumerate(lets.T):
+        if number % 32 == 31:  # (codes stay below 2**63)
+            code = np.unique(code, return_inverse=True)[1]
+        code = 2 * code + column
+    _, first, places, counts = np.unique(
+        code, return_index=True, return_inverse=True, return_counts=True
+    )
+    return lets[first], places, counts
 
 
 def pair_differences(
     model: AdditiveRanker, rows: Instances, pairs: Ints
 ) -> tuple[list[int], Floats]:
     """Return the used features, and what each adds for row a minus for row b, for pairs (a, b)."""
+    used, parts, joint = _parts(model, rows)
+    out = parts[pairs[:, 0]] - parts[pairs[:, 1]]
+    columns = _columns(rows, used)
+    for tree, weight in joint:
+        out += weight * tree_differences(tree, columns, pairs)
+    return used, out
+
+
+def _parts(
+    model: AdditiveRanker, rows: Instances, features: Iterable[int] = ()
+) -> tuple[list[int], Floats, list[tuple[Tree, float]]]:
+    """Return the used features and ``features``, what each adds alone, the trees of several."""
     alone = feature_parts(model, rows)
     sums = model.tree_sums
     trees = [] if sums is None else zip(sums.trees, sums.weights, strict=True)
     joint = [(tree, weight) for tree, weight in trees if len(set(tree.features)) > 1]
-    used = sorted({*alone.features.tolist(), *(f for tree, _ in joint for f in tree.features)})
+    of_trees = (f for tree, _ in joint for f in tree.features)
+    used = sorted({*features, *alone.features.tolist(), *of_trees})
     slot = {feature: number for number, feature in enumerate(used)}
-    out = np.zeros((len(pairs), len(used)))
-    places = [slot[feature] for feature in alone.features.tolist()]
-    out[:, places] = alone.added[pairs[:, 0]] - alone.added[pairs[:, 1]]
-    if joint:
-        columns = np.column_stack([rows.column(feature).astype(np.float64) for feature in used])
-        for tree, weight in joint:
-            out += weight * tree_differences(tree.with_features(slot), columns, pairs)
-    return used, out
+    out = np.zeros((rows.n_rows, len(used)))
+    out[:, [slot[feature] for feature in alone.features.tolist()]] = alone.added
+    return used, out, [(tree.with_features(slot), weight) for tree, weight in joint]
+
+
+def _columns(rows: Instances, features: list[int]) -> Floats:
+    """Return some columns as numbers, NaN where a value is missing."""
+    columns = [rows.column(feature).astype(np.float64) for feature in features]
+    return np.column_stack(columns) if columns else np.zeros((rows.n_rows, 0))
 
 
 # --- Explain why one item ranks above another, and what a score is made of
 
 
-def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> Contributions:
-    """Return what each feature, and each pair of features, adds to the score of one item.
+def contributions(
+    ranker: object, x: TableLike, X: TableLike | None = None
+) -> Contributions | ContributionMatrix:
+    """Split the score of one item, or the scores of several rows, into the parts of the features.
 
     Parameters
     ----------
     ranker : AdditiveRanker or fitted estimator
-        A sum of functions of one feature, or of two where it has trees of pairs. The score of
-        larger trees has no such parts: `why` explains its differences. Of a pipeline, the last
-        step: features are those that arrive there.
-    x : array of shape (n_features,), pandas Series, or a table of one row
-        The item. The index of a Series, as of ``X.iloc[7]``, has the names of the features.
+        A sum of functions of one feature each, or of trees. Of a pipeline, the last step: features
+        are those that arrive there.
+    x : array of shape (n_features,), pandas Series, or a table of one or more rows
+        One item, or several rows. The index of a Series, as of ``X.iloc[7]``, has the names of the
+        features.
     X : array, sparse matrix or frame, optional
-        Rows over which what a pair adds is 0 on average, for every value of either feature, as
-        in `shapes`; by default over all combinations of steps.
+        The background. Of one item: rows over which what a pair adds is 0 on average, for every
+        value of either feature, as in `shapes`; by default over all combinations of steps. Of
+        several rows: the rows they are compared with; by default themselves.
+
+    Returns
+    -------
+    Contributions
+        Of one item: the parts of its score, by feature, and by pair where there are trees of two
+        features. The score of one item has no such parts in larger trees.
+    ContributionMatrix
+        Of several rows: the Shapley values of each feature, exact for trees of any size, which add
+        up to the score minus the mean score of the background (interventional SHAP values).
 
     Examples
     --------
@@ -433,17 +596,18 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
     score 1.25
             +1  feature 0                1
          +0.25  feature 1                missing
+    >>> found = contributions(model, [[1.0, np.nan], [0.0, 0.0]])
+    >>> found.base, found.added.tolist()
+    (0.625, [[0.5, 0.125], [-0.5, -0.125]])
     """
     x = _as_row(x)
     inner = inner_ranker(ranker)
-    model = additive_model(inner.ranker, "contributions", features=2, names=inner.names)
+    model = additive_model(inner.ranker, "contributions", features=None, names=inner.names)
     instances = checked_rows(model, inner.rows(x))
     if instances.n_rows != 1:
-        raise DataError(
-            f"contributions explains one row. Got {instances.n_rows}: pass one of them, as X[[7]], "
-            "or see shapes for what features add over all rows.",
-            parameter="x",
-        )
+        background = instances if X is None else checked_rows(model, inner.rows(X))
+        return _matrix(model, instances, background)
+    model = additive_model(model, "contributions", features=2)
     pairs, moved = pair_shapes(model, None if X is None else checked_rows(model, inner.rows(X)))
     parts = _with_moved(feature_parts(model, instances), moved, instances)
     order = np.argsort(-np.abs(parts.added[0]), kind="stable")
@@ -461,6 +625,31 @@ def contributions(ranker: object, x: TableLike, X: TableLike | None = None) -> C
         tuple(pairs[place].features for place in largest),
         joint[largest],
         tuple(cell_text(model.encodings, instances, 0, feature) for feature in features),
+    )
+
+
+def _matrix(model: AdditiveRanker, rows: Instances, background: Instances) -> ContributionMatrix:
+    """Return the Shapley values of all rows against a background."""
+    if not rows.n_rows or not background.n_rows:
+        raise DataError("contributions needs rows, and rows to compare them with. Got none.")
+    shown = () if rows.is_sparse else range(model.n_features)
+    used, alone, joint = _parts(model, rows, shown)
+    columns, others = _columns(rows, used), _columns(background, used)
+    added = alone - _parts(model, background, shown)[1].mean(axis=0)
+    for tree, weight in joint:
+        added += weight * mean_tree_differences(tree, columns, others)
+    texts = (
+        tuple(cell_text(model.encodings, rows, row, feature) for feature in used)
+        for row in range(rows.n_rows if model.encodings else 0)
+    )
+    return ContributionMatrix(
+        tuple(used),
+        tuple(feature_name(model.feature_names, feature) for feature in used),
+        columns,
+        added,
+        float(model.predict(background).mean()),
+        model.predict(rows),
+        tuple(texts),
     )
 
 

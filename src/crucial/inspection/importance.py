@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,68 +27,49 @@ from crucial.types import Floats, Ints, TableLike, VectorLike
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedRows:
-    """Rows of a model of this library: columns of text and dates are numbers already.
+class ScoredTable:
+    """Rows with the ranker that scores them.
 
     Attributes
     ----------
-    model : FrozenModel
-    instances, groups : rows and queries
-    """
-
-    model: FrozenModel
-    instances: Instances
-    groups: Groups
-
-    def scores(self) -> Floats:
-        """Return the scores of the rows."""
-        return self.model.predict(self.instances, self.groups)
-
-    def shuffled_scores(self, feature: int, order: Ints) -> Floats:
-        """Return the scores if a feature has the values of the rows ``order``."""
-        column = self.instances.column(feature)[order]
-        return self.model.predict(_with_column(self.instances, feature, column), self.groups)
-
-
-@dataclass(frozen=True, eq=False)
-class PassedRows:
-    """Rows of any other ranker, which gets the caller's table with its own types and names.
-
-    Attributes
-    ----------
-    ranker : object with ``predict``
-    table : the caller's rows
+    ranker : FrozenModel, or object with ``predict``
+        A model of this library scores ``instances``, in which columns of text and dates are numbers
+        already. Any other ranker gets ``table``, with its own types and names.
     instances, groups : rows, as numbers where they are, and queries
+    table : the caller's rows
     qid : query ids, or None
     """
 
     ranker: object
-    table: Table
     instances: Instances
     groups: Groups
+    table: Table
     qid: VectorLike | None
 
-    def scores(self) -> Floats:
+    def scores(self, n_jobs: int | None = None) -> Floats:
         """Return the scores of the rows."""
+        if isinstance(self.ranker, FrozenModel):
+            return self.ranker.predict(self.instances, self.groups, n_jobs=n_jobs)
         return predict_any(self.ranker, self.table, self.qid)
 
     def shuffled_scores(self, feature: int, order: Ints) -> Floats:
         """Return the scores if a feature has the values of the rows ``order``."""
+        if isinstance(self.ranker, FrozenModel):
+            column = self.instances.column(feature)[order]
+            return self.ranker.predict(_with_column(self.instances, feature, column), self.groups)
         return predict_any(self.ranker, with_shuffled(self.table, feature, order), self.qid)
 
 
-def scored_rows(
-    ranker: object, X: TableLike, qid: VectorLike | None = None
-) -> EncodedRows | PassedRows:
+def scored_rows(ranker: object, X: TableLike, qid: VectorLike | None = None) -> ScoredTable:
     """Check rows and return them with the ranker, of this library or any other."""
     model = getattr(ranker, "model_", ranker)
     if isinstance(model, FrozenModel):
         encoded = checked_rows(model, X)
-        return EncodedRows(model, encoded, Groups.from_qid(qid, encoded.n_rows))
+        return ScoredTable(model, encoded, Groups.from_qid(qid, encoded.n_rows), X, qid)
     instances = Instances.from_input(X, texts=True)
     table: Table = instances.table if isinstance(X, Instances) else X
     table = table if hasattr(table, "shape") else np.asarray(table)
-    return PassedRows(ranker, table, instances, Groups.from_qid(qid, instances.n_rows), qid)
+    return ScoredTable(ranker, instances, Groups.from_qid(qid, instances.n_rows), table, qid)
 
 
 def predict_any(ranker: object, X: Table, qid: VectorLike | None) -> Floats:
@@ -116,7 +98,7 @@ def predict_any(ranker: object, X: Table, qid: VectorLike | None) -> Floats:
 
 
 def _with_column(instances: Instances, feature: int, column: NDArray[np.generic]) -> Instances:
-    """Return the same rows with other values of one feature."""
+    """Return the rows with other values of one feature."""
     if instances.is_sparse:
         return replace(instances, table=with_sparse_column(instances.table, feature, column))
     table = np.array(instances.table, dtype=np.result_type(instances.table, column), copy=True)
@@ -280,8 +262,45 @@ def importances(
     (1.0, ('age',))
     """
     check("importances", "kind", kind, one_of(*KINDS))
-    if kind == "permutation":
-        return _permuted(ranker, X, y, qid, metric, shuffle, repeats, random_state, features)
+    if kind != "permutation":
+        return _learned(ranker, kind)
+    check("importances", "shuffle", shuffle, one_of("within", "over"))
+    check("importances", "repeats", repeats, at_least(1))
+    check("importances", "random_state", random_state, at_least(0))
+    if X is None or y is None:
+        raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
+    rows = scored_rows(ranker, X, qid)
+    instances, groups = rows.instances, rows.groups
+    own = rows.ranker if isinstance(rows.ranker, FrozenModel) else None
+    labels = check_labels(y)
+    measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
+    value = measure.prepare(labels, groups)
+    before = value(rows.scores())
+    sign = 1.0 if measure.higher_is_better else -1.0
+    every: range | set[int] = range(instances.n_features) if own is None else _used_features(own)
+    if features is not None:
+        for feature in features:
+            check("importances", "features", feature, int_between(0, instances.n_features - 1))
+        every = {int(feature) for feature in features if feature in every}
+    used = sorted(every)
+    out = np.zeros((repeats, instances.n_features))
+    for feature in used:
+        for repeat in range(repeats):
+            rng = np.random.default_rng([random_state, feature, repeat])
+            other = value(rows.shuffled_scores(feature, _new_order(groups, shuffle, rng)))
+            out[repeat, feature] = sign * (before - other)
+    known = None if own is None else own.feature_names
+    known = known or instances.names
+    names = names_of(known, instances.n_features)
+    where = "inside queries" if shuffle == "within" else "among all rows"
+    meaning = f"loss of {measure.name} when values change places {where}"
+    values = np.zeros(instances.n_features)
+    values[used] = out[:, used].mean(axis=0)
+    return Importances("permutation", meaning, names, values, out, float(before))
+
+
+def _learned(ranker: object, kind: str) -> Importances:
+    """Return importances that a model or the trace of its training has."""
     inner = inner_ranker(ranker)
     model = model_of(inner.ranker)
     if not isinstance(model, FrozenModel):
@@ -320,57 +339,10 @@ def _shares(ranker: object) -> dict[int, float]:
     """Return the features of a weak ranker, with their shares of what it improved."""
     if isinstance(ranker, Tree):
         gains = ranker.gain_by_feature()
-        total = sum(gains.values()) or 1.0
+        total = math.fsum(gains.values()) or 1.0
         return {feature: gain / total for feature, gain in gains.items()}
     feature = getattr(ranker, "feature", None)
     return {} if feature is None else {feature: 1.0}
-
-
-def _permuted(
-    ranker: object,
-    X: TableLike | None,
-    y: VectorLike | None,
-    qid: VectorLike | None,
-    metric: MeasureLike | None,
-    shuffle: str,
-    repeats: int,
-    random_state: int,
-    features: Sequence[int] | None,
-) -> Importances:
-    """Return how much worse a measure gets when each feature is shuffled."""
-    check("importances", "shuffle", shuffle, one_of("within", "over"))
-    check("importances", "repeats", repeats, at_least(1))
-    check("importances", "random_state", random_state, at_least(0))
-    if X is None or y is None:
-        raise DataError("importances of kind 'permutation' need rows and labels: X and y.")
-    rows = scored_rows(ranker, X, qid)
-    instances, groups = rows.instances, rows.groups
-    own = rows.model if isinstance(rows, EncodedRows) else None
-    labels = check_labels(y)
-    measure = get_measure(default_measure(labels, qid is not None) if metric is None else metric)
-    value = measure.prepare(labels, groups)
-    before = value(rows.scores())
-    sign = 1.0 if measure.higher_is_better else -1.0
-    every: range | set[int] = range(instances.n_features) if own is None else _used_features(own)
-    if features is not None:
-        for feature in features:
-            check("importances", "features", feature, int_between(0, instances.n_features - 1))
-        every = {int(feature) for feature in features if feature in every}
-    used = sorted(every)
-    out = np.zeros((repeats, instances.n_features))
-    for feature in used:
-        for repeat in range(repeats):
-            rng = np.random.default_rng([random_state, feature, repeat])
-            other = value(rows.shuffled_scores(feature, _new_order(groups, shuffle, rng)))
-            out[repeat, feature] = sign * (before - other)
-    known = None if own is None else own.feature_names
-    known = known or instances.names
-    names = names_of(known, instances.n_features)
-    where = "inside queries" if shuffle == "within" else "among all rows"
-    meaning = f"loss of {measure.name} when values change places {where}"
-    values = np.zeros(instances.n_features)
-    values[used] = out[:, used].mean(axis=0)
-    return Importances("permutation", meaning, names, values, out, float(before))
 
 
 def _used_features(model: FrozenModel) -> range | set[int]:

@@ -13,7 +13,7 @@ from crucial.boosting.loop import Trace
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.pair_margins import margins
+from crucial.inspection.guarantees import margins
 from crucial.inspection.shape_functions import inner_ranker, model_of
 from crucial.measures.names import Measures, default_measure, get_measures
 from crucial.model.additive import sparkline
@@ -213,7 +213,19 @@ def learning_curve(
             raise NotRankedError(f"{type(ranker).__name__} cannot be cut to its first rounds.")
         if y is None:
             raise DataError("learning_curve needs the labels of the rows: y.")
-        at, measured, directions = _staged(whole, X, y, qid, metrics, stages)
+        instances, labels = checked_rows(whole, X), check_labels(y)
+        groups = Groups.from_qid(qid, instances.n_rows)
+        chosen = get_measures(
+            default_measure(labels, qid is not None) if metrics is None else metrics
+        )
+        prepared = {one.name: one.prepare(labels, groups) for one in chosen}
+        directions = {one.name: one.higher_is_better for one in chosen}
+        at = stages_of(whole.n_rounds, stages)
+        staged = [whole.truncate(stage).predict(instances, groups) for stage in at.tolist()]
+        measured = {
+            name: np.array([measure(scores) for scores in staged], np.float64)
+            for name, measure in prepared.items()
+        }
         margin_at, of_pairs = _margins_by_round(whole, X, y, qid, margin_stages)
     best = getattr(ranker, "best_round_", None)
     best = int(getattr(model, "n_rounds", len(rounds)) if best is None else best)
@@ -232,32 +244,6 @@ def _of_trace(trace: Trace | None) -> tuple[Ints, dict[str, Floats], tuple[str, 
         if name not in _NO_CURVES
     }
     return np.arange(1, len(trace) + 1), columns, tuple(trace[0].measures)
-
-
-def _staged(
-    model: RoundsModel,
-    X: TableLike,
-    y: VectorLike,
-    qid: VectorLike | None,
-    metrics: Measures | None,
-    count: int,
-) -> tuple[Ints, dict[str, Floats], dict[str, bool]]:
-    """Measure the model after some of its rounds."""
-    instances = checked_rows(model, X)
-    groups = Groups.from_qid(qid, instances.n_rows)
-    labels = check_labels(y)
-    if metrics is None:
-        metrics = default_measure(labels, qid is not None)
-    chosen = get_measures(metrics)
-    prepared = {one.name: one.prepare(labels, groups) for one in chosen}
-    at = stages_of(model.n_rounds, count)
-    values: dict[str, list[float]] = {name: [] for name in prepared}
-    for stage in at.tolist():
-        scores = model.truncate(stage).predict(instances, groups)
-        for name, measure in prepared.items():
-            values[name].append(float(measure(scores)))
-    columns = {name: np.array(row, np.float64) for name, row in values.items()}
-    return at, columns, {one.name: one.higher_is_better for one in chosen}
 
 
 def _margins_by_round(

@@ -23,17 +23,11 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances, as_table, take_rows
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import check_labels
-from crucial.inspection.bounds import training_bound
-from crucial.inspection.curves import (
-    calibration_curve,
-    precision_recall_curve,
-    read_rows,
-    roc_curve,
-)
+from crucial.inspection.curves import calibration_curve, read_rows, roc_curve
 from crucial.inspection.explain import pair_differences
-from crucial.inspection.importance import EncodedRows, importances, scored_rows
+from crucial.inspection.guarantees import margins, training_bound
+from crucial.inspection.importance import importances, scored_rows
 from crucial.inspection.learning_curves import learning_curve
-from crucial.inspection.pair_margins import margins
 from crucial.inspection.shape_functions import (
     FeatureShape,
     PairShape,
@@ -97,59 +91,6 @@ class Subject:
     query_pictures: Mapping[str, Bytes]
     seed: int
 
-    @classmethod
-    def of(
-        cls,
-        ranker: object,
-        X: TableLike,
-        y: VectorLike,
-        qid: VectorLike | None,
-        item: VectorLike | None,
-        metrics: Measures | None,
-        pictures: Mapping[str, ArrayLike] | None,
-        query_pictures: Mapping[str, ArrayLike] | None,
-        seed: int,
-        n_jobs: int | None,
-    ) -> Subject:
-        """Check all input before any work is done."""
-        chosen = get_measures(() if metrics is None else metrics)
-        whole = getattr(ranker, "model_", ranker)
-        model, reason = None, ""
-        try:
-            model = additive_model(ranker, "the report", features=None)
-        except NotRankedError as error:
-            reason = str(error)
-        rows = scored_rows(ranker, X, qid)
-        instances, groups = rows.instances, rows.groups
-        if qid is None and getattr(whole, "training", {}).get("with_qid") is True:
-            raise DataError(
-                "the rows have no query ids (qid), and the ranker was trained with queries: "
-                "scores of different queries cannot be compared."
-            )
-        labels = check_labels(y, instances.n_rows)
-        if isinstance(rows, EncodedRows):
-            scores = rows.model.predict(instances, groups, n_jobs=n_jobs)
-        else:
-            scores = rows.scores()
-        if not chosen:
-            chosen = get_measures(default_measure(labels, qid is not None))
-        return cls(
-            ranker,
-            X,
-            model,
-            reason,
-            instances,
-            labels,
-            groups,
-            qid is not None,
-            _names(item, instances.n_rows),
-            scores,
-            tuple(chosen),
-            _grey("pictures", pictures),
-            _grey("query_pictures", query_pictures),
-            seed,
-        )
-
     @property
     def is_encoded(self) -> bool:
         """Whether `instances` are what the ranker scores; if not, it scores ``X`` as passed."""
@@ -165,7 +106,7 @@ class Subject:
     def heaviest(self) -> list[tuple[int, float]]:
         """The used features and their shares of the weight or the gains, heaviest first."""
         weights = {} if self.model is None else self.model.weight_by_feature()
-        total = sum(weights.values()) or 1.0
+        total = math.fsum(weights.values()) or 1.0
         found = [(feature, weight / total) for feature, weight in weights.items() if weight > 0.0]
         return sorted(found, key=lambda one: (-one[1], one[0]))
 
@@ -293,9 +234,10 @@ def row_curves(subject: Subject) -> PageData | None:
         "score": _plain(rows.scores[np.searchsorted(seen, ks) - 1]),
     }
     if two:
+        precision = found[1:] / seen[1:]
         data |= {
             "roc": _roc(subject, worth),
-            "average_precision": precision_recall_curve(worth, subject.scores).average_precision,
+            "average_precision": float(np.sum(np.diff(found / found[-1]) * precision)),
             "calibration": _calibration(subject, worth),
         }
     return data
@@ -629,7 +571,7 @@ def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
 
 
 def _drawn_categories(one: FeatureShape, subject: Subject, most: int) -> PageData:
-    """Return what each category adds, and its share of rows, largest first; of many, the ends."""
+    """Return the part and the share of rows of each category, largest first; of many, the ends."""
     parts = list(one.by_category().items())
     kept = parts if len(parts) <= most else [*parts[: most // 2], *parts[-(most // 2) :]]
     source = subject.instances.origin or subject.instances
@@ -843,7 +785,7 @@ def _pair(items: list[dict[str, Any]]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What the features add to the shown items.
+    """The parts of the features in the scores of the shown items.
 
     Attributes
     ----------
@@ -1133,7 +1075,7 @@ def _features_said(subject: Subject) -> list[str]:
     if subject.model is None or not subject.heaviest:
         return []
     few = subject.heaviest[:3]
-    carried = sum(share for _, share in few)
+    carried = math.fsum(share for _, share in few)
     names = ", ".join(subject.feature_title(feature) for feature, _ in few)
     which = "features" if len(few) > 1 else "feature"
     what = "gains" if "gains" in subject.model.importance_of else "weight"
@@ -1145,7 +1087,7 @@ def _features_said(subject: Subject) -> list[str]:
     trees = subject.model.tree_sums
     if trees is not None and subject.order > 1:
         shares = {k: share for k, share in trees.shares().items() if len(k) > 1}
-        of = f"{sum(shares.values()):.0%} of the gains"
+        of = f"{math.fsum(shares.values()):.0%} of the gains"
         if subject.order == 2:
             pairs = f"{counted(len(shares), 'pair')} of features"
             text.append(f"{pairs} act together, with {of}.")
@@ -1187,7 +1129,7 @@ def sentences(
     tied: dict[str, Any],
     pairs: float,
 ) -> list[str]:
-    """Return the same in sentences."""
+    """Return the summary in sentences."""
     if math.isnan(lead["value"]):
         return [_no_value(subject, lead["name"]), *_features_said(subject)]
     where = counted(len(subject.y), "item")
@@ -1308,21 +1250,49 @@ def report(
     check("report", "subtitle", subtitle, instance_of(str))
     if trace is not None:
         check_trace(trace)
-    subject = Subject.of(
-        ranker, X, y, qid, item, metrics, pictures, query_pictures, random_state, n_jobs
+    chosen = get_measures(() if metrics is None else metrics)
+    model, reason = None, ""
+    try:
+        model = additive_model(ranker, "the report", features=None)
+    except NotRankedError as error:
+        reason = str(error)
+    rows = scored_rows(ranker, X, qid)
+    instances, groups = rows.instances, rows.groups
+    whole = getattr(ranker, "model_", ranker)
+    if qid is None and getattr(whole, "training", {}).get("with_qid") is True:
+        raise DataError(
+            "the rows have no query ids (qid), and the ranker was trained with queries: "
+            "scores of different queries cannot be compared."
+        )
+    labels = check_labels(y, instances.n_rows)
+    subject = Subject(
+        ranker,
+        X,
+        model,
+        reason,
+        instances,
+        labels,
+        groups,
+        qid is not None,
+        _names(item, instances.n_rows),
+        rows.scores(n_jobs),
+        tuple(chosen or get_measures(default_measure(labels, qid is not None))),
+        _grey("pictures", pictures),
+        _grey("query_pictures", query_pictures),
+        random_state,
     )
     found = _evaluate(subject, subject.scores, subject.measures, intervals=True, resamples=None)
-    rows = measure_table(subject, found)
+    table = measure_table(subject, found)
     single = single_features(subject)
     tied = ties(subject, found)
     pairs = evaluate(subject.y, subject.scores, subject.groups, "auc")["auc"]
-    text = sentences(subject, found, rows[0], single, tied, pairs)
+    text = sentences(subject, found, table[0], single, tied, pairs)
     data = {
         "version": version("crucial"),
         "title": title,
         "subtitle": subtitle,
-        "summary": {"tiles": headline(subject, rows[0], single, pairs), "sentences": text},
-        "measures": rows,
+        "summary": {"tiles": headline(subject, table[0], single, pairs), "sentences": text},
+        "measures": table,
         "intervals": {"unit": found.unit, "notes": found.notes},
         "cutoffs": by_cutoff(subject),
         "curves": row_curves(subject),

@@ -1,18 +1,21 @@
-"""Scorecards: points per bin of each feature, scaled to odds, with reason codes."""
+"""Scorecards: points per bin of each feature, scaled to odds; reason codes, SQL and page."""
 
 from __future__ import annotations
 
+import html
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from itertools import pairwise
 
 import numpy as np
 
-from crucial.data.arrays import DAYS, check_sum, number_text
+from crucial.data.arrays import DAYS, number_text
 from crucial.data.instances import Encodings
 from crucial.errors import Argument, DataError, Message, NotRankedError
-from crucial.feedback.labels import check_labels
+from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.curves import (
     Calibration,
     equal_parts,
@@ -30,11 +33,10 @@ from crucial.inspection.shape_functions import (
 )
 from crucial.kernels.elementary import sigmoid
 from crucial.measures.evaluation import evaluate
-from crucial.measures.lists import as_numbers
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import checked_rows
 from crucial.model.tree_table import value_text
-from crucial.pages import SavedAsHtml
+from crucial.pages import SavedAsHtml, page_html
 from crucial.parameters import above, at_least, between, check, flag, instance_of, none_or, one_of
 from crucial.results import Frame, Result, as_frame, listed
 from crucial.types import Floats, Ints, TableLike, VectorLike
@@ -334,7 +336,7 @@ def _bin_means(counts: Floats, means: Floats, begins: Ints) -> Floats:
 
 
 def _added(shape: FeatureShape, values: Floats) -> Floats:
-    """Return what a function adds at values that are not missing."""
+    """Return the value of a shape function at values that are not missing."""
     out = shape.values[shape.thresholds.searchsorted(values)].astype(np.float64)
     for ramp in shape.ramps:
         part = (np.clip(values, ramp.low, ramp.high) - ramp.low) / (ramp.high - ramp.low)
@@ -480,7 +482,7 @@ class ReasonCodes(Result):
 
 @dataclass(frozen=True)
 class Scale:
-    """How log odds become points.
+    """The scale that turns log odds into points.
 
     Attributes
     ----------
@@ -697,8 +699,6 @@ class Scorecard(Result, SavedAsHtml):
 
     def to_html(self) -> str:
         """Return a page to print; the same card gives the same bytes."""
-        from crucial.inspection.scorecard_page import card_page
-
         return card_page(self)
 
     def _bins(self, X: TableLike) -> Ints:
@@ -812,13 +812,10 @@ def two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
 
 def row_weights(sample_weight: VectorLike | None, n_rows: int) -> tuple[Floats, float]:
     """Return the weights of the rows, divided by a unit close to their mean, and the unit."""
-    if sample_weight is None:
+    weight = check_weights(sample_weight, n_rows)
+    if weight is None:
         return np.ones(n_rows), 1.0
-    weight = as_numbers(sample_weight, "sample_weight", n_rows)
-    if (weight < 0).any():
-        raise DataError("scorecard: sample_weight must not be negative.")
-    check_sum(weight, "sample_weight")
-    unit = weight_unit(weight) if weight.any() else 1.0
+    unit = weight_unit(weight)
     return weight / unit, unit
 
 
@@ -904,39 +901,25 @@ def card_features(
         first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
         sums = sums_by(to, one.weight * part)
         means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
-        code = f"R{len(found) + 1}"
-        found.append(_feature(code, cut, points[first], means, mass, goods, unit))
-    return tuple(found), total
-
-
-def _feature(
-    code: str,
-    cut: BinnedFeature,
-    points: Ints,
-    exact: Floats,
-    mass: Floats,
-    goods: Floats,
-    unit: float,
-) -> CardFeature:
-    """Return a feature of the card."""
-    last = cut.n_bins - 1
-    ends = [-math.inf, *cut.edges.tolist(), math.inf]
-    made = tuple(
-        CardBin(
-            cut.texts[b],
-            math.nan if cut.categories or b == last else ends[b],
-            math.nan if cut.categories or b == last else ends[b + 1],
-            cut.categories[b] if cut.categories and b < last else (),
-            b == last,
-            int(points[b]),
-            float(exact[b]),
-            float(mass[b]) * unit,
-            float(goods[b]) * unit,
+        last, ends = cut.n_bins - 1, [-math.inf, *cut.edges.tolist(), math.inf]
+        made = tuple(
+            CardBin(
+                cut.texts[b],
+                math.nan if cut.categories or b == last else ends[b],
+                math.nan if cut.categories or b == last else ends[b + 1],
+                cut.categories[b] if cut.categories and b < last else (),
+                b == last,
+                int(points[first[b]]),
+                float(means[b]),
+                float(mass[b]) * unit,
+                float(goods[b]) * unit,
+            )
+            for b in range(cut.n_bins)
         )
-        for b in range(cut.n_bins)
-    )
-    best = int(points[mass > 0].max())
-    return CardFeature(code, cut.name, made, best, float(points @ mass / mass.sum()), cut)
+        own = points[first]
+        best, neutral = int(own[mass > 0].max()), float(own @ mass / mass.sum())
+        found.append(CardFeature(f"R{len(found) + 1}", cut.name, made, best, neutral, cut))
+    return tuple(found), total
 
 
 def score_bands(
@@ -1063,8 +1046,10 @@ def scorecard(
     >>> card.start, card.score(X).tolist()
     (40, [40, 80, 120, 160, 80, 120])
     """
-    _check_scale(points_to_double_odds, base_points, base_odds)
     for name, value, rule in (
+        ("points_to_double_odds", points_to_double_odds, between(0, 1e9, low_open=True)),
+        ("base_points", base_points, between(-1e9, 1e9)),
+        ("base_odds", base_odds, above(0)),
         ("low_is_good", low_is_good, flag),
         ("good_from", good_from, none_or(between(-1e300, 1e300))),
         ("max_bins", max_bins, none_or(at_least(2))),
@@ -1098,13 +1083,8 @@ def scorecard(
     calibration = _calibrated(total, labels, weight, row_unit)
     sign = -1.0 if low_is_good else 1.0
     good = 1.0 - labels if low_is_good else labels
-    signed = Calibration(
-        sign * calibration.intercept,
-        sign * calibration.slope,
-        calibration.intercept_error,
-        calibration.slope_error,
-        calibration.separated,
-    )
+    intercept, slope = sign * calibration.intercept, sign * calibration.slope
+    signed = replace(calibration, intercept=intercept, slope=slope)
     scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
     start, exact = exact_points([binned[j] for j in kept], model.intercept, signed, scale, anchor)
     features, points = card_features(
@@ -1146,14 +1126,6 @@ def scorecard(
         model,
         inner,
     )
-
-
-def _check_scale(points_to_double_odds: float, base_points: float, base_odds: float) -> None:
-    """Check the parameters of the scale of points."""
-    rule = between(0, 1e9, low_open=True)
-    check("scorecard", "points_to_double_odds", points_to_double_odds, rule)
-    check("scorecard", "base_points", base_points, between(-1e9, 1e9))
-    check("scorecard", "base_odds", base_odds, above(0))
 
 
 def _with_missing(one: BinnedFeature, points: str, low_is_good: bool) -> BinnedFeature:
@@ -1212,7 +1184,7 @@ def _notes(
     features: Sequence[CardFeature],
     missing_points: str,
 ) -> tuple[str, ...]:
-    """Return what to know before the card is used."""
+    """Return the notes to read before the card is used."""
     notes = []
     if calibration.separated:
         notes.append(
@@ -1300,7 +1272,7 @@ def _moment(days: float) -> str:
 
 
 _BIN = 46  # width of a bin's words
-_NAME = 60
+_NAMED = 40  # categories that a bin names
 
 
 def amount(value: float) -> str:
@@ -1332,7 +1304,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def facts(card: Scorecard) -> list[tuple[str, str]]:
-    """Return what a card states about itself, as pairs of a name and a text."""
+    """Return the facts about a card, as pairs of a name and a text."""
     scale, fit, auc = card.scale, card.calibration, card.auc
     span = ""
     if card.auc_interval is not None:
@@ -1386,8 +1358,9 @@ def card_text(card: Scorecard) -> str:
     head = f"{'':<{_BIN}} {'points':>7} {'rows':>9} {'share':>7} {'good':>7}"
     lines += ["", f"{'every row':<{_BIN}} {card.start:>7}"] if card.start else [""]
     for one in card.features:
-        lines += ["", f"{one.code} {printable(one.name, _NAME)}", head]
-        lines += [_line(part, card) for part in one.bins]
+        lines += ["", *_wrapped(f"{one.code} {one.name}", len(head)), head]
+        for part in one.bins:
+            lines += _lines(part, card)
     lines += ["", f"{'points':<15} {'rows':>9} {'good':>7} {'expected':>9} {'odds':>12}"]
     for band in card.bands:
         span = f"{band.low} to {band.high}" if band.low < band.high else str(band.low)
@@ -1399,12 +1372,26 @@ def card_text(card: Scorecard) -> str:
     return "\n".join(lines)
 
 
-def _line(part: CardBin, card: Scorecard) -> str:
-    words = printable(part.text, _BIN - 2)
-    return (
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return text as lines that break between words, the first one less indented."""
+    safe = printable(text, len(text) * 10)
+    return textwrap.wrap(safe, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
+
+
+def _words(part: CardBin) -> str:
+    """Return the words of a bin; of very many categories the first ones."""
+    if len(part.categories) <= _NAMED:
+        return part.text
+    return f"{', '.join(part.categories[:_NAMED])} and {len(part.categories) - _NAMED} more"
+
+
+def _lines(part: CardBin, card: Scorecard) -> list[str]:
+    words, *more = _wrapped(_words(part), _BIN - 2)
+    first = (
         f"  {words:<{_BIN - 2}} {part.points:>7} {amount(part.rows):>9} "
         f"{_share(part.rows, card.n_rows):>7} {_share(part.goods, part.rows):>7}"
-    ).rstrip()
+    )
+    return [first.rstrip(), *(f"  {line}" for line in more)]
 
 
 def card_columns(card: Scorecard) -> dict[str, list[object]]:
@@ -1428,3 +1415,157 @@ def card_columns(card: Scorecard) -> dict[str, list[object]]:
             head = (one.code, one.name, part.text, part.above, part.up_to, part.missing)
             rows.append((*head, part.points, part.exact, *counts))
     return {name: list(column) for name, column in zip(names, zip(*rows), strict=True)}
+
+
+# --- The page of a scorecard: plain HTML without scripts, made to be printed
+
+
+_ODDS = 12  # rows of the table of odds
+
+
+def card_page(card: Scorecard) -> str:
+    """Return the page, which has its style in it and loads nothing."""
+    body = (
+        f'<main data-ready="yes">\n{_body(card)}<footer>Made by crucial {version("crucial")}. This '
+        "page is complete in itself and loads nothing.</footer>\n</main>"
+    )
+    return page_html("scorecard", card.title, body=body)
+
+
+def _safe(text: str) -> str:
+    """Return text for HTML; a byte that was not text is shown as a question mark."""
+    shown = "".join(c if c.isprintable() or c == " " else "\ufffd" for c in text)
+    return html.escape(shown.encode("utf-8", "replace").decode())
+
+
+def _percent(share: float) -> str:
+    return "" if math.isnan(share) else f"{share:.1%}"
+
+
+def _body(card: Scorecard) -> str:
+    said = "".join(f"<dt>{_safe(name)}</dt><dd>{_safe(text)}</dd>" for name, text in facts(card))
+    rules = "".join(f"<p>{_safe(line)}</p>" for line in rule_lines(card))
+    notes = "".join(f'<p class="note">Note: {_safe(line)}</p>' for line in card.notes)
+    start = (
+        f'<p class="start"><span>every row</span><b>{card.start}</b></p>\n' if card.start else ""
+    )
+    features = "".join(_feature_table(one, card) for one in card.features)
+    return (
+        f'<h1>{_safe(card.title)}</h1>\n<div class="head"><dl>{said}</dl>\n<div class="rules">'
+        f"{start}{rules}{notes}</div></div>\n"
+        f'<div class="features">\n{features}</div>\n'
+        f'<h2>What the points mean</h2>\n<div class="meaning">\n{_odds(card)}{_bands(card)}'
+        f"{_reliability(card.bands)}</div>\n"
+    )
+
+
+def _feature_table(one: CardFeature, card: Scorecard) -> str:
+    """Return the table of a feature."""
+    lines = []
+    for part in one.bins:
+        kind = "missing" if part.missing else ""
+        kind += " best" if part.points == one.best and part.rows else ""
+        share = part.rows / card.n_rows if card.n_rows else 0.0
+        lines.append(
+            f'<tr class="{kind.strip()}"><td>{_safe(_words(part))}</td><td class="points">'
+            f"{part.points}</td><td>{amount(part.rows)} <small>{_percent(share)}</small></td>"
+            f"<td>{_bar(part.good_share)}</td></tr>"
+        )
+    return (
+        f'<table><caption><span class="code">{one.code}</span> {_safe(one.name)}</caption>'
+        "<thead><tr><th>bin</th><th>points</th><th>rows</th><th>good</th></tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>\n"
+    )
+
+
+def _bar(share: float) -> str:
+    """Return a share as a number over a bar."""
+    if math.isnan(share):
+        return ""
+    return (
+        f'{share:.1%}<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect class="track" width="100" height="4"/>'
+        f'<rect width="{100 * share:.2f}" height="4"/></svg>'
+    )
+
+
+def _odds(card: Scorecard) -> str:
+    """Return the table of odds by points, in steps of doubled odds."""
+    scale = card.scale
+    low, high = card.bands[0].low, card.bands[-1].high
+    step = scale.points_to_double_odds
+    while (high - low) / step > _ODDS:
+        step *= 2.0
+    first = math.floor((low - scale.base_points) / step)
+    last = math.ceil((high - scale.base_points) / step)
+    lines = []
+    for k in range(first, last + 1):
+        points = scale.base_points + k * step
+        odds = scale.odds(points)
+        lines.append(
+            f'<tr><td class="points">{points:g}</td><td>{odds_text(odds)}</td>'
+            f"<td>{odds / (1.0 + odds):.2%}</td></tr>"
+        )
+    return (
+        "<table><caption>Odds</caption><thead><tr><th>points</th><th>good : bad</th>"
+        f"<th>good</th></tr></thead><tbody>{''.join(lines)}</tbody></table>\n"
+    )
+
+
+def _bands(card: Scorecard) -> str:
+    """Return the rows by points: how many are good, and how many were expected to be."""
+    lines = []
+    goods = bads = 0.0
+    all_bads = card.n_rows - card.n_good
+    for band in card.bands:
+        goods += band.goods
+        bads += band.rows - band.goods
+        span = f"{band.low} to {band.high}" if band.low < band.high else f"{band.low}"
+        lines.append(
+            f'<tr><td class="points">{span}</td><td>{amount(band.rows)}</td>'
+            f"<td>{band.goods / band.rows:.1%}</td><td>{band.expected:.1%}</td>"
+            f"<td>{goods / card.n_good:.1%}</td><td>{bads / all_bads:.1%}</td></tr>"
+        )
+    return (
+        "<table><caption>The rows by points</caption><thead><tr><th>points</th><th>rows</th>"
+        "<th>good</th><th>expected</th><th>goods up to here</th><th>bads up to here</th></tr>"
+        f"</thead><tbody>{''.join(lines)}</tbody></table>\n"
+    )
+
+
+def _reliability(bands: tuple[ScoreBand, ...]) -> str:
+    """Return observed over expected shares of good rows, as a drawing."""
+    points = [(one.expected, one.goods / one.rows) for one in bands]
+    limit = _round_up(max(max(one) for one in points))
+    size, left = 200.0, 34.0
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return round(left + size * x / limit, 1), round(6 + size * (1 - y / limit), 1)
+
+    def path(*ends: tuple[float, float]) -> str:
+        return " ".join("{},{}".format(*place(*one)) for one in ends)
+
+    axis = ""
+    for t in (0.0, limit / 2, limit):
+        (left_x, y), (x, _) = place(0, t), place(t, 0)
+        axis += (
+            f'<line class="grid" x1="{left_x}" x2="{left + size}" y1="{y}" y2="{y}"/>'
+            f'<text x="{left - 5}" y="{y + 4}" text-anchor="end">{t:.3g}</text>'
+            f'<text x="{x}" y="{size + 20}" text-anchor="middle">{t:.3g}</text>'
+        )
+    dots = "".join('<circle r="3.5" cx="{}" cy="{}"/>'.format(*place(*one)) for one in points)
+    return (
+        '<figure><figcaption>Good rows, observed over expected</figcaption><svg class="plot" '
+        f'viewBox="0 0 {left + size + 16:g} {size + 38:g}" role="img" '
+        'aria-label="Observed over expected share of good rows by points">'
+        f'{axis}<polyline class="even" points="{path((0, 0), (limit, limit))}"/>'
+        f'<polyline class="line" points="{path(*points)}"/>{dots}'
+        f'<text x="{left + size}" y="{size + 34}" text-anchor="end">expected</text>'
+        "</svg></figure>\n"
+    )
+
+
+def _round_up(share: float) -> float:
+    """Return the next share with one digit, at most 1."""
+    unit = 10.0 ** math.floor(math.log10(max(share, 1e-6)))
+    return min(1.0, unit * math.ceil(share / unit - 1e-9))

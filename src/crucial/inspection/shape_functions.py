@@ -43,7 +43,7 @@ _SETTLED = 1e-10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairShape(Result):
-    """What two features add to a score together, beyond what each adds alone.
+    """The joint part of two features in a score, beyond the parts of each alone.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class PairShape(Result):
     values: Floats
 
     def __call__(self, first: float, second: float) -> float:
-        """Return what is added at two values; NaN is a missing one."""
+        """Return the joint part of two values; NaN is a missing one."""
         cells = [
             0 if math.isnan(value) else 1 + int(cuts.searchsorted(value))
             for value, cuts in zip((first, second), self.thresholds, strict=True)
@@ -240,7 +240,7 @@ def inner_ranker(ranker: object) -> InnerRanker:
 
 
 def _names_out(steps: Any, names: Sequence[str] | None) -> Sequence[str] | None:
-    """Return what fitted steps call their columns; None where one of them has no names."""
+    """Return the names of the columns after fitted steps; None where one of them has no names."""
     try:
         found = (
             steps.get_feature_names_out() if names is None else steps.get_feature_names_out(names)
@@ -251,7 +251,7 @@ def _names_out(steps: Any, names: Sequence[str] | None) -> Sequence[str] | None:
 
 
 def with_names(model: Model, names: tuple[str, ...] | None) -> Model:
-    """Return a model without names of its features with these names; others as they are."""
+    """Return a model with names of its features; one that has names keeps them."""
     if names is None or model.feature_names is not None or len(names) != model.n_features:
         return model
     return replace(model, feature_names=names)
@@ -261,7 +261,10 @@ def with_names(model: Model, names: tuple[str, ...] | None) -> Model:
 
 
 _ALTERNATIVE = "importances(ranker, X, y, kind='permutation') works for every ranker that predicts"
-_OF_TREES = "why(ranker, X, a, b) explains the order of two items in any trees"
+_OF_TREES = (
+    "why(ranker, X, a, b) explains the order of two items in any trees, and contributions(ranker, "
+    "X) what features add to the scores of several rows"
+)
 
 
 def model_of(ranker: object) -> object:
@@ -332,7 +335,7 @@ def step_of(shape: Shape, column: NDArray[np.generic]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class FeatureParts:
-    """What each used feature adds to the score of each row.
+    """The part of each used feature in the score of each row.
 
     Attributes
     ----------
@@ -401,7 +404,7 @@ def draw_shape(ax: Axes, shape: FeatureShape) -> None:
 
 
 def _missing_text(shape: FeatureShape) -> str:
-    """Return what a missing value adds, and how many rows have one."""
+    """Return the label of a missing value: its part of the score, and the rows that have it."""
     rows = ""
     if shape.share_missing is not None:
         rows = f" ({shape.share_missing:.0%} of rows)" if shape.share_missing else " (no row)"
@@ -474,7 +477,7 @@ _MOST = (0.01, 0.99)  # quantiles of the rows between which a plot shows them
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureShape(Result):
-    """What a ranker adds for one feature.
+    """The part of one feature in a score, as a function of its value.
 
     Attributes
     ----------
@@ -545,14 +548,14 @@ class FeatureShape(Result):
         return low - margin, high + margin
 
     def __call__(self, value: float | str) -> float:
-        """Return what is added at a value or for a category; NaN is a missing value."""
+        """Return the part of a value or a category; NaN is a missing value."""
         if isinstance(value, str):
             value = self.categories.get(value, math.nan)
         if math.isnan(value):
             return self.missing
         steps = float(self.values[self.thresholds.searchsorted(value)])
         rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in self.ramps)
-        return steps + sum(r.weight * part for r, part in zip(self.ramps, rising))
+        return steps + math.fsum(r.weight * part for r, part in zip(self.ramps, rising))
 
     def __str__(self) -> str:
         ends = f"{self(-math.inf):.3g} to {self(math.inf):.3g}"
@@ -572,7 +575,7 @@ class FeatureShape(Result):
         return as_frame(_steps((self,)))
 
     def by_category(self) -> dict[str, float]:
-        """Return what is added for each category, largest first; empty without categories."""
+        """Return the part of each category, largest first; empty without categories."""
         parts = {text: self(value) for text, value in self.categories.items()}
         return dict(sorted(parts.items(), key=lambda one: (-one[1], one[0])))
 
@@ -693,7 +696,7 @@ def _steps(features: Sequence[FeatureShape]) -> dict[str, list[object]]:
 
 
 def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
-    """Return what each feature adds to a score, as a function of its value.
+    """Return the part of each feature in a score, as a function of its value.
 
     Parameters
     ----------
@@ -744,7 +747,7 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
                 else direction_of(shape, one.ramps, one.rungs),
                 shape.thresholds,
                 shape.values,
-                shape.missing + sum(ramp.missing for ramp in one.ramps),
+                shape.missing + math.fsum(ramp.missing for ramp in one.ramps),
                 one.ramps,
                 share,
                 silent,

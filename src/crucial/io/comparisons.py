@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from crucial.data.comparisons import (
     MAX_WEIGHT,
+    ComparisonColumns,
     Comparisons,
     Order,
     PairTable,
@@ -21,7 +23,9 @@ from crucial.data.comparisons import (
 from crucial.data.files import atomic_write, first_bytes
 from crucial.data.words import CellTable, as_ids, decode, finite_number, number_rule, shown
 from crucial.errors import DataError, FileError, in_file
-from crucial.io.text import NO_ROW, cell_line, filled_lines, read_cells, table_kind
+from crucial.io.text import NO_ROW, filled_lines, read_cells, table_kind
+from crucial.io.writing import write_columns
+from crucial.parameters import with_fields
 from crucial.types import PathLike
 
 # --- Pairs in a file: ``winner TAB loser [TAB weight]``
@@ -110,7 +114,7 @@ def _no_pair(path: PathLike, line: int, cells: list[str], fields: list[str]) -> 
     return FileError(path, f"{problem}Got {got}.", line, 1)
 
 
-def write_pairs(path: PathLike, pairs: PairTable, *, header: bool = True) -> None:
+def write_pairs(path: PathLike, pairs: PairTable) -> None:
     """Write a file that `read_pairs` reads back the same.
 
     Parameters
@@ -118,8 +122,6 @@ def write_pairs(path: PathLike, pairs: PairTable, *, header: bool = True) -> Non
     path : str or path
         Replaced whole or not at all; packed with gzip if the name ends in ``.gz``.
     pairs : PairTable
-    header : bool
-        Whether the first line names the columns; some other programs want none.
     """
     columns = [list(pairs.winner), list(pairs.loser)]
     if pairs.weight is not None:
@@ -132,13 +134,9 @@ def write_pairs(path: PathLike, pairs: PairTable, *, header: bool = True) -> Non
     ):
         raise DataError("weights must be finite and at least 0.")
     with atomic_write(path) as file:
-        if header:
-            names = ["winner", "loser", "weight"][: len(columns)]
-            file.write(("\t".join(names) + "\n").encode())
+        file.write(("\t".join(["winner", "loser", "weight"][: len(columns)]) + "\n").encode())
         for row, (winner, loser, *weight) in enumerate(zip(*columns)):
             names = [_checked(winner, row, first=True), _checked(loser, row, first=False)]
-            if row == 0 and not header and [n.lower() for n in names] == ["winner", "loser"]:
-                raise DataError("the first pair would be read as a header; write one.")
             file.write(("\t".join([*names, *map(repr, weight)]) + "\n").encode())
 
 
@@ -159,28 +157,15 @@ def _checked(name: object, row: int, *, first: bool) -> str:
 
 
 _NEEDED = ("winner", "loser")
-_COLUMNS = ("winner", "loser", "tie", "weight", "judge", "context")
 
 
-def read_comparisons(
-    path: PathLike,
-    *,
-    winner: str = "winner",
-    loser: str = "loser",
-    tie: str = "tie",
-    weight: str = "weight",
-    judge: str = "judge",
-    context: str = "context",
-    category: str | None = None,
-    covariates: Sequence[str] = (),
-    left: str | None = None,
-    right: str | None = None,
-    sep: str | None = None,
-) -> Comparisons:
+@with_fields(ComparisonColumns)
+def read_comparisons(path: PathLike, *, sep: str | None = None, **columns: Any) -> Comparisons:
     """Read a CSV, a TSV, JSON lines or a sheet of Excel with comparisons, text plain or gzip.
 
     The first line (the keys of JSON) names the columns; names are found in any case, and columns
-    with other names are passed over. A file has winner and loser, or the items of two sides and
+    with other names are passed over. Keys inside objects of JSON have dotted names, such as
+    ``conv_metadata.turns``. A file has winner and loser, or the items of two sides and
     who won, as arena files do: ``model_a``, ``model_b`` (or ``left``, ``right`` and the like) and
     a ``winner`` that is the side, ``tie``, or the name of the item; ``notes`` of the result say
     what was understood. A file without names of columns is read as ``winner TAB loser [TAB
@@ -191,11 +176,12 @@ def read_comparisons(
     path : str or path
     winner, loser, tie, weight, judge, context : str
         Names of the columns. ``tie`` contains 1, true, yes or tie; or 0, false, no or nothing.
-    category : str, optional
-        Column of the kinds of comparisons, for `leaderboards`.
+    category : str or sequence of str, optional
+        Column of the kinds of comparisons, for `leaderboards`, or several columns.
     covariates : sequence of str
         Columns of numbers that may have decided: of the first side less the second, or of the
-        winner less the loser.
+        winner less the loser. ``"length_a-length_b"`` is the difference of two columns, and
+        ``"length=length_a-length_b"`` gives it a name.
     left, right : str, optional
         Columns of the items of both sides, if their names do not say so.
     sep : str, optional
@@ -216,20 +202,19 @@ def read_comparisons(
     ...     read_comparisons(name)
     Comparisons(2 of 3 items, 0 ties, 2 judges)
     """
-    asked = dict(zip(_COLUMNS, (winner, loser, tie, weight, judge, context)))
+    wanted = ComparisonColumns(**columns)
     table = read_cells(path, sep=sep)
-    if winner == "winner" and loser == "loser" and left is None and _may_be_pairs(table, sep):
+    unnamed = (wanted.winner, wanted.loser, wanted.left) == ("winner", "loser", None)
+    if unnamed and _may_be_pairs(table, sep):
         pairs = read_pairs(path, max_weight=MAX_WEIGHT)
         weights = None if pairs.weight is None else pairs.weight.tolist()
         with in_file(path):
             return Comparisons.from_columns([*pairs.winner], [*pairs.loser], weight=weights)
     if not table.n_rows:
-        table.require(winner)
+        table.require(wanted.winner)
         raise FileError(path, NO_ROW)
     with in_file(path):
-        return comparisons_of_table(
-            table, asked, category=category, covariates=covariates, left=left, right=right
-        )
+        return comparisons_of_table(table, wanted)
 
 
 def _may_be_pairs(table: CellTable, sep: str | None) -> bool:
@@ -244,21 +229,21 @@ def _may_be_pairs(table: CellTable, sep: str | None) -> bool:
 
 
 def write_comparisons(path: PathLike, comparisons: Comparisons) -> None:
-    """Write a CSV that `read_comparisons` reads back the same; whole or not at all.
+    """Write a table that `read_comparisons` reads back the same; whole or not at all.
 
-    Columns are winner, loser and tie; or, if it is known which item was shown first, model_a,
-    model_b and winner. Categories and covariates are read back where they are named.
+    The end of its name decides: ``.csv``, ``.tsv``, ``.jsonl``. Columns are winner, loser and tie;
+    or, if it is known which item was shown first, model_a, model_b and winner. Categories and
+    covariates are read back where they are named.
     """
-    with atomic_write(path) as file:
-        file.write(comparisons_csv(comparisons).encode())
+    write_columns(path, comparison_columns(comparisons), exact=True)
 
 
-def comparisons_csv(comparisons: Comparisons) -> str:
-    """The text of such a CSV."""
+def comparison_columns(comparisons: Comparisons) -> dict[str, list[Any]]:
+    """The columns of such a table."""
     table = comparisons
     high = [table.items[k] for k in table.winner]
     low = [table.items[k] for k in table.loser]
-    columns: dict[str, list[object]]
+    columns: dict[str, list[Any]]
     turn = np.ones(len(table))
     if table.first is None:
         columns = {"winner": [*high], "loser": [*low], "tie": table.tie.astype(int).tolist()}
@@ -276,12 +261,16 @@ def comparisons_csv(comparisons: Comparisons) -> str:
     names = {"judge": table.judges, "context": table.contexts, "category": table.categories}
     for role, known in names.items():
         codes = getattr(table, role)
-        if codes is not None:
+        if codes is not None and codes.ndim == 1:
             columns[role] = [known[k] for k in codes]
+        elif codes is not None:  # (of several columns: "column: category")
+            for own in codes.T:
+                cells = [known[k].partition(": ") for k in own]
+                columns[cells[0][0]] = [cell for _, _, cell in cells]
     for k, name in enumerate(table.covariate_names):
         if table.covariates is not None:
             columns[name] = (table.covariates[:, k] * turn).tolist()
-    return "".join(map(cell_line, [list(columns), *zip(*columns.values())]))
+    return columns
 
 
 # --- PrefLib's files of rankings: .soc, .soi, .toc, .toi; its other files are named and refused

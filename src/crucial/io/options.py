@@ -1,4 +1,4 @@
-"""How files of rows are read: every option declared once.
+"""Options of reading files of rows, each declared once.
 
 A field of `TableOptions` or `SvmlightOptions` declares an option: its type, its default, the rule
 for its values and its text. Derived from it are the signature and the documentation of the reader
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-from crucial.parameters import Rule, check, entry, flag, instance_of, none_or, one_of
+from crucial.parameters import Rule, check, entry, flag, instance_of, none_or, one_of, with_fields
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
@@ -140,7 +140,7 @@ class SvmlightOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """How a table with named columns is read; `read_table` documents the options."""
+    """Options of reading a table with named columns; `read_table` documents them."""
 
     heading: ClassVar[str] = "Tables"
 
@@ -239,6 +239,9 @@ class TableOptions:
         "Whether to refuse a table without a column ``label``, before its rows are read.",
         in_verbs=False,
     )
+    unlabelled: Literal["refuse", "drop"] = declare(
+        "refuse", one_of("refuse", "drop"), "Whether rows without a label are refused or left out."
+    )
     missing_features: Literal["refuse", "allow"] = declare(
         "refuse",
         one_of("refuse", "allow"),
@@ -254,7 +257,7 @@ class TableOptions:
             if name not in rules:
                 raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
             check(owner, name, value, rules[name])
-            if not (value is None or isinstance(value, str | bool)):
+            if isinstance(value, Iterable) and not isinstance(value, str):
                 values[name] = tuple(value)
         return cls(**values)
 
@@ -319,26 +322,14 @@ def with_options(options: type[Any]) -> Callable[[Reader], Reader]:
     """
 
     def wrap(reader: Reader) -> Reader:
-        signature = inspect.signature(reader)
-        declared = fields(options)
-        explicit = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        reader.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[
-                *(one for one in explicit if one.kind is not one.KEYWORD_ONLY),
-                *(
-                    inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
-                    for one in declared
-                ),
-                *(one for one in explicit if one.kind is one.KEYWORD_ONLY),
-            ]
-        )
+        reader = with_fields(options)(reader)
         if reader.__doc__:  # (python -OO leaves none)
             entries = [
                 entry(one.name, one.metadata["rule"].kind, one.default, one.metadata["text"])
-                for one in declared
+                for one in fields(options)
             ]
-            listed = "\n".join(entries).replace("\n", "\n    ")
-            reader.__doc__ = reader.__doc__.replace("**options", listed)
+            text = inspect.cleandoc(reader.__doc__)  # (as Python 3.13 keeps it)
+            reader.__doc__ = text.replace("**options", "\n".join(entries))
         return reader
 
     return wrap

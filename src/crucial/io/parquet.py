@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import NumberColumn, frame_column, text_column
 from crucial.data.dataset import Dataset
-from crucial.data.files import atomic_write, check_unpacked
+from crucial.data.files import atomic_write, check_unpacked, place_of
 from crucial.data.words import as_objects, shown
 from crucial.errors import FileError
 from crucial.io.options import TableOptions
@@ -67,13 +66,13 @@ class ParquetRows(str):
 
     @classmethod
     def compacted(cls, path: str) -> Self:
-        """Return the same rows, to be stored column by column."""
+        """Return the path of the rows, to be stored column by column."""
         own = path if isinstance(path, ParquetRows) else ParquetRows(path)
         return cls(path, own.groups, own.first_row, True)
 
     @property
     def name(self) -> str:
-        """What messages call the rows."""
+        """The name of the rows in messages."""
         if self.groups is None:
             return str(self)
         first, last = self.groups[0], self.groups[1] - 1
@@ -87,7 +86,7 @@ def is_parquet(path: str) -> bool:
 
 
 def file_metadata(path: str) -> Any:
-    """Return what pyarrow knows of a parquet file before it is read.
+    """Return pyarrow's metadata of a parquet file before it is read.
 
     None for other files and row groups, without pyarrow, and for a damaged file, of which the
     reader says what is wrong.
@@ -295,7 +294,7 @@ def read_parquet(path: PathLike, wanted: TableOptions) -> Dataset:
     with _refused(path):
         from pyarrow.parquet import ParquetFile
 
-        with ParquetFile(os.fspath(path)) as file:
+        with ParquetFile(place_of(path)) as file:
             schema = file.schema_arrow
             all_names = list(schema.names)
             roles = assign_roles(path, None, all_names, wanted)
@@ -315,7 +314,7 @@ def read_parquet(path: PathLike, wanted: TableOptions) -> Dataset:
             _check_size(path, file.metadata, groups, set(names))
             texts = [all_names[place] for place in chosen if _is_text(schema.field(place).type)]
         # A text that occurs in many rows is in the file once, and must stay so.
-        with ParquetFile(os.fspath(path), read_dictionary=texts) as file:
+        with ParquetFile(place_of(path), read_dictionary=texts) as file:
             table = file.read_row_groups(groups, columns=names)
         return _dataset(path, table, schema, roles)
 
@@ -329,7 +328,7 @@ def _check_size(path: PathLike, found: Any, groups: range, names: set[str]) -> N
             name = chunk.path_in_schema
             if name in names or name.split(".")[0] in names:  # (a list has parts)
                 unpacked += chunk.total_uncompressed_size
-    check_unpacked(path, max(unpacked, 8 * rows * len(names)))
+    check_unpacked(place_of(path), max(unpacked, 8 * rows * len(names)))
 
 
 def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
@@ -348,13 +347,14 @@ def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
     data = Dataset(np.empty((0, 0)), notes=list(roles.notes))
     data.feature_names = [all_names[place] for place in roles.features]
     if any(one.levels is not None or one.unit is not None for one in columns):
-        set_features(path, data, columns, set())
+        set_features(path, data, columns)
     elif isinstance(path, ParquetRows) and path.compact:
         data.X = np.stack([one.values for one in columns]).T  # (stored column by column)
     else:
         data.X = np.column_stack([one.values for one in columns])
     if roles.label is not None:
-        data.y = numbers(roles.label, "label")
+        # (a feature, too, may be missing)
+        data.y = numbers(roles.label, "feature" if roles.may_lack_label else "label")
     if roles.weight is not None:
         data.weight = numbers(roles.weight, "weight")
     if roles.qid is not None:
@@ -365,7 +365,7 @@ def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
     return data
 
 
-def write_parquet(path: PathLike, columns: dict[str, NDArray[Any]]) -> None:
+def write_parquet(path: PathLike, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     """Write columns, whole or not at all; NaN becomes null."""
     with _refused(path):
         import pyarrow as pa

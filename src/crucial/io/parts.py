@@ -88,7 +88,7 @@ def _files(path: str) -> list[str]:
 def read_part(
     part: Any, number: int, options: dict[str, Any], compact: bool = False
 ) -> tuple[str, Dataset | None]:
-    """Return what messages call a part, and its rows; None for a file without rows.
+    """Return the name of a part in messages, and its rows; None for a file without rows.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _like(first: TablePart, part: TablePart) -> TablePart:
             with_it, without = (part, first) if has else (first, part)
             raise DataError(f"{without.name} has no {name}, and {with_it.name} has one.")
     if first.data.qid is not None and part.data.qid is not None:
-        kinds = [_kind(one.data.qid) for one in (first, part) if one.data.qid is not None]
+        kinds = [kind_of(one.data.qid) for one in (first, part) if one.data.qid is not None]
         if kinds[0] != kinds[1]:
             raise DataError(
                 f"qid: {first.name} has {kinds[0]}, and {part.name} has {kinds[1]}; write ids of "
@@ -279,7 +279,8 @@ def _list(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more columns"
 
 
-def _kind(ids: Ids) -> str:
+def kind_of(ids: Ids) -> str:
+    """Return the kind of ids, in words."""
     return "numbers" if ids.dtype.kind in "iuf" else "text"
 
 
@@ -433,7 +434,7 @@ class QuantileSketch:
 
     @property
     def rank_error(self) -> float:
-        """How much more mass than `masses` counts may be up to any number."""
+        """Bound on the mass up to any number that `masses` does not count."""
         return self._whole().error
 
     def masses(self) -> tuple[Floats, Floats]:
@@ -571,7 +572,7 @@ def bins_without_rows(bins: Bins | Dataset) -> Bins:
 
 @dataclass
 class _Joined:
-    """What is kept of the parts."""
+    """The codes, columns and notes of the parts."""
 
     codes: list[Codes] = field(default_factory=list)
     columns: dict[str, list[NDArray[Any]]] = field(default_factory=dict)

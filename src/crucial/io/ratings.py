@@ -9,8 +9,8 @@ from itertools import chain
 
 import numpy as np
 
+from crucial.data.dataset import NO_RATING, Ratings, checked_ratings, rating_problem
 from crucial.data.files import atomic_write
-from crucial.data.ratings import NO_RATING, Ratings, checked_ratings, rating_problem
 from crucial.data.words import as_ids, missing_column, shown, shown_name, to_number
 from crucial.errors import Argument, FileError, Message
 from crucial.io.text import MISSING_WORDS, TextFile, cell_line
@@ -164,7 +164,7 @@ def find_columns(
 
 
 def _separator(first: bytes, width: int, texts: bool) -> str:
-    """Return what separates the cells of a line that has at least ``width`` of them.
+    """Return the separator of the cells of a line that has at least ``width`` of them.
 
     In front of texts, which may have commas and bars of their own, stands an id without any.
     """

@@ -21,7 +21,7 @@ from crucial.data.files import atomic_write, first_bytes, open_bytes
 from crucial.data.groups import Groups
 from crucial.data.words import BOM, as_objects, decode, finite_number, is_unicode, keys_once, shown
 from crucial.errors import DataError, DataTypeError, DataWarning, FileError, in_file
-from crucial.io.text import sheet_cell, text_lines
+from crucial.io.text import text_lines
 from crucial.types import Floats, Ints, Objects, PathLike
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def judged_list(found: object, what: str) -> tuple[list[str], list[float]]:
 
 
 def _pairs(found: Any, what: str) -> tuple[list[Any], Sequence[Any] | None]:
-    """Return ids and scores as they are; None for the scores if order alone is known."""
+    """Return unchecked ids and scores; None for the scores if order alone is known."""
     if isinstance(found, Mapping):
         hits = found.get("hits")
         if not isinstance(hits, Mapping | list | tuple):
@@ -155,10 +155,10 @@ def _finite(scores: Sequence[Any], ids: Sequence[Any], what: str) -> list[float]
     """Return scores as floats, or raise an error that names the first that is no number."""
     try:
         numbers = list(map(float, scores))
-        if math.isfinite(sum(numbers)) and str not in set(map(type, scores)):
+        if all(map(math.isfinite, numbers)) and str not in set(map(type, scores)):
             return numbers
     except (TypeError, ValueError, OverflowError):
-        numbers = []
+        pass
     for doc, score in zip(ids, scores):
         try:
             wrong = isinstance(score, str) or not math.isfinite(float(score))
@@ -169,7 +169,7 @@ def _finite(scores: Sequence[Any], ids: Sequence[Any], what: str) -> list[float]
                 f"{what}: the score of {shown(str(doc))} must be a finite number. "
                 f"Got {shown(repr(score))}."
             )
-    return numbers  # (their sum alone overflows)
+    raise AssertionError("a score is not a finite number")
 
 
 def _name(one: object, what: str) -> str:
@@ -294,6 +294,8 @@ def _rows(
             if len(fields) != width:
                 problem = f"expected {width} fields: {form}. Got {len(fields)}."
                 other = _KINDS.get(len(fields)) if number == 1 else None
+                if number == 1 and fields[1:] and fields[1].startswith(b"qid:"):
+                    other = "rows in svmlight (label qid:Q index:value ...)"
                 remedy = f"Is this {other}?" if other else ""
                 raise FileError(path, problem, number, 1, remedy=remedy)
             if fields[0] not in known:
@@ -635,17 +637,15 @@ def _names(data: Dataset) -> list[str]:
     return [name or str(number) for number, name in enumerate(items, 1)]
 
 
-def ranked_tsv(data: Dataset, groups: Groups, scores: Floats) -> str:
-    """Return lines of qid, item, score and rank; equal scores share a rank.
+def ranked_columns(data: Dataset, groups: Groups, scores: Floats) -> dict[str, list[Any]]:
+    """Return columns of qid, item, score and rank; equal scores share a rank.
 
     Examples
     --------
     >>> data = Dataset(np.zeros((3, 1)), item=np.array(["a", "b", "c"], object))
-    >>> print(ranked_tsv(data, Groups.from_qid(None, 3), np.array([0.5, 2.0, 0.5])).expandtabs())
-    qid     item    score   rank
-    1       b       2.0     1
-    1       a       0.5     2
-    1       c       0.5     2
+    >>> found = ranked_columns(data, Groups.from_qid(None, 3), np.array([0.5, 2.0, 0.5]))
+    >>> found["item"], found["rank"]
+    (['b', 'a', 'c'], [1, 2, 2])
     """
     query = np.repeat(np.arange(groups.n_groups), groups.sizes)
     order = groups.order[np.lexsort((-scores[groups.order], query))]
@@ -656,13 +656,20 @@ def ranked_tsv(data: Dataset, groups: Groups, scores: Floats) -> str:
     rank = place[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
     names = _names(data)
     qids = ["1"] if data.qid is None else [str(qid) for qid in groups.ids.tolist()]
-    lines = ["qid\titem\tscore\trank\n"]
-    columns = (query.tolist(), order.tolist(), scores[order].tolist(), rank.tolist())
-    for q, row, score, at in zip(*columns):
-        # (tabs in a name would break the line)
-        cells = (sheet_cell(" ".join(word.split())) for word in (qids[q], names[row]))
-        lines.append("\t".join([*map(str, cells), repr(score), str(at)]) + "\n")
-    return "".join(lines)
+    return {
+        "qid": [qids[q] for q in query.tolist()],
+        "item": [names[row] for row in order.tolist()],
+        "score": scores[order].tolist(),
+        "rank": rank.tolist(),
+    }
+
+
+def run_columns(run: Run) -> dict[str, list[Any]]:
+    """Return the columns of a run in the order in which `write_run` writes it."""
+    lines = (line.split() for part in run_lines(run) for line in part.decode().splitlines())
+    rows = [(qid, doc, float(score), int(rank), tag) for qid, _, doc, rank, score, tag in lines]
+    names = ("qid", "item", "score", "rank", "tag")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 def ranked_run(data: Dataset, scores: Floats, tag: str) -> Run:
@@ -837,7 +844,7 @@ def _scores(values: ArrayLike, what: str, column: str = "score") -> Floats:
 
 
 def _got(array: NDArray[Any]) -> str:
-    """Return what came in place of a column."""
+    """Return the description of an array that is no column."""
     return f"Got {array.item()!r}." if array.ndim == 0 else f"Got an array of shape {array.shape}."
 
 

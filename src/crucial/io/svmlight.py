@@ -75,7 +75,7 @@ _DOCID = re.compile(rb"docid\s*=\s*(\S+)")
 
 @dataclass
 class Rules:
-    """What a line must keep to besides the grammar.
+    """Limits of the lines of a file besides the grammar.
 
     Attributes
     ----------
@@ -524,43 +524,6 @@ def _compressed(pieces: list[Piece], base: int, shape: tuple[int, int], dtype: F
     return csr_array((values, indices, row_starts), shape=shape)
 
 
-def make_table(
-    path: PathLike,
-    pieces: list[Piece],
-    base: int,
-    shape: tuple[int, int],
-    absent: str,
-    dtype: FloatType,
-    sparse: bool | str,
-    n_jobs: int | None,
-) -> Any:
-    """Make ``X``, dense or compressed as `read_svmlight` documents."""
-    cells = shape[0] * shape[1]
-    entries = sum(len(piece.indices) for piece in pieces)
-    size = cells * dtype.itemsize
-    forced = sparse is False or absent == "missing"
-    share = _DENSE_SHARE_MISSING if forced else _DENSE_SHARE
-    fits = size <= _SMALL_TABLE or entries * share >= cells
-    if sparse is True or not (fits or forced):
-        return _compressed(pieces, base, shape, dtype)
-    if not fits:
-        raise FileError(
-            path,
-            f"a dense table of {shape[0]} rows and {shape[1]} columns would take "
-            f"{size / 2**30:,.1f} GiB for {entries} values (less than 1 cell in "
-            f"{_DENSE_SHARE_MISSING}).",
-            remedy=Message(
-                "Read it with ", Argument("absent", "zero"), ", which allows a sparse table, or "
-                "number the features without gaps.",
-            ),
-        )  # fmt: skip
-    # (zeros cost nothing until they are written to, by the threads)
-    table = np.zeros(shape, dtype) if absent == "zero" else np.full(shape, np.nan, dtype)
-    parts = [(piece.row_starts, piece.indices, piece.values) for piece in pieces]
-    fill_dense(parts, base, table, n_jobs)
-    return table
-
-
 # --- svmlight / LETOR files: ``label [qid:Q] index:value ... [# comment]``
 
 
@@ -673,7 +636,28 @@ def read_svmlight(
     qid = join_ids(pieces) if rules.with_qid else None
     item = join_items(pieces)
     shape = (n_rows, n_columns)
-    X = make_table(path, pieces, base, shape, absent, kind, sparse, n_jobs)
+    cells, size = n_rows * n_columns, n_rows * n_columns * kind.itemsize
+    forced = sparse is False or absent == "missing"
+    share = _DENSE_SHARE_MISSING if forced else _DENSE_SHARE
+    fits = size <= _SMALL_TABLE or entries * share >= cells
+    X: Any
+    if sparse is True or not (fits or forced):
+        X = _compressed(pieces, base, shape, kind)
+    elif not fits:
+        raise FileError(
+            path,
+            f"a dense table of {n_rows} rows and {n_columns} columns would take "
+            f"{size / 2**30:,.1f} GiB for {entries} values (less than 1 cell in "
+            f"{_DENSE_SHARE_MISSING}).",
+            remedy=Message(
+                "Read it with ", Argument("absent", "zero"), ", which allows a sparse table, or "
+                "number the features without gaps.",
+            ),
+        )  # fmt: skip
+    else:  # (zeros cost nothing until they are written to, by the threads)
+        X = np.zeros(shape, kind) if absent == "zero" else np.full(shape, np.nan, kind)
+        parts = [(piece.row_starts, piece.indices, piece.values) for piece in pieces]
+        fill_dense(parts, base, X, n_jobs)
     data = Dataset(X, y, qid, item, index_base=base, complete=entries == n_rows * n_columns)
     if n_features is not None:
         data.occurs = np.zeros(n_columns, bool)
@@ -694,7 +678,9 @@ def _notes(
     path: PathLike, data: Dataset, base: int, absent: str, entries: int, n_missing: int
 ) -> list[str]:
     """Return the assumptions made in reading."""
-    notes = [f"feature indices begin at {base}: column 0 is feature {base}"]
+    notes = []
+    if data.feature_names is None:  # (else they are the indices)
+        notes.append(f"feature indices begin at {base}: column 0 is feature {base}")
     cells = data.n_rows * data.n_features
     if entries < cells:
         as_what = "0" if absent == "zero" else "missing"

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -49,6 +49,7 @@ from crucial.kernels.runtime import count_threads
 from crucial.parameters import at_least, check, either, flag, one_of, refuse
 from crucial.progress import reading_lines, reading_status
 from crucial.types import Floats, PathLike
+from crucial.wording import counted
 
 # --- Which column of a table is what; for every kind of table
 
@@ -79,12 +80,28 @@ class Roles:
     item: int | None = None
     weight: int | None = None
     categories: frozenset[int] = frozenset()
+    may_lack_label: bool = False
 
 
 def _check_names(
     path: PathLike, line: int | None, names: Sequence[str], default_label: bool
 ) -> None:
     """Refuse a first line that does not name the columns, or names two alike."""
+    numbers = sum(to_number(name) is not None for name in names)
+    known = {"label", "qid", *_LIKELY_LABELS, *_LIKELY_QUERIES}
+    what = "only" if numbers == len(names) else "mostly"
+    if 2 * numbers > len(names) and default_label and known.isdisjoint(map(str.lower, names)):
+        raise FileError(
+            path,
+            f"the first line must name the columns; this one has {what} numbers. Add a line such "
+            "as label,qid,feature_a,feature_b,",
+            line,
+            remedy=Message(
+                "or say that there is none with ",
+                Argument("header", False),
+                ": columns are then known by their numbers, from 1.",
+            ),
+        )
     seen: dict[str, int] = {}
     for number, name in enumerate(names, 1):
         if name and name in seen:
@@ -95,22 +112,10 @@ def _check_names(
                 number,
             )
         seen[name] = number
-    if names and all(to_number(name) is not None for name in names) and default_label:
-        raise FileError(
-            path,
-            "the first line must name the columns; this one has only numbers. Add a line "
-            "such as label,qid,feature_a,feature_b,",
-            line,
-            remedy=Message(
-                "or say that there is none with ",
-                Argument("header", False),
-                ": columns are then known by their numbers, from 1.",
-            ),
-        )
 
 
 def _separator_remedy(line: int | None, names: Sequence[str]) -> str:
-    """Return what to do about a table of text with one column only; empty if it has more."""
+    """Return the remedy for a table of text with one column only; empty if it has more."""
     if line is None or len(names) > 1:
         return ""
     return Message(
@@ -227,7 +232,8 @@ def assign_roles(
     categories = frozenset(
         place_of("categories", name) for name in _known_categories(wanted, names)
     )
-    return Roles(features, notes, **places, categories=categories)
+    drop = wanted.unlabelled == "drop"
+    return Roles(features, notes, **places, categories=categories, may_lack_label=drop)
 
 
 # --- What the cells of a column are: numbers, dates, or texts that are categories
@@ -252,7 +258,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 def column_kind(cells: Sequence[str]) -> Kind:
-    """Return what cells are that are not missing; a number among them makes all numbers.
+    """Return the kind of cells that are not missing; a number among them makes all numbers.
 
     Examples
     --------
@@ -321,10 +327,12 @@ _MOST_NAMED = 12
 
 
 def _cell_problem(name: str, what: str, cell: str) -> tuple[str, str]:
-    """Return what is wrong with a cell that is not the number it must be, and a remedy."""
+    """Return the problem of a cell that is not the number it must be, and a remedy."""
     rule, remedy = "a finite number", ""
     if what == "label":
-        remedy = "Write a number for each label, higher for rows that should rank higher."
+        remedy = "Write a number for each label, higher for rows that should rank higher"
+        drop = (", or leave rows without one out with ", Argument("unlabelled", "drop"))
+        remedy = Message(remedy, *(drop if cell.strip() in ("", *MISSING_WORDS) else ()), ".")
     if what == "feature":
         rule = "a finite number, or empty for missing"
         remedy = Message("Leave the column out with ", Argument("ignore", [name]),
@@ -374,9 +382,7 @@ _DISTINCT = "every value differs: an id, or free text"
 _MOST_EXAMPLES = 8
 
 
-def set_features(
-    path: PathLike, data: Dataset, columns: Sequence[NumberColumn], declared: set[int]
-) -> None:
+def set_features(path: PathLike, data: Dataset, columns: Sequence[NumberColumn]) -> None:
     """Set the features of a data set, with notes on those that are categories or dates.
 
     Parameters
@@ -386,8 +392,6 @@ def set_features(
     data : Dataset
         With the names of the features.
     columns : sequence of NumberColumn
-    declared : set of int
-        Features that are categories by the user's word.
 
     Raises
     ------
@@ -397,23 +401,22 @@ def set_features(
     names = data.feature_names
     assert names is not None
     table = np.column_stack([column.values for column in columns]).astype(np.float64)
-    levels = {j: one.levels for j, one in enumerate(columns) if one.levels is not None}
-    times = {j: one.unit for j, one in enumerate(columns) if one.unit is not None}
-    declared = declared | {j for j, one in enumerate(columns) if one.declared}
+    rows = Instances.of_columns(table, tuple(names), columns)
+    levels, times = rows.levels or {}, rows.times or {}
     unusable = {
         names[j]: _DISTINCT
         for j, texts in levels.items()
-        if j not in declared and 1 < len(texts) == np.count_nonzero(~np.isnan(table[:, j]))
+        if j not in rows.declared and 1 < len(texts) == np.count_nonzero(~np.isnan(table[:, j]))
     }
     if unusable:
         raise unusable_error(path, unusable)
     if levels:
-        counted = [f"{names[j]} ({len(texts)})" for j, texts in levels.items()]
-        data.notes.append(f"categories, with how many there are: {_few(counted)}")
+        sizes = [f"{names[j]} ({len(texts)})" for j, texts in levels.items()]
+        data.notes.append(f"categories, with how many there are: {_few(sizes)}")
     if times:
         units = [f"{names[j]} ({unit})" for j, unit in times.items()]
         data.notes.append(f"dates and times, as numbers: {_few(units)}")
-    data.X = Instances(table, tuple(names), levels or None, times or None, frozenset(declared))
+    data.X = rows
 
 
 def _few(parts: list[str]) -> str:
@@ -433,7 +436,7 @@ _SAMPLE = 1000  # rows that are looked at to find out how cells are written
 
 @dataclass
 class _Plan:
-    """Where the cells of a row go, and how they are written.
+    """The roles, kinds and format of the cells of a row.
 
     Attributes
     ----------
@@ -534,7 +537,8 @@ def _parse(plan: _Plan, block: CellTable) -> tuple[list[Floats], list[list[str]]
     for place in plan.number_columns:
         what = "label" if place == roles.label else "weight" if place == roles.weight else "feature"
         values, bad = plan.form.numbers(block.columns[place])
-        if bad < 0 and what != "feature" and np.isnan(values).any():
+        may_lack = what == "feature" or (what == "label" and roles.may_lack_label)
+        if bad < 0 and not may_lack and np.isnan(values).any():
             bad = int(np.flatnonzero(np.isnan(values))[0])
         if bad >= 0:
             wrong(bad, place, *_cell_problem(names[place], what, str(block.columns[place][bad])))
@@ -576,8 +580,7 @@ def _to_dataset(plan: _Plan, parts: list[tuple[list[Floats], list[list[str]]]]) 
     data = Dataset(np.empty((0, 0)), notes=list(roles.notes))
     data.feature_names = [table.names[place] for place in roles.features]
     if plan.kinds:
-        declared = {slot for slot, p in enumerate(roles.features) if p in roles.categories}
-        set_features(table.path, data, features, declared)
+        set_features(table.path, data, features)
     else:
         data.X = np.empty((len(features[0].values), len(features)))
         for slot, column in enumerate(features):
@@ -780,7 +783,23 @@ def read_table(path: PathLike, *, n_jobs: int | None = None, **options: Any) -> 
             data = read_parquet(path, chosen)
         else:
             data = _read_cells(path, kind, chosen, n_jobs)
+    data = _labelled(path, data) if chosen.unlabelled == "drop" else data
     return data if chosen.features is None else _with_features(data, list(chosen.features))
+
+
+def _labelled(path: PathLike, data: Dataset) -> Dataset:
+    """Return the rows that have a label, with a note on the others."""
+    rows = np.arange(data.n_rows) if data.y is None else np.flatnonzero(~np.isnan(data.y))
+    if len(rows) == data.n_rows:
+        return data
+    if not len(rows):
+        raise FileError(path, "no row has a label.")
+    names = ("y", "qid", "item", "weight")
+    columns = {name: getattr(data, name) for name in names if getattr(data, name) is not None}
+    note = f"{counted(data.n_rows - len(rows), 'row')} without a label left out"
+    X = data.X.take_rows(rows) if isinstance(data.X, Instances) else data.X[rows]
+    columns = {name: values[rows] for name, values in columns.items()}
+    return replace(data, X=X, **columns, notes=[*data.notes, note])
 
 
 def _with_features(data: Dataset, features: list[str]) -> Dataset:
@@ -980,3 +999,54 @@ def read_alike(
         else read(number, index_base=base, n_features=width)
         for number, one in enumerate(data)
     ]
+
+
+def joined(paths: Sequence[PathLike], parts: Sequence[Dataset]) -> Dataset:
+    """Return the rows of several files, as `read_alike` reads them, as those of one.
+
+    Rows of a query may be in several files; the notes say so.
+
+    Raises
+    ------
+    FileError
+        One file has labels, queries or weights that another has not.
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns: dict[str, Any] = {}
+    for name, noun in (("y", "labels"), ("qid", "query ids"), ("weight", "weights")):
+        found = [getattr(one, name) for one in parts]
+        absent = [path for path, one in zip(paths, found) if one is None]
+        if absent and len(absent) < len(parts):
+            raise FileError(absent[0], f"its rows have no {noun}, and those of other files have.")
+        columns[name] = None if absent else found
+    notes = list(dict.fromkeys(note for one in parts for note in one.notes))
+    if columns["qid"] is not None:
+        ids = columns["qid"]
+        if len({one.dtype.kind for one in ids}) > 1:
+            columns["qid"] = ids = [one.astype(str).astype(object) for one in ids]
+        each = np.concatenate([np.unique(one) for one in ids])
+        shared = len(each) - len(np.unique(each))
+        if shared:
+            notes.append(f"{counted(shared, 'query')} in more than one file, ranked as one")
+    if any(one.item is not None for one in parts):
+        empty = [np.full(one.n_rows, "", object) for one in parts]
+        columns["item"] = [old if one.item is None else one.item for one, old in zip(parts, empty)]
+    tables = [one.X for one in parts]
+    X: Any
+    if any(isinstance(one, Instances) for one in tables):
+        X = first.instances().join([one.instances() for one in parts[1:]])
+    elif all(hasattr(one, "tocsr") for one in tables):
+        from scipy.sparse import vstack
+
+        X = vstack(tables, "csr")
+    else:
+        X = np.concatenate([one.toarray() if hasattr(one, "tocsr") else one for one in tables])
+    occurs = [one.occurs for one in parts if one.occurs is not None]
+    changes: dict[str, Any] = {
+        name: None if of is None else np.concatenate(of) for name, of in columns.items()
+    }
+    changes["occurs"] = np.any(occurs, axis=0) if occurs else None
+    complete = all(one.complete for one in parts)
+    return replace(first, X=X, notes=notes, complete=complete, **changes)

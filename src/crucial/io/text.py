@@ -446,7 +446,8 @@ def json_table(path: PathLike, *, encoding: str | None = None, nested: bool = Tr
     encoding : str, optional
         As in `as_utf8`.
     nested : bool
-        Whether keys with lists or objects are columns, of cells in JSON; if not, they are left out.
+        Whether keys with lists or objects are columns, of cells in JSON. If not, lists are left
+        out, and the keys inside an object are columns with dotted names, such as ``tags.math``.
     """
     with open_bytes(path) as source:
         raw, note = as_utf8(path, source.read(), encoding)
@@ -468,6 +469,8 @@ def json_table(path: PathLike, *, encoding: str | None = None, nested: bool = Tr
             if line.strip():
                 objects.append(_json_object(path, number, line.strip()))
                 lines.append(number)
+    if not nested:
+        objects = [{**entry, **dict(_dotted(entry)), **entry} for entry in objects]
     names = list(dict.fromkeys(name for entry in objects for name in entry))
     if not nested:
         names = [
@@ -476,6 +479,17 @@ def json_table(path: PathLike, *, encoding: str | None = None, nested: bool = Tr
         ]  # fmt: skip
     columns = [[_json_cell(entry.get(name)) for entry in objects] for name in names]
     return CellTable(names, columns, os.fspath(path), lines, notes=[note] if note else [])
+
+
+def _dotted(entry: dict[str, Any], depth: int = 8) -> Iterator[tuple[str, Any]]:
+    """Yield the values of an object and of the objects inside it, by dotted names, tags as True."""
+    for key, value in entry.items():
+        if isinstance(value, dict) and depth:
+            yield from ((f"{key}.{name}", leaf) for name, leaf in _dotted(value, depth - 1))
+        elif isinstance(value, list) and all(isinstance(tag, str) for tag in value):
+            yield from ((f"{key}.{tag}", True) for tag in value)
+        else:
+            yield key, value
 
 
 def _json_object(path: PathLike, number: int, line: bytes) -> dict[str, object]:
@@ -612,7 +626,7 @@ _SWAP = str.maketrans(",.", ".,")
 
 @dataclass(frozen=True)
 class CellFormat:
-    """How numbers and missing values are written.
+    """The format of numbers and missing values.
 
     Attributes
     ----------

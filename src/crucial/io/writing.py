@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +21,99 @@ from crucial.data.words import as_objects, is_unicode, shown, to_number
 from crucial.errors import DataError, FileError
 from crucial.io.options import TableOptions
 from crucial.io.tables import SVMLIGHT
-from crucial.io.text import EXCEL, JSON, PARQUET, CellFormat, cell_line, separator_of
+from crucial.io.text import EXCEL, JSON, PARQUET, CellFormat, cell_line, sheet_cell
 from crucial.types import PathLike
 
 _IDS = "Use whole numbers or text as query ids."
 _NAMES = "Use other feature names."
+
+
+# --- The columns of a result as a file: separators and form by the end of its name
+
+
+def table_kind_of(path: PathLike) -> Literal["csv", "tsv", "json", "jsonl", "parquet"] | None:
+    """Return the kind of table that the end of a name stands for; None if for none."""
+    name = os.fspath(path).lower().removesuffix(".gz")
+    kinds = {"tsv": (".tsv", ".tab"), "jsonl": JSON, "parquet": PARQUET, "csv": (".csv",)}
+    found = (kind for kind, ends in {**kinds, "json": (".json",)}.items() if name.endswith(ends))
+    return next(found, None)  # type: ignore[arg-type]
+
+
+def table_lines(
+    path: PathLike,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    sep: str | None = None,
+    exact: bool = False,
+) -> Iterator[str]:
+    """Yield columns as the text of a file of this name.
+
+    ``.tsv`` and ``.tab`` have tabs, ``.jsonl`` one object per line, ``.json`` one list of them, all
+    else commas. A missing or infinite number is an empty cell, or null.
+
+    Parameters
+    ----------
+    path : str or path
+    columns : mapping from name to column
+    sep : str, optional
+        Separator of cells, in place of the one of the name.
+    exact : bool
+        Leave texts as they are, for files that are read again. Else those that a spreadsheet would
+        run get an apostrophe in front, in CSV and TSV (see `sheet_cell`).
+
+    Examples
+    --------
+    >>> print(*table_lines("best.tsv", {"item": ["=a", "b"], "rank": [1, math.nan]}), sep="")
+    item	rank
+    '=a	1
+    b
+    >>> print(*table_lines("best.jsonl", {"item": ["=a", "b"], "rank": [1, math.nan]}), sep="")
+    {"item": "=a", "rank": 1}
+    {"item": "b", "rank": null}
+    """
+    kind = table_kind_of(path)
+    rows = (
+        [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
+        for row in zip(*columns.values(), strict=True)
+    )
+    if kind in ("json", "jsonl"):
+        begin, between, end = ("[\n", ",\n", "\n]\n") if kind == "json" else ("", "\n", "\n")
+        yield begin
+        for number, row in enumerate(rows):
+            one = dict(zip(columns, row, strict=True))
+            text = json.dumps(one, ensure_ascii=False, allow_nan=False, default=str)
+            yield (between if number else "") + text
+        yield end
+        return
+    sep = sep or ("\t" if kind == "tsv" else ",")
+    head: list[Any] = list(columns)
+    for cells in itertools.chain([head], rows):
+        filled = ["" if cell is None else cell for cell in cells]
+        yield cell_line(filled if exact else [sheet_cell(cell) for cell in filled], sep)
+
+
+def write_columns(
+    path: PathLike, columns: Mapping[str, Sequence[Any]], *, exact: bool = False
+) -> None:
+    """Write columns as `table_lines` has them, or as parquet; whole or not at all."""
+    if table_kind_of(path) == "parquet":
+        from crucial.io.parquet import write_parquet
+
+        write_parquet(path, {name: _of_one_type(column) for name, column in columns.items()})
+        return
+    with atomic_write(path) as file:
+        for line in table_lines(path, columns, exact=exact):
+            file.write(line.encode("utf-8", "surrogateescape"))
+
+
+def _of_one_type(column: Sequence[Any]) -> list[Any]:
+    """Return a column; as text if its values are of several types."""
+    values = [None if cell != cell else cell for cell in column]
+    several = len({type(one) for one in values if one is not None} - {int, float}) > 1
+    return [None if one is None else str(one) for one in values] if several else values
+
+
+# --- Data sets as tables that are read back the same
 
 
 def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> None:
@@ -75,30 +165,11 @@ def write_table(path: PathLike, data: Dataset, *, sep: str | None = None) -> Non
 
         write_parquet(path, columns)
         return
-    if name.endswith((*JSON, ".json")):
-        _check_cells(columns, "json")
-        _write_json(path, columns, as_list=name.endswith(".json"))
-        return
-    _check_cells(columns, "csv")
-    sep = separator_of(path, b"") if sep is None else sep
+    _check_cells(columns, "json" if name.endswith((*JSON, ".json")) else "csv")
+    cells = {name: column.tolist() for name, column in columns.items()}
     with atomic_write(path) as file:
-        file.write(cell_line(list(columns), sep).encode())
-        for row in zip(*(column.tolist() for column in columns.values())):
-            cells = ["" if cell is None else cell for cell in row]
-            file.write(cell_line(cells, sep).encode())
-
-
-def _write_json(path: PathLike, columns: dict[str, NDArray[Any]], *, as_list: bool) -> None:
-    """Write columns as one object per row, or as one list of them; whole or not at all."""
-    begin, between, end = ("[\n", ",\n", "\n]\n") if as_list else ("", "\n", "\n")
-    with atomic_write(path) as file:
-        file.write(begin.encode())
-        for number, row in enumerate(zip(*(column.tolist() for column in columns.values()))):
-            # (NaN is no JSON)
-            cells = {name: cell if cell == cell else None for name, cell in zip(columns, row)}
-            text = json.dumps(cells, ensure_ascii=False, allow_nan=False)
-            file.write(((between if number else "") + text).encode())
-        file.write(end.encode())
+        for line in table_lines(path, cells, sep=sep, exact=True):
+            file.write(line.encode())
 
 
 def _check_suffix(path: PathLike, name: str) -> None:

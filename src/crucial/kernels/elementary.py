@@ -1,17 +1,29 @@
-"""Exponentials, logarithms and products of matrices: the same bytes on every machine."""
+"""Numbers that are the same on every machine: exponentials, products, exact sums, noise."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crucial.types import Floats
+from crucial.errors import DataError
+from crucial.kernels.runtime import (
+    cut_evenly,
+    cut_lists,
+    is_small,
+    one_blas_thread,
+    over_ranges,
+    run_all,
+)
+from crucial.types import Floats, Ints
 
 # --- Exponentials and logarithms that are the same to the last bit on every machine
 #
@@ -178,14 +190,6 @@ def _log2_block(x: Floats) -> Floats:
     return _log_special(x, log2_sum(k, *log_series(f)))
 
 
-def _exp2_number(x: float) -> float:
-    if not -1076.0 <= x <= 1025.0:
-        return x if x != x else (math.inf if x > 0.0 else 0.0)
-    k = (x + ROUNDING) - ROUNDING
-    r = (x - k) * LOG_2
-    return _scaled(exp_reduced(r, r * 0.0), int(k))
-
-
 def _exp2_block(x: Floats) -> Floats:
     clipped = np.where(x > 1025.0, 1025.0, np.where(x < -1076.0, -1076.0, x))
     shifted = clipped + ROUNDING
@@ -237,8 +241,8 @@ class _Function:
     def __init__(
         self,
         about: str,
-        number: Callable[[float], float],
         block: Callable[[Floats], Floats],
+        number: Callable[[float], float] | None = None,
         compiled: str = "",
     ) -> None:
         self.__doc__, self._number, self._block, self._compiled = about, number, block, compiled
@@ -250,6 +254,8 @@ class _Function:
     def __call__(self, x: ArrayLike) -> Floats: ...
     def __call__(self, x: ArrayLike) -> float | Floats:
         if isinstance(x, float) or np.ndim(x) == 0:
+            if self._number is None:
+                return float(self(np.array([x]))[0])
             return self._number(float(x))  # type: ignore[arg-type]
         values = np.ascontiguousarray(x, np.float64)
         out = np.empty(values.shape)
@@ -267,17 +273,12 @@ class _Function:
         return out
 
 
-exp = _Function("Return e^x.", _exp_number, _exp_block, "exp_all")
-exp2 = _Function("Return 2^x, exact for whole numbers.", _exp2_number, _exp2_block)
-expm1 = _Function("Return e^x - 1, accurate near 0.", _expm1_number, _expm1_block)
-log = _Function("Return the natural logarithm.", _log_number, _log_block, "log_all")
-log1p = _Function("Return log(1 + x), accurate near 0.", _log1p_number, _log1p_block, "log1p_all")
-log2 = _Function("Return the logarithm to base 2.", _log2_number, _log2_block)
-
-
-def _sigmoid_number(x: float) -> float:
-    tail = _exp_number(-abs(x))
-    return (1.0 if x >= 0.0 else tail) / (1.0 + tail)
+exp = _Function("Return e^x.", _exp_block, _exp_number, "exp_all")
+exp2 = _Function("Return 2^x, exact for whole numbers.", _exp2_block)
+expm1 = _Function("Return e^x - 1, accurate near 0.", _expm1_block, _expm1_number)
+log = _Function("Return the natural logarithm.", _log_block, _log_number, "log_all")
+log1p = _Function("Return log(1 + x), accurate near 0.", _log1p_block, _log1p_number, "log1p_all")
+log2 = _Function("Return the logarithm to base 2.", _log2_block, _log2_number)
 
 
 def _sigmoid_block(x: Floats) -> Floats:
@@ -285,18 +286,13 @@ def _sigmoid_block(x: Floats) -> Floats:
     return np.asarray(np.where(x >= 0.0, 1.0, tail) / (1.0 + tail))
 
 
-def _tanh_number(x: float) -> float:
-    grown = _expm1_number(min(2.0 * abs(x), 50.0)) if x == x else x  # (beyond, it is 1)
-    return math.copysign(grown / (grown + 2.0), x)
-
-
 def _tanh_block(x: Floats) -> Floats:
     grown = _expm1_block(np.minimum(2.0 * np.abs(x), 50.0))
     return np.copysign(grown / (grown + 2.0), x)
 
 
-sigmoid = _Function("Return 1 / (1 + e^-x).", _sigmoid_number, _sigmoid_block)
-tanh = _Function("Return the hyperbolic tangent.", _tanh_number, _tanh_block)
+sigmoid = _Function("Return 1 / (1 + e^-x).", _sigmoid_block)
+tanh = _Function("Return the hyperbolic tangent.", _tanh_block)
 
 
 @overload
@@ -410,3 +406,421 @@ def row_sums(table: Numbers, weights: Floats) -> Floats:
 def column_sums(table: Numbers, weights: Floats) -> Floats:
     """Return ``weights @ table`` for a vector of weights."""
     return np.asarray(matrix_product(weights[None, :], table)[0])
+
+
+# --- Products with tall tables, in blocks of rows over our own threads
+#
+# Sums run in one order within a block, and over the blocks, which depend on the size of a table
+# alone: neither the number of threads nor the CPU changes a byte. Where BLAS or LAPACK is called
+# nevertheless it gets one thread: its own wait for each other in a loop, which takes a hundred
+# times
+# as long on a busy machine, and change the order of sums.
+
+
+# Columns up to which equations are made and solved in one order of sums: beyond, BLAS is faster by
+# more than their bytes are worth.
+_PORTABLE = 256
+_STRIP = 64
+# Cells of a block.
+_CELLS = 1 << 18
+# Products with one table that a solver makes, at least.
+_PRODUCTS = 100
+
+
+def gram_of(columns: Floats) -> Floats:
+    """Return ``columns.T @ columns``, the same bytes everywhere up to `_PORTABLE` columns."""
+    width = columns.shape[1]
+    if width > _PORTABLE:
+        with one_blas_thread():
+            return np.asarray(columns.T @ columns)
+    out, turned = np.zeros((width, width)), np.ascontiguousarray(columns.T)
+    for begin in range(0, width, _STRIP):
+        strip = slice(begin, begin + _STRIP)
+        out[strip, begin:] = matrix_product(turned[strip], columns[:, begin:])
+    return np.triu(out) + np.triu(out, 1).T
+
+
+def solve_positive(system: Floats, right: Floats) -> Floats:
+    """Solve equations with a positive definite matrix, by its Cholesky factor.
+
+    The same bytes everywhere for up to `_PORTABLE` equations. Raises LinAlgError if the matrix is
+    not positive definite.
+    """
+    n = len(right)
+    if n > _PORTABLE:
+        from scipy.linalg import cho_factor, cho_solve
+
+        with one_blas_thread():
+            return np.asarray(cho_solve(cho_factor(system), right))
+    upper, x = system.copy(), right.astype(np.float64)
+    for k in range(n):
+        if not upper[k, k] > 0.0:
+            raise np.linalg.LinAlgError("the matrix is not positive definite")
+        upper[k, k:] /= np.sqrt(upper[k, k])
+        row = upper[k, k + 1 :]
+        upper[k + 1 :, k + 1 :] -= row[:, None] * row
+        x[k] /= upper[k, k]
+        x[k + 1 :] -= x[k] * row
+    for k in range(n - 1, -1, -1):
+        x[k] /= upper[k, k]
+        x[:k] -= x[k] * upper[:k, k]
+    return x
+
+
+class TallTable:
+    """Products of a dense table with vectors.
+
+    Parameters
+    ----------
+    table : array of shape (n_rows, n_columns)
+    threads : int
+    """
+
+    def __init__(self, table: Floats, threads: int) -> None:
+        self._table, self._threads = np.ascontiguousarray(table), threads
+        n, width = table.shape
+        expect_products(_PRODUCTS * table.size)
+        step = max(64, _CELLS // max(1, width))
+        self._bounds = [*range(0, n, step), n]
+
+    def times(self, weights: Floats) -> Floats:
+        """Return ``table @ weights``."""
+        out = np.zeros(len(self._table))
+
+        def part(a: int, b: int) -> None:
+            out[a:b] = row_sums(self._table[a:b], weights)
+
+        over_ranges(self._bounds, self._threads, part)
+        return out
+
+    def turned_times(self, values: Floats) -> Floats:
+        """Return ``table.T @ values``; blocks are added in order."""
+        out = np.zeros(self._table.shape[1])
+        for own in over_ranges(
+            self._bounds, self._threads, lambda a, b: column_sums(self._table[a:b], values[a:b])
+        ):
+            out += own
+        return out
+
+
+# --- Sums of floats without rounding: the same bytes for any order, and for any cut into parts
+
+
+# Every finite double is a whole number of these: the smallest positive one is 2^-1074.
+_UNITS_IN_ONE = 1 << 1074
+# Numbers of 32 bits that hold any sum of doubles, with their sign.
+_LIMBS = 68
+# Up to so many, Python adds up faster than NumPy.
+_FSUM = 600
+
+
+# Bits that are cut off at a time: sums of so few bits are exact in a float, below 2^16 values.
+_CUT_BITS = 37
+_SMALLEST = -1074
+
+
+def exact_units(values: Floats) -> tuple[int, float]:
+    """Return the sum of the finite values in units of 2^-1074, and the sum of the others.
+
+    The upper bits of all values are whole numbers of one unit, which are added up; then those
+    below them, until nothing is left.
+    """
+    units, infinite = 0, 0.0
+    largest = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(largest):
+        finite = np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            infinite = float(values[~finite].sum())
+        values = values[finite]
+        largest = float(np.abs(values).max(initial=0.0))
+    left = values
+    while largest > 0.0:
+        place = max(math.frexp(largest)[1] - _CUT_BITS, _SMALLEST)
+        unit = math.ldexp(1.0, place)
+        upper = np.trunc(left / unit)
+        for begin in range(0, len(upper), 1 << 15):
+            units += int(upper[begin : begin + (1 << 15)].sum()) << (place - _SMALLEST)
+        left = left - upper * unit
+        largest = float(np.abs(left).max())
+    return units, infinite
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSum:
+    """A sum of floats that has not been rounded.
+
+    Every finite float64 is a whole number of the smallest positive one, so that sums of them are
+    sums of whole numbers (the long accumulator of Kulisch): they do not depend on the order, nor
+    on which parts were added up first.
+
+    Attributes
+    ----------
+    units : int
+        The sum of the finite terms, as a multiple of ``2 ** -1074``.
+    infinite : float
+        The sum of the terms that are not finite, 0 if there is none.
+
+    Examples
+    --------
+    >>> ExactSum.of(np.array([1e16, 1.0, -1e16])).value
+    1.0
+    >>> parts = ExactSum.of(np.array([1e16, 1.0])) + ExactSum.of(np.array([-1e16]))
+    >>> parts == ExactSum.of(np.array([1e16, 1.0, -1e16]))
+    True
+    """
+
+    units: int = 0
+    infinite: float = 0.0
+
+    @classmethod
+    def of(cls, values: Floats, threads: int = 1, among: int = 0) -> ExactSum:
+        """Return the sum of an array.
+
+        Parameters
+        ----------
+        among : int
+            Rows of the problem that the array is from: if they are many, compiled kernels are
+            loaded anyhow, and are faster for a few rows as well.
+        """
+        values = np.ravel(np.asarray(values, np.float64))
+        if is_small(max(among, len(values))):
+            return cls(*exact_units(values))
+        if threads == 1:
+            return cls(*_of_many(values))
+        bounds = cut_evenly(0, len(values), threads)
+        parts = [values[a:b] for a, b in pairwise(bounds)]
+        sums = run_all(threads, [partial(_of_many, part) for part in parts])
+        return sum((cls(*one) for one in sums), cls())
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(self.units + other.units, self.infinite + other.infinite)
+
+    def merge(self, other: ExactSum) -> ExactSum:
+        """Return the sum of the terms of both."""
+        return self + other
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once: the float nearest to it."""
+        if self.infinite != 0.0:  # (NaN as well)
+            return self.infinite
+        try:
+            return self.units / _UNITS_IN_ONE
+        except OverflowError:
+            return math.inf if self.units > 0 else -math.inf
+
+
+def _of_many(values: Floats) -> tuple[int, float]:
+    from crucial.kernels.compiled.sums import exact_limbs
+
+    limbs = np.zeros(_LIMBS, np.int64)
+    infinite = exact_limbs(values, limbs)
+    return int.from_bytes(limbs.astype("<u4").tobytes(), "little", signed=True), infinite
+
+
+def exact_sum(values: Floats, threads: int = 1) -> float:
+    """Return the sum of an array, rounded once, as ``math.fsum`` does.
+
+    >>> exact_sum(np.full(10, 0.1))
+    1.0
+    """
+    if values.size <= _FSUM:
+        try:
+            return math.fsum(values.ravel().tolist())
+        except (OverflowError, ValueError):  # (on the way, or infinities of both signs)
+            pass
+    return ExactSum.of(values, threads).value
+
+
+def exact_dot(one: Floats, other: Floats, threads: int = 1) -> float:
+    """Return the sum of products, each rounded, and their sum rounded once.
+
+    >>> exact_dot(np.array([1e16, 1.0, -1e16]), np.ones(3))
+    1.0
+    """
+    return exact_sum(one * other, threads)
+
+
+# --- Floats as whole numbers of a unit: their sums are exact, at any cut and in any order
+
+
+# Numbers that add up to the whole, with their signs or without, make at most 2^59 units.
+_BITS = 59
+# A unit stays in use while they make no more than 2^62 units, and no fewer than 2^52.
+_MOST, _FEWEST = 62, 52
+# Units are powers of two whose inverses are floats as well.
+_LARGEST_EXPONENT = 1000
+
+
+def _exponent(whole: float) -> int:
+    """Return the exponent of the lowest power of two that is not below a positive number."""
+    fraction, exponent = math.frexp(whole)
+    return exponent - 1 if fraction == 0.5 else exponent
+
+
+def unit_for(whole: float) -> float:
+    """Return a unit for numbers whose magnitudes add up to at most ``whole``.
+
+    Rounding to it costs a number less than ``2 ** -59`` of the whole.
+
+    Examples
+    --------
+    >>> unit_for(1.0) == 2.0**-59
+    True
+    >>> unit_for(0.0)
+    1.0
+    """
+    if not 0.0 < whole < math.inf:
+        return 1.0
+    exponent = _exponent(whole) - _BITS
+    return math.ldexp(1.0, min(max(exponent, -_LARGEST_EXPONENT), _LARGEST_EXPONENT))
+
+
+def round_unit(before: float | None, now: float) -> float:
+    """Return the unit of a round, which mostly follows from the round before.
+
+    So those who add up parts of the numbers of a round can begin before its whole is known.
+
+    Parameters
+    ----------
+    before : float or None
+        What the magnitudes added up to, at most, in the round before.
+    now : float
+        The same in this round: `unit_for` gives the unit where the one from the round before is
+        too coarse or too fine for it.
+
+    Examples
+    --------
+    >>> round_unit(8.0, 7.0) == unit_for(8.0)
+    True
+    >>> round_unit(8.0, 1000.0) == round_unit(None, 1000.0) == unit_for(1000.0)
+    True
+    """
+    if before is not None and 0.0 < before < math.inf and 0.0 < now < math.inf:
+        unit = unit_for(before)
+        if _FEWEST <= log2(now / unit) <= _MOST:
+            return unit
+    return unit_for(now)
+
+
+def plain_fixed(values: Floats, inverse: float, first: int, last: int, out: Ints) -> float:
+    """Write values times ``inverse`` as whole numbers; return the sum of their magnitudes.
+
+    Parameters
+    ----------
+    first, last : int
+        The range to write.
+    out : array like values  # OUT
+        Not to be used where the sum is 2^63 or more, or NaN.
+    """
+    units = np.rint(values[first:last] * inverse)
+    size = float(np.abs(units).sum())
+    if size < 2.0**63:
+        out[first:last] = units
+    return size
+
+
+def to_fixed(values: Floats, unit: float, threads: int = 1, out: Ints | None = None) -> Ints:
+    """Return every number as the nearest whole number of units, ties to the even one.
+
+    Parameters
+    ----------
+    values : float64 array
+    unit : float
+    threads : int
+    out : int64 array of the same length, optional
+        Where to write them.
+
+    Raises
+    ------
+    DataError
+        Where the magnitudes do not add up to less than 2^63 units.
+
+    Examples
+    --------
+    >>> to_fixed(np.array([0.75, -2.0, 0.0]), 0.5).tolist()
+    [2, -4, 0]
+    """
+    out = np.empty(len(values), np.int64) if out is None else out
+    if is_small(len(values)):
+        size = plain_fixed(values, 1.0 / unit, 0, len(values), out)
+    else:
+        from crucial.kernels.compiled.sums import fill_fixed
+
+        bounds = cut_evenly(0, len(values), threads)
+
+        def fill(begin: int, end: int) -> float:
+            return float(fill_fixed(values, 1.0 / unit, begin, end, out))
+
+        size = math.fsum(over_ranges(bounds, threads, fill))
+    if not size < 2.0**63:
+        raise DataError(
+            "potentials are larger than their scale says: scale * pi must belong to pair weights "
+            f"that sum to 1, so that its magnitudes add up to 2 at most. They make {size:.3g} "
+            f"units of {unit:.3g}."
+        )
+    return out
+
+
+# --- Random numbers that depend on a seed, the round, the query and the row, and on nothing else
+#
+# Each number is a hash of its place (SplitMix64, Steele, Lea & Flood 2014), so that threads, the
+# order of the queries and earlier rounds change nothing.
+
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_A, _B, _C = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of every number (the finaliser of SplitMix64)."""
+    z = (values ^ (values >> _A)) * _FIRST
+    z = (z ^ (z >> _B)) * _SECOND
+    return z ^ (z >> _C)
+
+
+class QueryNoise:
+    """Uniform numbers for the rows of queries, anew in every round.
+
+    Parameters
+    ----------
+    seed : int
+    numbers : int array of shape (n_queries,)
+        A number of its own for each query.
+    row_start : int array of shape (n_queries + 1,)
+    threads : int
+
+    Examples
+    --------
+    >>> noise = QueryNoise(0, np.array([5]), np.array([0, 3]), 1)
+    >>> bool(((noise.uniforms(1) >= 0) & (noise.uniforms(1) < 1)).all())
+    True
+    >>> bool((noise.uniforms(1) == noise.uniforms(2)).any())
+    False
+    """
+
+    def __init__(self, seed: int, numbers: Ints, row_start: Ints, threads: int) -> None:
+        self._seed, self._numbers = seed, numbers
+        self._row_start, self._threads = row_start, threads
+        self._bounds = cut_lists(row_start, threads)
+
+    def keys(self, number: int) -> NDArray[np.uint64]:
+        """Return the key of every query in a round."""
+        first = mix(np.array([self._seed % 2**64], np.uint64) + GOLDEN)
+        second = mix(first + GOLDEN * np.array([number + 1], np.uint64))
+        return mix(second + GOLDEN * (self._numbers.astype(np.uint64) + np.uint64(1)))
+
+    def uniforms(self, number: int) -> Floats:
+        """Return one number in [0, 1) per row for a round."""
+        from crucial.kernels.compiled.sums import uniforms
+
+        out = np.empty(int(self._row_start[-1]))
+        keys = self.keys(number)
+
+        def fill(begin: int, end: int) -> None:
+            with np.errstate(over="ignore"):  # (without the JIT, NumPy warns of wrapping around)
+                uniforms(keys, self._row_start, begin, end, out)
+
+        over_ranges(self._bounds, self._threads, fill)
+        return out

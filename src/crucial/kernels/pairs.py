@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels import runtime
-from crucial.kernels.elementary import exp, log
-from crucial.kernels.plain import pairs as plain
-from crucial.kernels.plain.pairs import log_shift as log_shift
-from crucial.kernels.plain.pairs import running as running
-from crucial.kernels.plain.pairs import sums_below as sums_below
+from crucial.kernels import plain, runtime
+from crucial.kernels.elementary import ExactSum, exp, log
+from crucial.kernels.plain import log_shift as log_shift
+from crucial.kernels.plain import running as running
+from crucial.kernels.plain import sums_below as sums_below
 from crucial.kernels.runtime import (
     Levels,
     cut_evenly,
@@ -31,7 +30,6 @@ from crucial.kernels.runtime import (
     over_ranges,
     run_all,
 )
-from crucial.kernels.sums import ExactSum
 from crucial.types import Bytes, Codes, Floats, Ints
 
 # --- Sums over the pairs that labels imply, by the kernel that suits the size, on several threads
@@ -45,7 +43,7 @@ _FEW_LEVELS = 5
 class PairSums:
     """Sums over the pairs of rows of one query with different labels, never listed.
 
-    The arguments and the meaning of each sum are documented in `crucial.kernels.plain.pairs`.
+    The arguments and the meaning of each sum are documented in `crucial.kernels.plain`.
 
     Parameters
     ----------
@@ -70,11 +68,17 @@ class PairSums:
         over_ranges(self._bounds, self._threads, call)
 
     def potentials(
-        self, up: Floats, down: Floats, coefficient: Floats, pi: Floats, loss: Floats
+        self,
+        up: Floats,
+        down: Floats,
+        coefficient: Floats,
+        pi: Floats,
+        loss: Floats,
+        sign: float = -1.0,
     ) -> None:
-        """Write the potential of every row and the loss of every query."""
-        inputs = (up, down, self._gap, coefficient)
-        if self._small:
+        """Write what every row wins, and loses times a sign, and the loss of every query."""
+        inputs = (up, down, self._gap, coefficient, sign)
+        if self._small and sign < 0.0:  # (trees ask for curvature; they are compiled anyway)
             plain.potentials(*inputs, self._levels, pi, loss)
             return
         from crucial.kernels.compiled.pairs import potentials
@@ -84,12 +88,8 @@ class PairSums:
 
     def curvature(self, up: Floats, down: Floats, coefficient: Floats) -> Floats:
         """Return the second derivative of the loss by the score of each row."""
-        from crucial.kernels.compiled.pairs import curvature
-
-        inputs = (up, down, self._gap, coefficient)
-        out = np.empty(self._levels.n_rows)
-        levels = self._levels.arrays
-        self._over_queries(lambda a, b: curvature(*inputs, levels, a, b, out))
+        out, loss = np.empty(self._levels.n_rows), np.empty(self._levels.n_queries)
+        self.potentials(up, down, coefficient, out, loss, 1.0)
         return out
 
     def log_potentials(

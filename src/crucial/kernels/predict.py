@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.kernels import runtime
-from crucial.kernels.plain.predict import PlainSteps
-from crucial.kernels.plain.predict import look_up as look_up
-from crucial.kernels.plain.predict import searchable as searchable
 from crucial.kernels.runtime import count_threads, cut_lists, over_ranges
 from crucial.types import Floats, Ints, Reals
 
@@ -23,12 +22,64 @@ from crucial.types import Floats, Ints, Reals
 # Measured: comparing with all thresholds at once costs 4.5 ns for each (row, threshold);
 # searching costs 1.5 us for each feature and 14 ns for each (row, feature).
 _COMPARE_ROWS = 128
+# (row, threshold) pairs compared in one go: 96 kB, which malloc keeps at hand.
+_COMPARE_CELLS = 12_000
 BLOCK_ROWS = 4096  # rows of one task, a few megabytes
 
 
+def searchable(thresholds: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Add +inf at the end, which no value is greater than: a search puts NaN behind it."""
+    return np.append(thresholds, np.inf), np.append(values, values[0])
+
+
+def look_up(column: Reals, thresholds: Floats, values: Floats) -> Floats:
+    """Return the value of the step function at every number of a column."""
+    return values.take(thresholds.searchsorted(column.astype(np.float64)))
+
+
 @dataclass(frozen=True, eq=False)
-class StepTables(PlainSteps):
-    """The step functions of all used features, and the quickest way to add them up."""
+class StepTables:
+    """The step functions of all used features, one after the other.
+
+    Attributes
+    ----------
+    features : int64 array of shape (n_used,)
+        The used features, ascending.
+    thresholds : float64 array
+        For each used feature -inf and its thresholds, ascending.
+    starts : int64 array of shape (n_used + 1,)
+        Feature ``features[u]`` has ``thresholds[starts[u]:starts[u + 1]]``.
+    values : float64 array
+        For each used feature the score where it abstains, then the scores of its cells;
+        they begin at ``starts[u] + u``.
+    """
+
+    features: Ints
+    thresholds: Floats
+    starts: Ints
+    values: Floats
+
+    def shape_of(self, slot: int) -> tuple[Floats, Floats]:
+        """Return the thresholds (with the leading -inf) and values of used feature ``slot``."""
+        begin, end = int(self.starts[slot]), int(self.starts[slot + 1])
+        return self.thresholds[begin:end], self.values[begin + slot : end + slot + 1]
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints, Ints]:
+        """The feature of every threshold; of every feature, its first threshold and value."""
+        firsts = self.starts[:-1].copy()
+        return (
+            np.repeat(self.features, np.diff(self.starts)),
+            firsts,
+            firsts + np.arange(len(self.features)),
+        )
+
+    @cached_property
+    def _tables(self) -> list[tuple[int, Floats, Floats]]:
+        return [
+            (feature, *searchable(*self.shape_of(slot)))
+            for slot, feature in enumerate(self.features.tolist())
+        ]
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Score every row of ``X``: real numbers without infinities, NaN where abstaining."""
@@ -39,35 +90,58 @@ class StepTables(PlainSteps):
             return self.by_comparison(X)
         return self.by_search(X)
 
+    def by_comparison(self, X: Reals) -> Floats:
+        """Compare with all thresholds at once: quickest for a few rows."""
+        columns, firsts, offsets = self._places
+        step = max(1, _COMPARE_CELLS // len(columns))
+        parts = []
+        for begin in range(0, max(1, len(X)), step):
+            above = X[begin : begin + step].take(columns, axis=1) > self.thresholds
+            cells = np.add.reduceat(above.view(np.uint8), firsts, axis=1, dtype=np.int64)
+            # (accumulate adds from left to right; sum would add in pairs)
+            sums = np.add.accumulate(self.values.take(cells + offsets), axis=1)
+            parts.append(sums[:, -1].copy())
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def by_search(self, X: Reals) -> Floats:
+        """Search one feature after the other."""
+        out = np.zeros(len(X))
+        for feature, thresholds, values in self._tables:
+            out += look_up(X[:, feature], thresholds, values)
+        return out
+
     def by_kernel(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Run the compiled kernel over blocks of rows."""
-        from crucial.kernels.compiled.predict import add_steps
+        tables = (self.thresholds, self.starts, self.values)
+        return _over_blocks("add_steps", X, self.features, tables, n_jobs)
 
-        out = np.empty(len(X))
-        direct = (
-            X.dtype in (np.float32, np.float64)
-            and X.flags.aligned
-            and (X.flags.c_contiguous or X.flags.f_contiguous)
-        )
-        flat = X.ravel(order="K") if direct else np.zeros(0)
-        flat.flags.writeable = False  # (Numba compiles anew for writable arrays)
-        by_row, by_column = (X.shape[1], 1) if X.flags.c_contiguous else (1, X.shape[0])
 
-        def block(begin: int, end: int) -> None:
-            tables = (self.thresholds, self.starts, self.values, out[begin:end])
-            if direct:
-                add_steps(flat, by_row, by_column, begin, self.features, *tables)
-                return
-            part = X[begin:end].take(self.features, axis=1)
-            dense = np.ascontiguousarray(part, np.float64).ravel()
-            dense.flags.writeable = False
-            slots = np.arange(len(self.features))
-            slots.flags.writeable = False
-            add_steps(dense, len(slots), 1, 0, slots, *tables)
+def _over_blocks(
+    kernel: str, X: Reals, features: Ints, tables: tuple[Any, ...], n_jobs: int | None
+) -> Floats:
+    """Return what a kernel of `crucial.kernels.compiled.predict` adds up for every row."""
+    from crucial.kernels.compiled import predict as compiled
 
-        bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
-        over_ranges(bounds, count_threads(n_jobs), block)
-        return out
+    call, out = getattr(compiled, kernel), np.zeros(len(X))
+    by_row, by_column = (X.shape[1], 1) if X.flags.c_contiguous else (1, X.shape[0])
+    direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.forc
+    flat = X.ravel(order="K") if direct else np.zeros(0)
+    slots = np.arange(len(features))
+    # (Numba compiles anew for arrays that may be written to)
+    flat.flags.writeable, slots.flags.writeable = False, features.flags.writeable
+
+    def block(begin: int, end: int) -> None:
+        if direct:
+            call(flat, by_row, by_column, begin, features, *tables, out[begin:end])
+            return
+        part = X[begin:end].take(features, axis=1)
+        dense = np.ascontiguousarray(part, np.float64).ravel()
+        dense.flags.writeable = False
+        call(dense, len(slots), 1, 0, slots, *tables, out[begin:end])
+
+    bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
+    over_ranges(bounds, count_threads(n_jobs), block)
+    return out
 
 
 # --- Scores of rows from the trees of a model, by walking them, by masks of leaves or by tables
@@ -124,28 +198,8 @@ class TreeTables:
 
     def scores(self, X: Reals, n_jobs: int | None = 1) -> Floats:
         """Return the sum of the values of the leaves that each row reaches."""
-        from crucial.kernels.compiled import predict as compiled
-
-        out, features = np.zeros(len(X)), self.cells.features
-        where = (self.cells.thresholds, self.cells.starts, *self.tables)
-        call = getattr(compiled, self.kernel)
-        direct = X.dtype in (np.float32, np.float64) and X.flags.aligned and X.flags.c_contiguous
-        flat = X.ravel() if direct else np.zeros(0)
-        flat.flags.writeable = False  # (Numba compiles anew for writable arrays)
-        slots = np.arange(len(features))
-
-        def block(begin: int, end: int) -> None:
-            if direct:
-                call(flat, X.shape[1], 1, begin, features, *where, out[begin:end])
-                return
-            part = X[begin:end].take(features, axis=1)
-            dense = np.ascontiguousarray(part, np.float64).ravel()
-            dense.flags.writeable = False
-            call(dense, len(slots), 1, 0, slots, *where, out[begin:end])
-
-        bounds = [*range(0, len(X), BLOCK_ROWS), len(X)]
-        over_ranges(bounds, count_threads(n_jobs), block)
-        return out
+        tables = (self.cells.thresholds, self.cells.starts, *self.tables)
+        return _over_blocks(self.kernel, X, self.cells.features, tables, n_jobs)
 
 
 # --- Ranking rows inside queries, and sums over intervals of relevance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucial.kernels.plain import stumps as plain
+from crucial.kernels import plain
 from crucial.kernels.runtime import cut_evenly, in_all, is_small, over_ranges, run_all
 from crucial.types import Bools, Codes, Floats, Ints, Reals
 
@@ -46,7 +47,7 @@ class StumpSums:
     n_stumps : int
         Of all features and thresholds.
     drop_bounds, drops : functions
-        See `crucial.kernels.plain.stumps`.
+        See `crucial.kernels.plain`.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class StumpSums:
         if self.scans_all:
             return np.inf
         bounds = cut_evenly(0, len(self._before), _BLOCKS)
-        distance: Callable[..., float] = partial(self._kernels.distance, pi, scale, self._before)
+        change = partial(self._kernels.change_of, pi, scale, self._before)
+        found = over_ranges(bounds, self._threads, change)
         rounding = scale * unit * len(self._before) + 1e-15
-        return 0.5 * sum(over_ranges(bounds, self._threads, distance)) + rounding
+        return 0.5 * math.fsum(one for one, _ in found) + rounding
 
     def distance(self, pi: Floats, scale: float, before: Floats, scale_before: float) -> float:
         """Return the sum of |scale * pi - scale_before * before|, up to rounding."""
@@ -100,7 +102,7 @@ class StumpSums:
         bounds = cut_evenly(0, len(pi), self._threads)
         between = self._kernels.distance_between
         call: Callable[..., float] = partial(between, pi, scale, before, scale_before)
-        return sum(over_ranges(bounds, self._threads, call))
+        return math.fsum(over_ranges(bounds, self._threads, call))
 
     def scan(self, features: Ints, fixed: Ints, factor: float, slope: Floats, peak: Floats) -> Ints:
         """Renew the slopes and peaks of the features; return those that were renewed.
@@ -112,7 +114,7 @@ class StumpSums:
         factor : float
             What a unit is worth in a slope.
         slope : array of shape (2, first[-1])  # OUT
-            See `crucial.kernels.plain.stumps.FeatureSums.slopes`.
+            See `crucial.kernels.plain.FeatureSums.slopes`.
         peak : array of shape (n_features,)  # OUT
         """
         if self.scans_all:
@@ -138,7 +140,7 @@ class StumpSums:
     def slopes(
         self, features: Ints, hist: Ints, factor: float, slope: Floats, peak: Floats
     ) -> Ints:
-        """Do as `scan` does, from a histogram, which may be the sum of those of several parts."""
+        """Scan stumps from a histogram, which may be the sum of those of several parts."""
         if self.scans_all:
             self._all_sums.slopes(hist, factor, self._signed, slope, peak)
             return self._everything
@@ -272,14 +274,14 @@ def cut_columns(
 ) -> tuple[Ints, Ints]:
     """Write thresholds between all values of features that have at most ``max_bins`` of them.
 
-    Parameters are those of `crucial.kernels.compiled.sparse_stumps.cut_sparse`.
+    Parameters are those of `crucial.kernels.compiled.stumps.cut_sparse`.
 
     Returns
     -------
     n_cuts, missing : int64 arrays over the features
         -1 thresholds where there are more values.
     """
-    from crucial.kernels.compiled.sparse_stumps import cut_sparse
+    from crucial.kernels.compiled.stumps import cut_sparse
 
     found = np.zeros((2, len(features)), np.int64)
 
@@ -303,14 +305,14 @@ def code_columns(
     sizes: Ints,
     threads: int,
 ) -> Entries:
-    """Return the entries of some features; parameters as in ``compiled.sparse_stumps.code_sparse``.
+    """Return the entries of some features; parameters as in ``compiled.stumps.code_sparse``.
 
     Parameters
     ----------
     sizes : int array over the features
         The most entries that each can have.
     """
-    from crucial.kernels.compiled.sparse_stumps import code_sparse
+    from crucial.kernels.compiled.stumps import code_sparse
 
     ends = np.cumsum(sizes)
     most = int(n_cuts.max(initial=0)) + 2
@@ -353,7 +355,7 @@ class SparseSums:
     Attributes
     ----------
     drop_bounds, drops : functions
-        See `crucial.kernels.plain.stumps`.
+        See `crucial.kernels.plain`.
     """
 
     scans_all = False  # (see `StumpSums`)
@@ -383,12 +385,12 @@ class SparseSums:
         no further than the largest change for every entry; rounding to units moves a slope by half
         a unit per row.
         """
-        from crucial.kernels.compiled.sparse_stumps import change_of
+        from crucial.kernels.compiled.stumps import change_of
 
         change: Callable[..., tuple[float, float]] = partial(change_of, pi, scale, self._before)
         bounds = cut_evenly(0, len(self._before), _BLOCKS)
         found = over_ranges(bounds, self._threads, change)
-        half = 0.5 * sum(one for one, _ in found)
+        half = 0.5 * math.fsum(one for one, _ in found)
         largest = max(one for _, one in found)
         total = scale * float(pi.sum())
         apart = factor * self._counts * largest + abs(total - self._total)
@@ -417,7 +419,7 @@ class SparseSums:
         slope: Floats,
         peak: Floats,
     ) -> None:
-        """Write the largest criterion of some features; see ``sparse_stumps.sparse_peaks``.
+        """Write the largest criterion of some features; see ``compiled.stumps.sparse_peaks``.
 
         Parameters
         ----------
@@ -426,14 +428,14 @@ class SparseSums:
         slope : array of shape (1 or 2, first[-1] or 0)  # OUT
             See `StumpSums.scan`; one row where no feature abstains, nothing where it is empty.
         """
-        from crucial.kernels.compiled.sparse_stumps import sparse_peaks
+        from crucial.kernels.compiled.stumps import sparse_peaks
 
         rules: tuple[Any, ...] = (sign, signed, *line, fixed, factor, int(fixed.sum()), slope)
         self._run(features, partial(sparse_peaks, *self._stumps, *rules), peak)
 
     def slopes(self, feature: int, fixed: Ints, factor: float) -> Floats:
         """Return the slopes of one feature, of shape (2, n_bins + 1)."""
-        from crucial.kernels.compiled.sparse_stumps import feature_slopes
+        from crucial.kernels.compiled.stumps import feature_slopes
 
         entries, f = self._entries, feature
         width = int(self._first[f + 1] - self._first[f])
@@ -451,13 +453,13 @@ class SparseSums:
         light: float,
         peak: Floats,
     ) -> None:
-        """Write the squares that each feature explains; see ``sparse_stumps.sparse_fits``.
+        """Write the squares that each feature explains; see ``compiled.stumps.sparse_fits``.
 
         Parameters
         ----------
         potentials, curvature : whole numbers of a unit, and what it is worth
         """
-        from crucial.kernels.compiled.sparse_stumps import sparse_fits
+        from crucial.kernels.compiled.stumps import sparse_fits
 
         sums = (*potentials, int(potentials[0].sum()), *curvature, int(curvature[0].sum()))
         inputs: tuple[Any, ...] = (*self._stumps, *sums, light)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crucial.kernels.elementary import exact_sum, unit_for
 from crucial.kernels.runtime import count_threads, cut_evenly, cut_lists, over_ranges, run_all
-from crucial.kernels.sums import exact_sum, unit_for
 from crucial.types import Bools, Bytes, Codes, Floats, Ints, Reals
 
 # --- Splits of a leaf, and what its children must respect

@@ -17,7 +17,7 @@ from crucial.lab.comparison import Row
 from crucial.lab.results import Cell
 from crucial.measures.base import Measure
 from crucial.rankers.gradient import GradientRanker
-from crucial.rankers.linear.estimators import ListMLE, RankRLS
+from crucial.rankers.linear.estimators import ListMLE, RankCosine, RankRLS
 from crucial.rankers.rankboost import RankBoost
 from crucial.results import Frame, Result, as_frame, columns_of, json_value
 from crucial.types import Floats
@@ -130,47 +130,38 @@ class RankerCandidate:
 
     @property
     def rounds(self) -> int | None:
-        """Number of rounds; None for a ranker that has none, or bags that choose their own."""
-        if getattr(self.estimator, "n_bags", 1) > 1:
+        """Number of rounds; None for a ranker that has none, or bags that choose their own.
+
+        (RankCosine's are steps of a solver: fewer are not the first of many.)
+        """
+        if self.kind == "linear" or getattr(self.estimator, "n_bags", 1) > 1:
             return None
         found: int | None = getattr(self.estimator, "n_estimators", None)
         return found
 
 
-#: Few tests, each by all rows, need no least weight of a leaf; samples of rows steady them.
-_SYMMETRIC: dict[str, Any] = {
-    "symmetric": True, "min_rows": 1.0, "l2": 3.0, "subsample_rows": 0.8,
-}  # fmt: skip
+#: Shapes of trees: text, kind, rounds and settings.
 _SHAPES: dict[str, tuple[str, str, int, dict[str, Any]]] = {
-    "stumps": ("stumps", "stumps", 400, {"weak": "stump"}),
-    "pairs": ("pairs, 4 leaves", "pairs", 300, {"max_leaves": 4, "interactions": 2}),
-    "small": ("4 leaves", "trees", 300, {"max_leaves": 4}),
-    "middle": ("8 leaves", "trees", 300, {"max_leaves": 8}),
-    "large": ("31 leaves", "trees", 300, {"max_leaves": 31}),
-    "huge": ("127 leaves", "trees", 300, {"max_leaves": 127}),
-    "large pairs": ("pairs, 16 leaves", "pairs", 300, {"max_leaves": 16, "interactions": 2}),
-    "symmetric": ("16 leaves, symmetric", "trees", 300, {"max_leaves": 16, **_SYMMETRIC}),
-    "large symmetric": ("64 leaves, symmetric", "trees", 300, {"max_leaves": 64, **_SYMMETRIC}),
-    "huge symmetric": ("256 leaves, symmetric", "trees", 300, {"max_leaves": 256, **_SYMMETRIC}),
-}
-_LARGER: dict[str, tuple[str, ...]] = {
-    "pairs": ("large pairs",),
-    "small": ("middle",),
-    "middle": ("symmetric", "large"),
-    "large": ("huge",),
-    "symmetric": ("large symmetric",),
-    "large symmetric": ("huge symmetric",),
-}
+    "stumps": ("stumps", "stumps", 200, {"weak": "stump"}),
+    "pairs": ("pairs", "pairs", 200, {"interactions": 2}),
+    "trees": ("trees", "trees", 200, {"subsample_rows": 0.8}),
+    "large": ("64 leaves", "trees", 200, {"max_leaves": 64, "subsample_rows": 0.8}),
+    "huge": ("256 leaves", "trees", 200, {"max_leaves": 256, "subsample_rows": 0.8}),
+    "large pairs": ("pairs, 16 leaves", "pairs", 200, {"interactions": 2, "max_leaves": 16}),
+    "leaf by leaf": ("leaf by leaf", "trees", 200, {
+        "symmetric": False, "max_leaves": 31, "max_depth": 6, "min_rows": 5.0, "l2": 10.0,
+        "subsample_rows": 0.8, "max_features": 0.3,
+    }),
+}  # fmt: skip
+_LARGER = {"pairs": "large pairs", "trees": "large", "large": "huge"}
 
 
 def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> RankerCandidate:
     """Return gradient boosting under a loss with trees of a shape; its family is the loss."""
     text, kind, rounds, settings = _SHAPES[shape]
     name = ", ".join([loss, text, *(f"{key} {value}" for key, value in more.items())])
-    if LOSSES[loss].leaf_l2 == 0.0:  # (as by default, also where the shape has another value)
-        settings = {"l2": 0.0, **settings}
     estimator = GradientRanker(rounds, loss=loss, **settings, **more)
-    larger = tuple(_boosted(loss, one, family, **more) for one in _LARGER.get(shape, ()))
+    larger = (_boosted(loss, _LARGER[shape], family, **more),) if shape in _LARGER else ()
     return RankerCandidate(name, kind, family or loss, estimator, LOSSES[loss].cost, larger=larger)
 
 
@@ -182,57 +173,41 @@ def _bagged(loss: str, shape: str) -> RankerCandidate:
     return RankerCandidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
 
 
-def _noisy() -> RankerCandidate:
-    """Return larger trees, each grown on other rows and features: a family of its own."""
-    estimator = GradientRanker(
-        200, max_leaves=31, max_depth=6, l2=3.0, min_rows=1.0, subsample_rows=0.8, max_features=0.3
-    )
-    return RankerCandidate("query_rmse, 31 leaves, sampled", "trees", "sampled", estimator, 2.0)
-
-
 def _with_queries(facts: Facts) -> list[RankerCandidate]:
-    """Return candidates for labels in queries: trees and stumps of every loss, then the rest.
+    """Return candidates for labels in queries, those that add most to an average first.
 
-    Those that win most often come first. An average gains more from another loss than from
-    another shape of trees under the same; larger trees are tried where smaller ones gain by their
-    size (`crucial.lab.auto_search`).
+    An average gains more from another loss, or from linear and additive rankers, than from another
+    shape of trees under the same loss; larger trees are tried where smaller ones gain by their size
+    (`crucial.lab.auto_ranker`).
     """
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
-        (True, _boosted("query_rmse", "stumps")),
-        (True, _boosted("query_rmse", "symmetric", "symmetric")),
-        (True, _boosted("logistic", "symmetric", **gain)),
-        (True, _boosted("query_rmse", "pairs")),
-        (True, _linear(RankRLS())),
-        (gains, _boosted("yeti", "symmetric")),
-        (True, _boosted("logistic", "stumps", **gain)),
-        (True, _bagged("query_rmse", "middle")),
-        (True, _boosted("query_rmse", "small")),
-        (True, _bagged("query_rmse", "stumps")),
-        (True, _noisy()),
-        (gains, _boosted("lambda", "symmetric")),
-        (large, _boosted("xendcg", "small")),
+        (True, _boosted("query_rmse", "trees")),
         (small, _linear(ListMLE(), 30.0)),
-        (True, _boosted("exponential", "symmetric", **gain)),
-        (True, _boosted("query_rmse", "middle")),
-        (True, _boosted("logistic", "small", **gain)),
-        (large, _boosted("xendcg", "symmetric")),
-        (large, _boosted("xendcg", "stumps")),
-        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
-        (gains, _boosted("yeti", "stumps")),
-        (gains, _boosted("lambda", "stumps")),
-        (True, _boosted("exponential", "stumps", **gain)),
-        (gains, _boosted("yeti", "small")),
-        (True, _boosted("logistic", "pairs", **gain)),
+        (True, _boosted("query_rmse", "pairs", "pairs")),
+        (small and gains, _linear(RankCosine(), 5.0)),
+        (True, _boosted("logistic", "trees", **gain)),
+        (True, _linear(RankRLS())),
+        (gains, _boosted("yeti", "trees")),
+        (large, _boosted("xendcg", "trees")),
+        (True, _boosted("query_rmse", "stumps", "stumps")),
+        (gains, _boosted("lambda", "trees")),
+        (True, _boosted("logistic", "pairs", "logistic pairs", **gain)),
+        (True, _boosted("query_rmse", "leaf by leaf", "leaf by leaf")),
+        (True, _bagged("query_rmse", "trees")),
+        (True, _boosted("exponential", "trees", **gain)),
+        (True, _boosted("logistic", "stumps", "logistic pairs", **gain)),
         (gains, _boosted("yeti", "pairs")),
-        (gains, _boosted("lambda", "small")),
         (large, _boosted("xendcg", "pairs")),
-        (True, _boosted("exponential", "small", **gain)),
-        (True, _boosted("exponential", "pairs", **gain)),
-        (gains, _boosted("softmax", "small")),
+        (gains, _boosted("softmax", "trees")),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
         (gains, _boosted("lambda", "pairs")),
+        (large, _boosted("xendcg", "stumps")),
+        (True, _boosted("exponential", "pairs", **gain)),
+        (gains, _boosted("yeti", "stumps")),
+        (True, _bagged("query_rmse", "stumps")),
     ]
     return [one for suits, one in wanted if suits]
 
@@ -241,24 +216,21 @@ def _without_queries(facts: Facts) -> list[RankerCandidate]:
     """Return candidates for rows that are all compared, those that win most often first."""
     few = facts.n_rows <= _ROWS_FOR_LOGISTIC
     wanted = [
-        (few, _boosted("logistic", "stumps")),
-        (few, _boosted("logistic", "small")),
-        (True, _boosted("exponential", "middle")),
-        (True, _boosted("query_rmse", "middle")),
+        (few, _boosted("logistic", "trees")),
+        (True, _boosted("exponential", "trees")),
+        (few, _boosted("logistic", "pairs", "pairs")),
         (True, _linear(RankRLS())),
-        (few, _bagged("logistic", "small")),
-        (few, _boosted("logistic", "pairs")),
-        (few, _boosted("logistic", "symmetric")),
-        (True, _boosted("query_rmse", "symmetric", "symmetric")),
-        (not few, _boosted("exponential", "pairs")),
-        (not few, _boosted("exponential", "stumps")),
-        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
-        (True, _boosted("query_rmse", "stumps")),
+        (True, _boosted("query_rmse", "trees")),
+        (few, _boosted("logistic", "stumps", "stumps")),
+        (not few, _boosted("exponential", "pairs", "pairs")),
+        (not few, _boosted("exponential", "stumps", "stumps")),
+        (few, _bagged("logistic", "pairs")),
         (True, _boosted("query_rmse", "pairs")),
-        (few, _boosted("exponential", "stumps")),
+        (True, _boosted("query_rmse", "leaf by leaf", "leaf by leaf")),
+        (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
         (few, _boosted("exponential", "pairs")),
-        (True, _boosted("exponential", "small")),
-        (True, _boosted("query_rmse", "small")),
+        (True, _boosted("query_rmse", "stumps")),
+        (few, _boosted("exponential", "stumps")),
     ]
     return [one for suits, one in wanted if suits]
 
@@ -283,7 +255,7 @@ def candidates_for(facts: Facts, interactions: int | None, count: int) -> list[R
     --------
     >>> facts = Facts(1000, 10, None, 2, 0.0, 1.0)
     >>> [one.name for one in candidates_for(facts, 1, 3)]
-    ['logistic, stumps', 'RankRLS', 'RankBoost']
+    ['RankRLS', 'logistic, stumps', 'RankBoost']
     """
     source = _without_queries(facts) if facts.n_queries is None else _with_queries(facts)
     allowed = {1: KINDS[:2], 2: KINDS[:3], None: KINDS}[interactions]
@@ -369,40 +341,32 @@ class Plan:
         Most rankers of an average.
     seconds : float or None
         When to stop, whatever the plan; None leaves the clock alone.
+    climbs : bool
+        Whether larger trees and more rounds are tried where they pay.
     """
 
     n_folds: int
     stages: tuple[Stage, ...]
     averaged: int
     seconds: float | None = None
+    climbs: bool = True
 
 
 _MILLION = 1_000_000
 _PLANS = {
-    "quick": Plan(
-        4,
-        (Stage(8, 1, 2, _MILLION // 2, 2 * _MILLION), Stage(3, 1, 4, _MILLION, 8 * _MILLION, 2)),
-        5,
-    ),
-    "normal": Plan(
-        5,
-        (
-            Stage(23, 1, 2, _MILLION, 8 * _MILLION),
-            Stage(4, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
-        ),
-        12,
-    ),
+    "quick": Plan(4, (Stage(7, 1, 2, _MILLION // 2, _MILLION),), 7, climbs=False),
+    "normal": Plan(5, (Stage(12, 1, 3, _MILLION, 8 * _MILLION),), 10),
     "thorough": Plan(
         5,
         (
-            Stage(40, 1, 3, 4 * _MILLION, 24 * _MILLION),
-            Stage(10, 2, 5, 16 * _MILLION, 200 * _MILLION, 6, True),
+            Stage(24, 1, 2, _MILLION, 8 * _MILLION),
+            Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
         ),
         12,
     ),
 }
 #: Seconds up to which the plan of a name is taken.
-_UP_TO = (("quick", 60.0), ("normal", 600.0), ("thorough", float("inf")))
+_UP_TO = (("quick", 10.0), ("normal", 60.0), ("thorough", float("inf")))
 
 
 def plan_for(budget: Budget, facts: Facts) -> Plan:
@@ -434,7 +398,7 @@ def plan_for(budget: Budget, facts: Facts) -> Plan:
     stages = plan.stages
     if facts.n_queries is not None:  # (without queries, folds are what tells noise)
         stages = tuple(one.sized(facts.n_rows * facts.n_features) for one in stages)
-    return Plan(plan.n_folds, stages, plan.averaged, seconds)
+    return replace(plan, stages=stages, seconds=seconds)
 
 
 # --- Which of the tried rankers to keep: the simplest within noise of the best
@@ -563,7 +527,7 @@ class Trial:
         units, weight = _units(cells, tables, weights)
         curve = np.array([mean_of(row, weight) for row in units])
         best = _best_stage(curve)
-        ratio = sum(one["rows"]["test"] / one["rows"]["train"] for one in cells) / len(cells)
+        ratio = math.fsum(one["rows"]["test"] / one["rows"]["train"] for one in cells) / len(cells)
         overlap = 0.0 if has_queries else ratio
         late = gap_of(units[best], units[_at_share(rounds, 2 / 3)], weight, overlap)
         return cls(

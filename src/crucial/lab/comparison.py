@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,32 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crucial.data.dataset import Dataset, Run
-from crucial.data.files import atomic_write
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.io.runs import as_qrels, as_run
-from crucial.io.text import sheet_cell
+from crucial.io.writing import table_kind_of, write_columns
 from crucial.measures.base import EMPTY, Aggregate, Measure, Prepared, summarise
 from crucial.measures.evaluation import Evaluation, evaluate, evaluate_run, interval_notes
 from crucial.measures.intervals import (
+    ROW_TESTS,
     SAME,
     TESTS,
     Interval,
     PairedTest,
+    RowSampling,
     bootstrap_interval,
     holm,
     paired_test,
+    row_difference,
+    row_interval,
     win_tie_loss,
+    within_folds,
 )
 from crucial.measures.lists import TIES, JudgedLists, as_numbers
 from crucial.measures.names import Measures, default_measure, get_measures
-from crucial.measures.row_intervals import (
-    ROW_TESTS,
-    RowSampling,
-    row_difference,
-    row_interval,
-    within_folds,
-)
 from crucial.model.file import Model
 from crucial.parameters import at_least, between, check, lookup, mapping, none_or, one_of
 from crucial.results import Frame, Result, as_frame, columns_of, json_value, text_table
@@ -56,53 +50,17 @@ Row: TypeAlias = dict[str, Any]
 
 
 def write_rows(path: PathLike, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, TSV, JSON or parquet, as the name of the file ends; atomically.
-
-    CSV and TSV are for people (`sheet_cell`); JSON and parquet have every text as it is.
+    """Write rows as CSV, TSV, JSON, JSON lines or parquet, as the name of the file ends.
 
     Raises
     ------
     FileError
         The name has another ending, or the file cannot be written.
     """
-    name = os.fspath(path).lower().removesuffix(".gz")
-    if name.endswith((".csv", ".tsv")):
-        data = _as_csv(rows, "," if name.endswith(".csv") else "\t")
-    elif name.endswith(".json"):
-        data = (json.dumps(json_value(list(rows)), indent=1, allow_nan=False) + "\n").encode()
-    elif name.endswith((".parquet", ".pq")):
-        data = _as_parquet(path, rows)
-    else:
-        raise FileError(path, "the name must end in .csv, .tsv, .json or .parquet.")
-    with atomic_write(path) as file:
-        file.write(data)
-
-
-def _as_csv(rows: Sequence[Row], mark: str) -> bytes:
-    text = io.StringIO()
-    columns = columns_of(rows)
-    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
-    writer.writerow(map(sheet_cell, columns))
-    for row in zip(*columns.values()):
-        cells = ["" if (one := json_value(value)) is None else one for value in row]
-        writer.writerow(map(sheet_cell, cells))
-    return text.getvalue().encode("utf-8", "surrogateescape")
-
-
-def _as_parquet(path: PathLike, rows: Sequence[Row]) -> bytes:
-    """Return rows as parquet; columns of several types become text."""
-    try:
-        import pyarrow as pa
-        from pyarrow.parquet import write_table
-    except ImportError as error:
-        raise FileError(path, "parquet needs pyarrow: pip install crucial[parquet].") from error
+    if table_kind_of(path) is None:
+        raise FileError(path, "the name must end in .csv, .tsv, .json, .jsonl or .parquet.")
     columns = {name: [json_value(one) for one in some] for name, some in columns_of(rows).items()}
-    for name, values in columns.items():
-        if len({type(one) for one in values if one is not None} - {int, float}) > 1:
-            columns[name] = [None if one is None else str(one) for one in values]
-    sink = io.BytesIO()
-    write_table(pa.table(columns), sink)
-    return sink.getvalue()
+    write_columns(path, columns)
 
 
 # --- Values of several systems on the same queries, folds or tasks
@@ -403,7 +361,7 @@ def corrected(found: Sequence[Difference]) -> list[Difference]:
 
 
 def _test_note(tests: Sequence[PairedTest], test: str, unit: str, seed: int) -> str:
-    """Return what the p-values are."""
+    """Return the note on the p-values."""
     draws = next((one.draws for one in tests if one.draws is not None), None)
     drawn = "" if draws is None else f", {counted(draws, 'draw')}, seed {seed}"
     return (
@@ -449,17 +407,8 @@ def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
     order = np.argsort(-gain, kind="stable")
     up = [int(i) for i in order[:count] if gain[i] > SAME]
     down = [int(i) for i in order[::-1][:count] if gain[i] < -SAME]
-    return [
-        Mover(
-            table.measure,
-            system,
-            table.names[i],
-            float(first[i]),
-            float(second[i]),
-            float(change[i]),
-        )
-        for i in (*up, *down)
-    ]
+    rows = np.stack([first, second, change], axis=1).tolist()
+    return [Mover(table.measure, system, table.names[i], *rows[i]) for i in (*up, *down)]
 
 
 def compare_runs(
@@ -887,11 +836,6 @@ def ranks_of(values: ArrayLike, higher_is_better: bool = True) -> Floats:
     return np.asarray(rankdata(-steps if higher_is_better else steps, axis=1), np.float64)
 
 
-def average_ranks(values: ArrayLike, higher_is_better: bool = True) -> Floats:
-    """Return the ranks of `ranks_of`, averaged over blocks."""
-    return np.asarray(ranks_of(values, higher_is_better).mean(axis=0))
-
-
 @dataclass(frozen=True)
 class FriedmanTest:
     """Result of Friedman's test: do the rankers differ at all?
@@ -943,7 +887,7 @@ def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanT
     if k < 2:
         raise DataError("Friedman's test compares two rankers or more. Got 1.")
     spread = 12.0 * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum()) * n / (k * (k + 1))
-    untied = 1.0 - sum(_tied(row) for row in ranks) / (n * k * (k * k - 1.0))
+    untied = 1.0 - math.fsum(_tied(row) for row in ranks) / (n * k * (k * k - 1.0))
     if untied <= 0.0:  # every ranker is equal in every block
         return FriedmanTest(0.0, 1.0, 0.0, 1.0, n, k)
     statistic = spread / untied

@@ -31,10 +31,16 @@ from crucial.measures.evaluation import (
     interval_notes,
     measure_result,
 )
-from crucial.measures.intervals import Interval, bootstrap_interval, generator
+from crucial.measures.intervals import (
+    Interval,
+    RowSampling,
+    bootstrap_interval,
+    generator,
+    row_interval,
+    within_folds,
+)
 from crucial.measures.lists import JudgedLists, as_numbers
 from crucial.measures.names import CustomMeasure, MeasureLike, Measures, get_measure, get_measures
-from crucial.measures.row_intervals import RowSampling, row_interval, within_folds
 from crucial.parameters import check, flag, lookup, none_or, nonzero, one_of
 from crucial.rankers.base import warn_caller
 from crucial.results import Frame, Result, as_frame, columns_of
@@ -116,12 +122,12 @@ class CrossValidation(Result):
 
     @property
     def unit(self) -> str:
-        """What intervals come from: "query" or "row"."""
+        """The unit of the intervals: "query" or "row"."""
         return "query" if self.has_qid else "row"
 
     @property
     def notes(self) -> list[str]:
-        """How the intervals were found, with the draws and their seed."""
+        """The methods of the intervals, with the draws and their seed."""
         found = [
             (name, one.method if self.has_qid else within_folds(one.method), one.draws)
             for name, one in self.results.items()
@@ -204,32 +210,18 @@ class CrossValidation(Result):
         return "\n".join([*lines, *notes, *self.notes])
 
 
-def summarise_folds(
+def _summarised(
     reports: Sequence[FoldReport],
     y: Floats,
     groups: Groups,
-    measures: Sequence[Measure],
-    *,
-    estimator: Estimator,
     has_qid: bool,
-    seed: int | np.random.Generator,
-    estimators: list[Estimator | None] | None = None,
-) -> CrossValidation:
+    measures: Sequence[Measure],
+    seed: int,
+) -> tuple[dict[str, MeasureResult], Columns, Columns]:
     """Measure the test scores of all folds at once, so that one rule applies to all.
 
-    Parameters
-    ----------
-    reports : sequence of FoldReport
-    y, groups : labels and queries of all rows
-    measures : sequence of Measure
-    estimator : object
-        Shown as text.
-    has_qid : bool
-        Without queries, all test rows of a fold are one list.
-    seed : int or Generator
-        Seed of the draws.
-    estimators : list, optional
-        The fitted estimators, to keep.
+    Without queries, all test rows of a fold are one list. Returns the results, and the columns per
+    fold and per query.
     """
     codes = groups.codes
     rows = np.concatenate([one.fold.test for one in reports])
@@ -243,7 +235,6 @@ def summarise_folds(
     per_query["qid"] = groups.ids[query_of] if has_qid else per_query["fold"]
     per_fold = _describe(reports, names, codes, has_qid)
     results = {}
-    drawn = seed if isinstance(seed, int) else int(seed.integers(2**62))
     judged = JudgedLists.from_labels(y[rows], lists)
     for measure in measures:
         name = measure.name
@@ -253,15 +244,12 @@ def summarise_folds(
         parts = [np.flatnonzero(fold_of == f) for f in range(len(reports))]
         per_fold[name] = np.array([_value(values, weights, part, measure) for part in parts])
         interval = (
-            _interval_of_queries(values, weights, query_of, measure, drawn)
+            _interval_of_queries(values, weights, query_of, measure, seed)
             if has_qid
-            else row_interval(measure, judged, scores, RowSampling(LEVEL, None, drawn), rows)
+            else row_interval(measure, judged, scores, RowSampling(LEVEL, None, seed), rows)
         )
         results[name] = measure_result(measure, prepared.summary(values), interval)
-    shown = drawn if isinstance(seed, int) else None
-    return CrossValidation(
-        results, per_fold, per_query, _call(estimator), has_qid, LEVEL, estimators, shown
-    )
+    return results, per_fold, per_query
 
 
 def _value(values: Floats, weights: Floats | None, part: Ints, measure: Measure) -> float:
@@ -302,6 +290,9 @@ def _interval_of_queries(
         if measure.aggregate == "sum":
             each = np.where(whole > 0, amount, np.nan)
             return bootstrap_interval(each, None, "sum", level=LEVEL, random_state=seed)
+        if measure.aggregate == "geometric":
+            each = amount / whole
+            return bootstrap_interval(each, None, "geometric", level=LEVEL, random_state=seed)
         return bootstrap_interval(amount / whole, whole, "pool", level=LEVEL, random_state=seed)
 
 
@@ -408,16 +399,11 @@ def cross_validate(
         )
     )
     _warn_once(reports)
-    return summarise_folds(
-        reports,
-        labels,
-        groups,
-        chosen,
-        estimator=estimator,
-        has_qid=qid is not None,
-        seed=random_state if isinstance(random_state, int) else random,
-        estimators=[one.estimator for one in reports] if return_estimators else None,
-    )
+    seed = random_state if isinstance(random_state, int) else None
+    drawn = int(random.integers(2**62)) if seed is None else seed
+    tables = _summarised(reports, labels, groups, qid is not None, chosen, drawn)
+    kept = [one.estimator for one in reports] if return_estimators else None
+    return CrossValidation(*tables, _call(estimator), qid is not None, LEVEL, kept, seed)
 
 
 def fit_fold(adapter: Adapter, rows: Rows, fold: Fold, keep: bool) -> FoldReport:
@@ -564,7 +550,7 @@ class RankingScorer:
         self._warned = True
 
     def get_metadata_routing(self) -> Any:
-        """Return what scikit-learn's metadata routing passes on to the scorer."""
+        """Return the metadata that scikit-learn routes to the scorer."""
         request = MetadataRequest(owner=self)
         for name, wanted in self._request.items():
             request.score.add_request(param=name, alias=wanted)

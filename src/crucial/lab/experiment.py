@@ -70,7 +70,7 @@ MOST_ROWS_KEPT = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What one process needs to compute a cell.
+    """A cell to compute: its task, split, ranker and protocol.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def run_job(job: Job) -> Cell:
 
 
 def run_cell(key: Key, work: Callable[[], dict[str, object]]) -> Cell:
-    """Return what ``work`` computes as a cell, with its warnings and time; or with its error."""
+    """Return the result of ``work`` as a cell, with its warnings and time; or with its error."""
     head = dict(zip(("task", "split", "ranker"), key))
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -164,11 +164,6 @@ def _parts_of(job: Job) -> SplitRows:
         parts = job.task.parts(job.split)
     _LAST[:] = [(job.task, job.split.name, parts)]
     return parts
-
-
-def forget_parts() -> None:
-    """Free the memory of the last split."""
-    _LAST.clear()
 
 
 def _same_files(last: TaskLike, task: TaskLike) -> bool:
@@ -475,22 +470,15 @@ class Experiment:
                     self._compute(jobs, cells, store.append, n_jobs, progress)
                 settings = store.settings() or settings
         finally:
-            forget_parts()
+            _LAST.clear()  # (the memory of the last split)
         wanted = {key: cells[key] for key in jobs}
         return ExperimentResult(_only(settings, self), wanted.values())
 
     def _jobs(self, inner: int | None) -> dict[Key, Job]:
         """Return a job per cell, rankers in turn on the same split, which is read once."""
+        same = (self.protocol, tuple(self.measures), tuple(self._choosers), inner)
         found = (
-            Job(
-                task,
-                split,
-                contender,
-                self.protocol,
-                tuple(self.measures),
-                tuple(self._choosers),
-                inner,
-            )
+            Job(task, split, contender, *same)
             for task in self.tasks
             for split in self._splits[task.name]
             for contender in self.contenders
@@ -541,7 +529,7 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
 
 
 def measure_record(measure: Measure) -> MeasureRecord:
-    """Return what a folder of results keeps of a measure."""
+    """Return the record of a measure in a folder of results."""
     return {
         "name": measure.name,
         "higher_is_better": measure.higher_is_better,

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
 
 from crucial.data.dataset import Dataset
 from crucial.data.files import open_bytes
@@ -21,7 +20,7 @@ from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances, Table, as_table, take_rows
 from crucial.errors import DataError, FileError, ParameterError, about
 from crucial.feedback.labels import check_labels
-from crucial.io.tables import read_alike
+from crucial.io.tables import joined, read_alike
 from crucial.measures.names import get_measure
 from crucial.parameters import at_least, check, lookup, refuse
 from crucial.types import Floats, Ints, PathLike
@@ -100,7 +99,7 @@ class SplitRows:
 
 
 class TaskLike(Protocol):
-    """What an experiment needs of a task."""
+    """Protocol of the tasks of an experiment."""
 
     @property
     def name(self) -> str:
@@ -249,7 +248,7 @@ def _as_task(name: str, one: Any) -> TaskLike:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentProtocol:
-    """How tasks are divided and rounds are chosen.
+    """The division of tasks and the choice of rounds.
 
     Attributes
     ----------
@@ -304,12 +303,12 @@ class ExperimentProtocol:
 
     @property
     def _division(self) -> str:
-        """How a task is divided."""
+        """The division of a task, in words."""
         raise NotImplementedError
 
     @property
     def _choice(self) -> str:
-        """How rounds are chosen."""
+        """The choice of rounds, in words."""
         if not self.has_valid:
             return "the last round of every ranker"
         if isinstance(self.choose_by, Mapping):
@@ -320,43 +319,11 @@ class ExperimentProtocol:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreeWayFolds(ExperimentProtocol):
-    """Folds that take turns: one to test, the next to validate, the others to train.
-
-    With five, this is the 3/1/1 of Connamacher et al. (2019), section 5. Whole queries are dealt
-    out, or without queries the rows, label by label.
-
-    Attributes
-    ----------
-    n_folds : int
-    """
-
-    n_folds: int = 5
-
-    def __post_init__(self) -> None:
-        check(type(self).__name__, "n_folds", self.n_folds, at_least(3))
-
-    @property
-    def _division(self) -> str:
-        return f"{self.n_folds} folds, {self.n_folds - 2} to train, 1 to validate, 1 to test"
-
-    def splits(self, task: TaskLike, seed: int) -> list[Fold]:
-        """Return one split per fold."""
-        fold = _dealt(self._in_memory(task), self.n_folds, seed)
-        found = []
-        for k in range(self.n_folds):
-            after = (k + 1) % self.n_folds
-            rest = np.flatnonzero((fold != k) & (fold != after))
-            valid, test = np.flatnonzero(fold == after), np.flatnonzero(fold == k)
-            found.append(Fold(f"fold {k + 1}", rest, test, valid))
-        return found
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlainFolds(ExperimentProtocol):
     """Folds of which one is to test and all others are to train; nothing is chosen.
 
     With four, by query, this is the meta-search protocol of Freund et al. (2003), section 6.1.
+    Whole queries are dealt out, or without queries the rows, label by label.
 
     Attributes
     ----------
@@ -368,19 +335,41 @@ class PlainFolds(ExperimentProtocol):
     n_folds: int = 4
 
     def __post_init__(self) -> None:
-        check(type(self).__name__, "n_folds", self.n_folds, at_least(2))
+        check(type(self).__name__, "n_folds", self.n_folds, at_least(2 + self.has_valid))
 
     @property
     def _division(self) -> str:
-        return f"{self.n_folds} folds, {self.n_folds - 1} to train, 1 to test"
+        chosen = "1 to validate, " * self.has_valid
+        return (
+            f"{self.n_folds} folds, {self.n_folds - 1 - self.has_valid} to train, {chosen}1 to test"
+        )
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
         fold = _dealt(self._in_memory(task), self.n_folds, seed)
-        return [
-            Fold(f"fold {k + 1}", np.flatnonzero(fold != k), np.flatnonzero(fold == k))
-            for k in range(self.n_folds)
-        ]
+        found = []
+        for k in range(self.n_folds):
+            after = (k + self.has_valid) % self.n_folds
+            rest = np.flatnonzero((fold != k) & (fold != after))
+            valid = np.flatnonzero(fold == after) if self.has_valid else None
+            found.append(Fold(f"fold {k + 1}", rest, np.flatnonzero(fold == k), valid))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreeWayFolds(PlainFolds):
+    """Folds that take turns: one to test, the next to validate, the others to train.
+
+    With five, this is the 3/1/1 of Connamacher et al. (2019), section 5.
+
+    Attributes
+    ----------
+    n_folds : int
+    """
+
+    has_valid: ClassVar[bool] = True
+
+    n_folds: int = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -652,24 +641,22 @@ class FoldTask:
         """One split per fold."""
         return [Fold(one.name) for one in self.folds]
 
-    def files_of(self, split: Fold) -> FoldFiles:
-        """Return the files of a split."""
-        return next(one for one in self.folds if one.name == split.name)
-
     def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold, with the same columns in all."""
-        files = self.files_of(split)
+        files = next(one for one in self.folds if one.name == split.name)
         paths = files.paths
         options = dict(self.options)
         sizes = options.pop("group_sizes", None)
         every = None if sizes is None else [sizes] * len(paths)
         read = read_alike(paths, group_sizes=every, **options)
-        *training, valid, test = (_part(path, data) for path, data in zip(paths, read))
-        kinds = {one.qid is None for one in (*training, valid, test)}
+        for path, data in zip(paths, read):
+            _part(path, data)
+        kinds = {one.qid is None for one in read}
         if len(kinds) > 1:
             bare = next(p for p, d in zip(paths, read) if d.qid is None)
             raise FileError(bare, f"its rows have no query ids; other files of {files.name} do.")
-        train = _joined(training)
+        train = _part(paths[0], joined(paths[:-2], read[:-2]))
+        valid, test = (_part(path, data) for path, data in zip(paths[-2:], read[-2:]))
         _refuse_leak(files, train, valid, test)
         return SplitRows(train, valid, test)
 
@@ -793,25 +780,6 @@ def _rotated(folder: str) -> list[FoldFiles]:
         *train, valid, test = turn
         folds.append(FoldFiles(f"Fold{k + 1}", train[0], valid, test, tuple(train[1:])))
     return folds
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    """Return the rows of several files as one part."""
-    if len(parts) == 1:
-        return parts[0]
-    tables = [part.X for part in parts]
-    X: Any
-    if isinstance(tables[0], Instances):
-        X = tables[0].join(tables[1:])
-    else:
-        X = vstack(tables, "csr") if hasattr(tables[0], "tocsr") else np.concatenate(tables)
-    qid = None
-    if parts[0].qid is not None:
-        ids = [part.qid for part in parts if part.qid is not None]
-        if len({one.dtype.kind for one in ids}) > 1:
-            ids = [one.astype(str).astype(object) for one in ids]
-        qid = np.concatenate(ids)
-    return Rows(X, np.concatenate([part.y for part in parts]), qid)
 
 
 def _part(path: str, data: Dataset) -> Rows:

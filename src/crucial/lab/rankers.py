@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
@@ -36,8 +35,11 @@ from crucial.parameters import (
     refuse,
     with_parameters,
 )
-from crucial.rankers.registry import PRESETS, RANKERS, ranker_class
+from crucial.rankers.registry import KNOWN_AS, PRESETS, RANKERS, ranker_class
 from crucial.types import Floats, TableLike, VectorLike
+
+#: Anything with scikit-learn's ``fit`` and ``predict``.
+Estimator: TypeAlias = Any
 
 # --- Two baselines that every ranker should beat
 
@@ -289,8 +291,7 @@ class CatBoostPeer(_BoostedPeer):
 
 def _sklearn(module: str, name: str, **parameters: object) -> Estimator:
     """Make an estimator of scikit-learn; its modules are slow to import."""
-    found: Estimator = getattr(import_module(f"sklearn.{module}"), name)(**parameters)
-    return found
+    return getattr(import_module(f"sklearn.{module}"), name)(**parameters)
 
 
 def _linear(name: str, **parameters: object) -> Estimator:
@@ -299,8 +300,7 @@ def _linear(name: str, **parameters: object) -> Estimator:
 
     fill = _sklearn("impute", "SimpleImputer", strategy="median", keep_empty_features=True)
     model = _sklearn("linear_model", name, **parameters)
-    pipeline: Estimator = make_pipeline(fill, _sklearn("preprocessing", "StandardScaler"), model)
-    return pipeline
+    return make_pipeline(fill, _sklearn("preprocessing", "StandardScaler"), model)
 
 
 _FOREST = {"n_estimators": 100, "min_samples_leaf": 5, "random_state": 0, "n_jobs": 1}
@@ -403,7 +403,7 @@ def ranker_names() -> dict[str, str]:
 
 def _by_name(name: str) -> tuple[Any, Grid]:
     """Return the ranker of a name and its small grid, which its parameters declare."""
-    kind = lookup(ranker_names(), name, "ranker")
+    kind = lookup(ranker_names(), name, "ranker", KNOWN_AS)
     if kind == "peer":
         return make_peer(name), PEERS[name][1]
     estimator = ranker_class(name if kind == "ranker" else "rankboost")
@@ -547,26 +547,6 @@ def _as_json(value: Any) -> Any:
 _GROUPED = frozenset({"group", "group_id"})
 
 
-class Estimator(Protocol):
-    """Anything with scikit-learn's ``fit`` and ``predict``."""
-
-    @property
-    def fit(self) -> Callable[..., object]:
-        """Learn from rows and labels."""
-
-    @property
-    def predict(self) -> Callable[..., ArrayLike]:
-        """Return one score, or one class, per row."""
-
-
-class _Classifier(Estimator, Protocol):
-    classes_: NDArray[np.generic]
-
-    def decision_function(self, X: TableLike) -> ArrayLike: ...
-
-    def predict_proba(self, X: TableLike) -> ArrayLike: ...
-
-
 @dataclass(frozen=True)
 class Adapter:
     """An estimator, and which of the query ids and weights its methods take.
@@ -625,7 +605,7 @@ class Adapter:
         return cls(estimator, to_fit, to_predict, routed, weighs_queries)
 
     def cloned(self) -> Adapter:
-        """Return the same for an unfitted clone of the estimator."""
+        """Return an adapter of an unfitted clone of the estimator."""
         return replace(self, estimator=clone(self.estimator, safe=False))
 
     def fit(self, rows: Rows) -> float:
@@ -645,7 +625,7 @@ class Adapter:
         return time.perf_counter() - began
 
     def _by_query(self, rows: Rows) -> dict[str, object]:
-        """Return what ``fit`` may take beside rows in the order of the queries."""
+        """Return the arguments of ``fit`` beside rows in the order of the queries."""
         groups = rows.groups
         weight = None if rows.weight is None else rows.weight[groups.order]
         if weight is not None and self.weighs_queries:
@@ -673,7 +653,7 @@ class Adapter:
                 passed = {name: offered[name] for name in self.to_predict}
                 found = np.asarray(self.estimator.predict(X, **passed), np.float64)
             else:
-                found = _grades(cast(_Classifier, self.estimator), X)
+                found = _grades(self.estimator, X)
         return as_numbers(found, "scores", len(rows.y))
 
     def stages(self, rows: Rows) -> Iterator[Floats] | None:
@@ -708,7 +688,7 @@ def _plain_table(X: Any) -> Any:
 
 
 def _accepted(method: Callable[..., object], offered: frozenset[str]) -> frozenset[str]:
-    """Return what a method takes of what is offered: of the forms of the queries, one."""
+    """Return the offered arguments that a method takes: of the forms of the queries, one."""
     names = set(inspect.signature(method).parameters)
     for form in ("group", "group_id"):
         # Needed even if there is one query alone; other packages' qid must be numbers in order.
@@ -733,7 +713,7 @@ def _router_of(estimator: Estimator) -> MetadataRouter | None:
     return routing if isinstance(routing, MetadataRouter) else None
 
 
-def _grades(classifier: _Classifier, X: TableLike) -> Floats:
+def _grades(classifier: Estimator, X: TableLike) -> Floats:
     """Return the decision value of the higher of two labels; of more labels the expected one."""
     if hasattr(classifier, "decision_function") and len(classifier.classes_) <= 2:
         return np.asarray(classifier.decision_function(X), np.float64)

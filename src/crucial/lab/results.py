@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from html import escape
-from typing import ClassVar, NotRequired, TypeAlias, TypedDict, cast
+from typing import Any, ClassVar, TypeAlias, TypedDict, cast
 
 import msgspec
 import numpy as np
@@ -32,10 +32,9 @@ from crucial.lab.comparison import (
 )
 from crucial.measures.base import Aggregate, Measure
 from crucial.measures.evaluation import interval_notes
-from crucial.measures.intervals import Interval
+from crucial.measures.intervals import Interval, RowSampling
 from crucial.measures.lists import JudgedLists
 from crucial.measures.names import get_measure
-from crucial.measures.row_intervals import RowSampling
 from crucial.pages import page_html
 from crucial.parameters import check, lookup, one_of
 from crucial.results import Frame, Result, as_frame, columns_of, text_table
@@ -104,53 +103,13 @@ class CellMeasure(TypedDict):
     empty: int
 
 
-class CellStages(TypedDict):
-    """Values of a cell after some of its rounds.
-
-    ``rounds`` are their numbers (0 for a ranker without rounds), ``values`` one list of values
-    per query for each.
-    """
-
-    rounds: list[int]
-    values: list[list[float | None]]
-
-
-class TestRows(TypedDict):
-    """Test rows without queries: labels, numbers in the task, and scores.
-
-    A measure may choose other rounds or parameters than another: ``scores`` are by the measure
-    that chose, and ``chosen_by`` says which one chose for a measure.
-    """
-
-    y: list[float]
-    numbers: list[int] | None
-    scores: dict[str, list[float]]
-    chosen_by: dict[str, str]
-
-
-class Cell(TypedDict):
-    """One ranker on one split of one task; a failed cell has ``error`` and ``where`` only."""
-
-    task: str
-    split: str
-    ranker: str
-    status: str
-    warnings: list[str]
-    seconds: float
-    error: NotRequired[str]
-    where: NotRequired[str]
-    measures: NotRequired[dict[str, CellMeasure]]
-    per_query: NotRequired[dict[str, list[float | None]]]
-    weights: NotRequired[dict[str, list[float]]]
-    candidates: NotRequired[int]
-    fit_seconds: NotRequired[float]
-    choose_seconds: NotRequired[float]
-    test_seconds: NotRequired[float]
-    rows: NotRequired[dict[str, int]]
-    test_rows: NotRequired[TestRows]
-    stages: NotRequired[CellStages]
-    scores: NotRequired[list[float]]
-    spread: NotRequired[float]
+#: One ranker on one split of one task, as plain JSON data: "task", "split", "ranker", "status",
+#: "warnings" and "seconds". A failed cell has "error" and "where"; a finished one has "measures"
+#: (a `CellMeasure` each), "per_query", "weights" of queries, "candidates", "rows" and the time of
+#: its steps. "test_rows" are kept without queries: labels, row numbers, scores by the measure that
+#: chose, and "chosen_by". `crucial.AutoRanker` keeps "stages" (values after some rounds; 0 for a
+#: ranker without rounds), "scores" and their "spread".
+Cell: TypeAlias = dict[str, Any]
 
 
 def key_of(cell: Cell) -> Key:
@@ -246,10 +205,9 @@ class ResultFolder:
                 msgspec.convert(entry.get("measures"), dict[str, CellMeasure])
         except (msgspec.ValidationError, UnicodeEncodeError):
             return False
-        cell = cast(Cell, entry)
-        old = self._cells.get(key_of(cell))
-        if cell["status"] == "ok" or old is None or old["status"] != "ok":
-            self._cells[key_of(cell)] = cell
+        old = self._cells.get(key_of(entry))
+        if entry["status"] == "ok" or old is None or old["status"] != "ok":
+            self._cells[key_of(entry)] = entry
         return True
 
     @contextmanager
@@ -294,7 +252,7 @@ class ResultFolder:
         """Add a finished cell; it is on disk when this returns."""
         if self._log is None:
             raise FileError(self.path, "is not open for writing.")
-        self._log.append(cast(Entry, cell))
+        self._log.append(cell)
 
 
 def _merged(
@@ -400,7 +358,7 @@ class ExperimentResult(Result):
         return [{key: str(one[key]) for key in keys} for one in failed]
 
     def unit_of(self, unit: str = "auto") -> str:
-        """Return what values are compared by: tasks if there are several, else queries.
+        """Return the unit that values are compared by: tasks if there are several, else queries.
 
         Without queries a fold is one list, and ranks are over folds.
         """
@@ -420,7 +378,7 @@ class ExperimentResult(Result):
         )
 
     def description(self, measure: str) -> str:
-        """Return what a measure is, in the words for tasks with queries or without."""
+        """Return the description of a measure, in the words for tasks with queries or without."""
         if self.has_queries:
             return self.measures[measure]["description"]
         text, _, aggregate = self.measures[measure]["description"].rpartition("; ")
@@ -510,11 +468,11 @@ class ExperimentResult(Result):
         return self.blocks(measure, unit).value(ranker)[0]
 
     @cached_property
-    def _test_rows(self) -> dict[str, dict[str, TestRows]] | None:
+    def _test_rows(self) -> dict[str, dict[str, Cell]] | None:
         """Kept test rows of the only task by split and ranker, if it has no queries."""
         if self.has_queries or len(self.tasks) > 1 or self.n_missing:
             return None
-        found: dict[str, dict[str, TestRows]] = {}
+        found: dict[str, dict[str, Cell]] = {}
         for cell in self.cells:
             if "test_rows" not in cell:
                 return None
@@ -622,7 +580,7 @@ class ExperimentResult(Result):
                         "blocks": n,
                         "unit": blocks.unit,
                         "mean_round": float(np.mean(chosen)) if chosen else float("nan"),
-                        "fit_seconds": float(sum(c["fit_seconds"] for c in fine)),
+                        "fit_seconds": float(math.fsum(c["fit_seconds"] for c in fine)),
                         "failures": sum(one["ranker"] == ranker for one in self.failures),
                     }
                 )
@@ -698,7 +656,7 @@ class ExperimentResult(Result):
         return as_frame(columns_of(self.to_rows(by)))
 
     def save(self, path: PathLike, by: str = "cell") -> None:
-        """Write the rows as .csv, .tsv, .json or .parquet."""
+        """Write the rows as .csv, .tsv, .json, .jsonl or .parquet."""
         write_rows(path, self.to_rows(by))
 
     def report(
@@ -713,38 +671,42 @@ class ExperimentResult(Result):
         """Return one table of rankers per measure, best first, and what the measures are."""
         rows = self.summary()
         lines = [f"{counted(len(self.tasks), 'task')}: {self.settings['protocol']['text']}"]
-        heads = ("value", "95% interval", "average rank", "mean round", "fit s", "failed")
-        for measure, about in self.measures.items():
-            sign = -1.0 if about["higher_is_better"] else 1.0
-            mine = [one for one in rows if one["measure"] == measure]
-            mine.sort(key=lambda one: (np.isnan(one["value"]), sign * one["value"]))
-            cells = [
-                [
-                    printable(one["ranker"], 80),
-                    number_text(one["value"]),
-                    interval_text((one["low"], one["high"]), one["error"]),
-                    number_text(one["average_rank"], digits=3),
-                    number_text(one["mean_round"], digits=1),
-                    number_text(one["fit_seconds"], digits=2),
-                    str(one["failures"] or ""),
-                ]
-                for one in mine
-            ]
-            lines += text_table([measure, *heads], cells, width=width)
+        for measure in self.measures:
+            mine = self._best_first(rows, measure)
+            cells = [[printable(one["ranker"], 80), *_shown(one).values()] for one in mine]
+            lines += text_table([measure, *_shown(mine[0])], cells, width=width)
             lines.append(f"{measure}, by {mine[0]['unit']}: {self.description(measure)}")
             lines += self.interval_notes(rows, measure)
         if self.n_missing:
             lines.append(_not_computed(self.n_missing))
         return "\n".join(lines)
 
+    def _best_first(self, summary: list[Row], measure: str) -> list[Row]:
+        """Return the rows of a measure in a summary, the best ranker first."""
+        sign = -1.0 if self.measures[measure]["higher_is_better"] else 1.0
+        rows = [one for one in summary if one["measure"] == measure]
+        return sorted(rows, key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
+
     def __str__(self) -> str:
         return self.text()
 
     @property
     def notes(self) -> list[str]:
-        """How the intervals were found, for all measures."""
+        """The methods of the intervals, for all measures."""
         rows = self.summary()
         return [text for measure in self.measures for text in self.interval_notes(rows, measure)]
+
+
+def _shown(one: Row) -> dict[str, str]:
+    """Return the numbers of a ranker in a summary as text, by heading."""
+    return {
+        "value": number_text(one["value"]),
+        "95% interval": interval_text((one["low"], one["high"]), one["error"]),
+        "average rank": number_text(one["average_rank"], digits=3),
+        "mean round": number_text(one["mean_round"], digits=1),
+        "fit s": number_text(one["fit_seconds"], digits=2),
+        "failed": str(one["failures"] or ""),
+    }
 
 
 def load_experiment(folder: PathLike) -> ExperimentResult:
@@ -803,10 +765,6 @@ def _text(value: object) -> str:
     return escape(str(value), quote=True)
 
 
-def _number(value: float, digits: int = 4) -> str:
-    return "none" if math.isnan(value) else f"{value:.{digits}f}"
-
-
 def _table(rows: Sequence[Mapping[str, str]], text: int = 1, mark_first: bool = False) -> str:
     """Return a table of rows by heading; the first ``text`` columns are words, others numbers."""
 
@@ -846,22 +804,9 @@ def _not_computed(count: int) -> str:
 def _measure(result: ExperimentResult, measure: str, summary: list[Row]) -> str:
     """Return the values of all rankers, best first, and the diagram of their ranks."""
     higher = result.measures[measure]["higher_is_better"]
-    rows = [one for one in summary if one["measure"] == measure]
-    sign = -1.0 if higher else 1.0
-    rows.sort(key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
+    rows = result._best_first(summary, measure)
     notes = "; ".join(result.interval_notes(summary, measure))
-    shown = [
-        {
-            "ranker": one["ranker"],
-            "value": _number(one["value"]),
-            "95% interval": interval_text((one["low"], one["high"]), one["error"]),
-            "average rank": _number(one["average_rank"], 3),
-            "mean round": _number(one["mean_round"], 1),
-            "fit s": _number(one["fit_seconds"], 2),
-            "failed": str(one["failures"] or ""),
-        }
-        for one in rows
-    ]
+    shown = [{"ranker": one["ranker"]} | _shown(one) for one in rows]
     parts = [
         f"<h2>{_text(measure)}</h2>",
         f'<p class="dim">{_text(result.description(measure))}; '
@@ -898,8 +843,8 @@ def _differences(result: ExperimentResult, baseline: str | None) -> str:
         {
             "ranker": one.system,
             found.unit: one.block,
-            found.baseline: _number(one.baseline_value),
-            "ranker's": _number(one.value),
+            found.baseline: number_text(one.baseline_value),
+            "ranker's": number_text(one.value),
             "change": f"{one.change:+.4f}",
         }
         for one in found.movers
@@ -921,7 +866,7 @@ def _tasks(result: ExperimentResult) -> str:
     for measure in result.measures:
         blocks = result.blocks(measure, "task")
         rows = [
-            {"task": name} | dict(zip(blocks.systems, map(_number, row.tolist())))
+            {"task": name} | dict(zip(blocks.systems, map(number_text, row.tolist())))
             for name, row in zip(blocks.names, blocks.values)
         ]
         parts.append(f"<p>{_text(measure)}</p>{_table(rows)}")

@@ -10,10 +10,8 @@
     Labels in lists, lists in blocks of tied items, lists of different lengths in batches.
 ``positions``, ``pairs``, ``top_losses``
     The measures, by the shape of their sum.
-``intervals``, ``row_intervals``
-    Bootstrap over queries, or rows; paired tests.
-``median_order``
-    The order with the least summed distance to others.
+``intervals``
+    Intervals over queries, or from rows; paired tests.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

@@ -17,7 +17,7 @@ import numpy as np
 
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
-from crucial.kernels.sums import ExactSum
+from crucial.kernels.elementary import ExactSum, exp, log
 from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.parameters import Rule, between, check, one_of
 from crucial.types import Bools, Floats, VectorLike
@@ -25,7 +25,7 @@ from crucial.types import Bools, Floats, VectorLike
 # --- What a measure is: labels read once, then any number of rankings measured
 
 
-Aggregate = Literal["mean", "pool", "sum"]
+Aggregate = Literal["mean", "pool", "sum", "geometric"]
 
 #: What a query without a value counts as.
 EMPTY: tuple[str | int, ...] = ("skip", 0, 1)
@@ -34,7 +34,16 @@ _AGGREGATES = {
     "mean": "mean over queries",
     "pool": "pooled over the pairs of all queries",
     "sum": "sum over queries",
+    "geometric": "geometric mean over queries",
 }
+
+#: What a value counts as least in a geometric mean, as in trec_eval.
+LEAST = 1e-5
+
+
+def logs(values: Floats) -> Floats:
+    """Return the terms of a geometric mean; NaN stays NaN."""
+    return np.asarray(log(np.maximum(values, LEAST)))
 
 
 @dataclass(frozen=True)
@@ -61,9 +70,9 @@ class Tally:
 
     Attributes
     ----------
-    how : {"mean", "pool", "sum"}
+    how : {"mean", "pool", "sum", "geometric"}
     total : ExactSum
-        Of the values, times their weights if they are pooled.
+        Of the values, times their weights if they are pooled, or of their logarithms.
     weight : ExactSum
         Of the weights, if they are pooled.
     n, n_empty : int
@@ -88,6 +97,8 @@ class Tally:
         nothing = np.isnan(values)
         n_empty = int(nothing.sum())
         values = values[~nothing] if empty == "skip" else np.where(nothing, float(empty), values)
+        if how == "geometric":
+            values = logs(values)
         if how != "pool" or weights is None:
             how = "mean" if how == "pool" else how
             return cls(how, ExactSum.of(values), ExactSum(), len(values), n_empty)
@@ -108,6 +119,8 @@ class Tally:
         value = self.total.value
         if self.how == "mean":
             value /= self.n
+        elif self.how == "geometric":
+            value = float(exp(value / self.n))
         elif self.how == "pool":
             weight = self.weight.value
             value = value / weight if weight > 0 else float("nan")
@@ -125,7 +138,7 @@ def summarise(
         NaN where there is none.
     weights : array over the queries, or None
         In a pooled value.
-    how : {"mean", "pool", "sum"}
+    how : {"mean", "pool", "sum", "geometric"}
     empty : {"skip", 0, 1}
         What a query without a value counts as.
 
@@ -186,11 +199,6 @@ class Measure(ABC):
     def aggregate(self) -> Aggregate:
         """How queries are aggregated."""
         return "mean"
-
-    @property
-    def pools(self) -> bool:
-        """Whether pairs of all queries are pooled, rather than queries averaged."""
-        return self.aggregate == "pool"
 
     @property
     def depth(self) -> int | None:
@@ -305,7 +313,7 @@ class Prepared:
         return self.tally(values).summary()
 
     def tally(self, values: Floats) -> Tally:
-        """Return what that number is made of."""
+        """Return the exact sums behind the number over queries."""
         return Tally.of(values, self.bound.weights, self.measure.aggregate, self.empty)
 
     def __call__(self, scores: VectorLike) -> float:
@@ -386,7 +394,7 @@ class Option:
     bare: bool = False
 
     def form(self, key: str) -> str:
-        """Return how it is typed.
+        """Return the text of the option in a measure's name.
 
         Examples
         --------
@@ -431,7 +439,10 @@ def register(
     cutoff: Literal["no", "may", "must"] = "no",
     **options: Option,
 ) -> None:
-    """Add a family of measures; parameters as in `Family`."""
+    """Add a family of measures; parameters as in `Family`. A name can be taken once."""
+    if name in MEASURES:
+        first = MEASURES[name].summary
+        raise ValueError(f"the measure {name!r} exists: {first!r}; register another name.")
     MEASURES[name] = Family(make, summary, cutoff, options)
 
 

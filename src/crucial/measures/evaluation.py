@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,16 @@ from crucial.errors import DataError, DataWarning
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.io.runs import as_qrels, as_run
 from crucial.measures.base import EMPTY, Measure, Prepared
-from crucial.measures.intervals import Interval, RandomState, bootstrap_interval
+from crucial.measures.intervals import (
+    Interval,
+    RandomState,
+    RowSampling,
+    bootstrap_interval,
+    row_interval,
+)
 from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.positions import weighted_sum
-from crucial.measures.row_intervals import RowSampling, row_interval
 from crucial.parameters import at_least, between, check, none_or, one_of
 from crucial.results import Frame, Result, as_frame, columns_of, text_table
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
@@ -326,7 +331,7 @@ def measure_ranking(
             (value, n_queries, n_empty),
             interval,
             unjudged,
-            prepared.bound.weights if measure.pools else None,
+            prepared.bound.weights if measure.aggregate == "pool" else None,
         )
     return Evaluation(
         {m.name: results[m.name] for m in chosen},
@@ -421,44 +426,10 @@ def evaluate(
 # --- Evaluate a run against judged documents
 
 
-class _Documents(Protocol):
-    @property
-    def qid(self) -> VectorLike:
-        """Query of each row."""
-
-    @property
-    def doc(self) -> VectorLike:
-        """Document of each row."""
-
-
-class RunLike(_Documents, Protocol):
-    """A run: parallel columns ``qid``, ``doc`` and ``score``."""
-
-    @property
-    def score(self) -> VectorLike:
-        """Score of each row."""
-
-
-class QrelsLike(_Documents, Protocol):
-    """Judgements: parallel columns ``qid``, ``doc`` and ``relevance``."""
-
-    @property
-    def relevance(self) -> VectorLike:
-        """Relevance of each row."""
-
-
-def _is_columns(table: object) -> bool:
-    return not hasattr(table, "columns") and hasattr(table, "qid") and hasattr(table, "doc")
-
-
-def _as_qrels(table: Any) -> QrelsLike:
+def _table(table: Any, read: Callable[[Any], Any]) -> Any:
     """Return a table with columns as attributes; `_columns` checks these."""
-    return table if _is_columns(table) else as_qrels(table)
-
-
-def _as_run(table: Any) -> RunLike:
-    """Return a table with columns as attributes; `_columns` checks these."""
-    return table if _is_columns(table) else as_run(table)
+    known = not hasattr(table, "columns") and hasattr(table, "qid") and hasattr(table, "doc")
+    return table if known else read(table)
 
 
 def _words(values: VectorLike, what: str) -> list[str]:
@@ -470,9 +441,7 @@ def _words(values: VectorLike, what: str) -> list[str]:
     return [str(one) for one in words]
 
 
-def _columns(
-    table: RunLike | QrelsLike, what: str, value: str
-) -> tuple[list[str], list[str], Floats]:
+def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], Floats]:
     """Return queries, documents and values of a table, checked."""
     for column in ("qid", "doc", value):
         if not hasattr(table, column):
@@ -506,7 +475,7 @@ def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None
                         f"the second time in row {row}.")  # fmt: skip
 
 
-def judge_run(qrels: QrelsLike, run: RunLike) -> tuple[JudgedLists, Floats, int, int]:
+def judge_run(qrels: Any, run: Any) -> tuple[JudgedLists, Floats, int, int]:
     """Join a run and its judgements: one row per retrieved or judged document.
 
     Parameters
@@ -643,7 +612,7 @@ def evaluate_run(
     """
     check("evaluate_run", "unjudged", unjudged, one_of("not_relevant", "drop"))
     check("evaluate_run", "missing", missing, one_of("count", "skip"))
-    judged, scores, n_missing, n_unjudged = judge_run(_as_qrels(qrels), _as_run(run))
+    judged, scores, n_missing, n_unjudged = judge_run(_table(qrels, as_qrels), _table(run, as_run))
     keep = np.ones(len(scores), bool)
     if missing == "skip" and judged.retrieved is not None:
         keep &= judged.per_query(judged.retrieved)[judged.codes] > 0

@@ -14,6 +14,7 @@ from crucial.data.arrays import as_array, as_reals, check_sum
 from crucial.data.groups import Groups
 from crucial.data.words import name_places
 from crucial.errors import DataError, DataTypeError
+from crucial.kernels.predict import run_starts
 from crucial.types import Bools, Floats, Ints, VectorLike
 
 # --- Batches of lists of similar length
@@ -45,19 +46,6 @@ def slots(sizes: Ints) -> tuple[Ints, Bools]:
     """
     columns = np.arange(sizes.max(initial=0))
     return columns, columns < sizes[:, None]
-
-
-def runs(keys: Ints) -> Ints:
-    """Return the index at which each run of equal keys begins.
-
-    Examples
-    --------
-    >>> runs(np.array([4, 4, 2])).tolist()
-    [0, 2]
-    """
-    if len(keys) == 0:
-        return np.zeros(0, np.int64)
-    return np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
 
 
 # --- Lists in ranked order, cut into blocks of tied items
@@ -147,7 +135,7 @@ class TieBlocks:
     def earlier(self, counts: Floats) -> Floats:
         """Return the sum over the better blocks of the same query, of whole numbers per block."""
         before = np.cumsum(counts) - counts  # (differences of whole numbers lose nothing)
-        first = runs(self.query)
+        first = run_starts(self.query)
         lengths = np.diff(np.append(first, len(self.query)))
         return np.asarray(before - np.repeat(before[first], lengths))
 

@@ -132,7 +132,7 @@ def default_measure(y: Floats, has_queries: bool) -> str:
 #     top@5(count)             number of queries (else: share)
 #     avg_rank(cap=31)         no rank is worse than this
 #
-# Names are case-insensitive, and spaces are ignored.
+# Names are case-insensitive, spaces are ignored, and names of other tools are understood.
 
 
 #: A measure as callers name it: see `get_measure`.
@@ -140,7 +140,44 @@ MeasureLike: TypeAlias = str | Measure | Callable[..., float]
 #: One measure or several.
 Measures: TypeAlias = MeasureLike | Iterable[MeasureLike]
 
-_FORM = re.compile(r"([a-z][a-z0-9_]*)(?:@([^()]*))?(?:\((.*)\))?")
+_FORM = re.compile(r"([a-z][a-z0-9_.-]*)(?:@([^()]*))?(?:\((.*)\))?")
+
+#: Names of trec_eval, ir_measures, ranx and scikit-learn, and ours.
+ALIASES = {
+    "ap": "map",
+    "average_precision": "map",
+    "map_cut": "map",
+    "gmap": "gm_map",
+    "precision": "p",
+    "r": "recall",
+    "r_precision": "rprec",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "reciprocal_rank": "mrr",
+    "ndcg_cut": "ndcg",
+    "ndcg_burges": "ndcg_exp",
+    "hit": "success",
+    "hit_rate": "success",
+    "roc_auc": "auc",
+}
+
+
+def _translated(text: str) -> str:
+    """Return a name of another tool in the grammar.
+
+    Examples
+    --------
+    >>> [_translated(name) for name in ("p_10", "ap(rel=2)@20", "ndcg_cut.10", "rbp.95", "rr")]
+    ['p@10', 'map@20(rel=2)', 'ndcg@10', 'rbp(p=0.95)', 'mrr']
+    """
+    text = re.sub(r"^(\w+)(\(.*\))(@.*)$", r"\1\3\2", text)
+    text = re.sub(r"^rbp(\.\d+)$", r"rbp(p=0\1)", text)
+    name, rest = re.fullmatch(r"([^@(]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    name = name.replace("-", "_")
+    joined = re.fullmatch(r"(.*[a-z])[_.]?(\d+)", name)
+    if name not in MEASURES and joined and joined[1] in {**MEASURES, **ALIASES}:
+        name, rest = joined[1], f"@{joined[2]}{rest}"
+    return ALIASES.get(name, name) + rest
 
 
 def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any], list[str]]:
@@ -168,15 +205,17 @@ def _read_options(typed: str, family: Family, text: str) -> tuple[dict[str, Any]
 
 def _parse(typed: str) -> Measure:
     """Return the measure that a name in the grammar stands for."""
-    text = "".join(typed.split()).lower()
+    text = _translated("".join(typed.split()).lower())
     match = _FORM.fullmatch(text)
     if match is None:
         raise ParameterError(
             f"measure {typed!r} cannot be read; expected a name like 'map', 'ndcg@10' or "
-            "'ndcg@10(b=2)'."
+            "'ndcg@10(b=2)', and several of them in a list."
         )
     name, cutoff, bracket = match.groups()
-    family = lookup(MEASURES, name, "measure")
+    family = lookup(
+        MEASURES | {other: MEASURES[one] for other, one in ALIASES.items()}, name, "measure"
+    )
     fields, options = _read_options(typed, family, bracket) if bracket is not None else ({}, [])
     plain = name
     if cutoff is None and family.cutoff == "must":
@@ -229,10 +268,18 @@ def get_measure(measure: MeasureLike) -> Measure:
 
 
 def get_measures(measures: Measures, *, required: bool = False) -> list[Measure]:
-    """Find one measure or several, each of them once; ``required`` refuses an empty list."""
+    """Find one measure or several, each of them once; ``required`` refuses an empty list.
+
+    A text may have several names between commas.
+    """
     if isinstance(measures, str | Measure) or not isinstance(measures, Iterable):
         measures = [measures]
-    found = {one.name: one for one in map(get_measure, measures)}
+    parts = [
+        name
+        for one in measures
+        for name in (re.split(r",(?![^(]*\))", one) if isinstance(one, str) else [one])
+    ]
+    found = {one.name: one for one in map(get_measure, parts)}
     if required and not found:
         raise ParameterError("measures is empty: name at least one, for example 'ndcg@10'.")
     return list(found.values())

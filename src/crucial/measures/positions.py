@@ -11,7 +11,9 @@ import numpy as np
 
 from crucial.errors import DataError
 from crucial.kernels.elementary import exp2, log, log1p, log2
+from crucial.kernels.predict import run_starts
 from crucial.measures.base import (
+    LEAST,
     REL,
     RELEVANT,
     TOP,
@@ -25,7 +27,7 @@ from crucial.measures.base import (
     register,
     whole_number,
 )
-from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs, size_classes, slots
+from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, size_classes, slots
 from crucial.parameters import between
 from crucial.types import Floats, Ints
 
@@ -298,6 +300,108 @@ register(
 )
 
 
+@dataclass(frozen=True)
+class RPrecision(Measure):
+    """Share of relevant items among the first R positions, for R relevant items."""
+
+    relevance: Relevance = RELEVANT
+
+    @property
+    def meaning(self) -> str:
+        """Relevance, in words."""
+        return f"share of relevant items ({self.relevance.text}) in the first R, if there are R"
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Compute which rows are relevant and their number per query."""
+        good = self.relevance.of(judged).astype(float)
+        total = judged.per_query(good)
+
+        def values(ranking: Ranking) -> Floats:
+            blocks = ranking.blocks()
+            places = np.clip(total[blocks.query] - blocks.before, 0.0, blocks.sizes)
+            found = blocks.sums(good) * places / blocks.sizes
+            return blocks.per_query(found, judged.n_queries) / np.where(total > 0, total, np.nan)
+
+        return BoundMeasure(values)
+
+
+register("rprec", RPrecision, "share of relevant items in the first R, if there are R", rel=REL)
+
+
+@dataclass(frozen=True)
+class Judged(Measure):
+    """Share of a run's first k documents that have a judgement, relevant or not.
+
+    Rows with labels are all judged. A run of fewer documents is measured on those.
+    """
+
+    cutoff: int | None = None
+
+    @property
+    def meaning(self) -> str:
+        """Cutoff, in words."""
+        return (
+            f"share of items with a judgement{f' in the first {self.cutoff}' * bool(self.cutoff)}"
+        )
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Keep which rows have a judgement."""
+        every = np.ones(len(judged.y))
+        known = every if judged.judged is None else judged.judged.astype(float)
+        weights = np.ones(min(judged.longest, self.cutoff or judged.longest))
+
+        def values(ranking: Ranking) -> Floats:
+            blocks, n = ranking.blocks(self.cutoff), judged.n_queries
+            seen = weighted_sum(blocks, every, weights, n)
+            return weighted_sum(blocks, known, weights, n) / np.where(seen > 0, seen, np.nan)
+
+        return BoundMeasure(values)
+
+
+register("judged", Judged, "share of a run's first k documents with a judgement", cutoff="may")
+
+
+@dataclass(frozen=True)
+class BinaryPreference(Measure):
+    """How few judged items that are not relevant precede the relevant ones (bpref).
+
+    With R relevant items and N judged ones that are not, a relevant item that is retrieved counts
+    ``1 - min(n, R) / min(N, R)`` for n of those before it, as in trec_eval (Buckley & Voorhees
+    2004); items without a judgement, or with one below 0, are passed over. In a block of ties with
+    m of those, n is each of 0 to m more equally often.
+    """
+
+    relevance: Relevance = RELEVANT
+
+    @property
+    def meaning(self) -> str:
+        """Relevance, in words."""
+        return f"bpref: judged items before relevant ones ({self.relevance.text}), unjudged ignored"
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Count the relevant items and those judged not to be."""
+        good = self.relevance.of(judged)
+        bad = ~good if judged.judged is None else judged.judged & ~good & (judged.y >= 0)
+        total = judged.per_query(good)
+        most = np.minimum(total, judged.per_query(bad))
+
+        def values(ranking: Ranking) -> Floats:
+            blocks = ranking.blocks()
+            here = blocks.sums(bad)
+            before, limit = blocks.earlier(here), total[blocks.query]
+            below = np.clip(limit - before, 0.0, here + 1.0)  # of the here + 1 values of n
+            count = below * before + below * (below - 1.0) / 2 + (here + 1.0 - below) * limit
+            scale = np.maximum(most[blocks.query], 1.0) * (here + 1.0)
+            worth = np.where(most[blocks.query] > 0, 1.0 - count / scale, 1.0)
+            found = blocks.per_query(blocks.sums(good) * worth, judged.n_queries)
+            return np.clip(found / np.where(total > 0, total, np.nan), 0.0, 1.0)
+
+        return BoundMeasure(values)
+
+
+register("bpref", BinaryPreference, "bpref: relevant items before judged others", rel=REL)
+
+
 # --- Expected reciprocal rank, as an exact expectation over random tie order
 
 
@@ -414,7 +518,7 @@ def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
     if blocks.tied:
         passed = np.multiply.reduceat(passed, blocks.starts[:-1])
     out = np.ones(len(passed))
-    first = runs(blocks.query)
+    first = run_starts(blocks.query)
     lengths = np.diff(np.append(first, len(blocks.query)))
     for members in size_classes(lengths):
         columns, filled = slots(lengths[members])
@@ -525,7 +629,7 @@ class _FirstRelevant(Measure):
         out = np.full(n_queries, self.never)
         inside = blocks.sums(good)
         some = np.flatnonzero(inside > 0)
-        first = some[runs(blocks.query[some])]
+        first = some[run_starts(blocks.query[some])]
         size, q = blocks.sizes[first], inside[first]
         before, query = blocks.before[first], blocks.query[first]
         for batch in size_classes((size - q + 1).astype(np.int64)):
@@ -612,6 +716,15 @@ register(
 )
 
 
+register(
+    "success",
+    TopHits,
+    "share of queries with a relevant item in the first k",
+    cutoff="must",
+    rel=REL,
+)
+
+
 @dataclass(frozen=True)
 class AverageRank(_FirstRelevant):
     """Position of the first relevant item, no more than a cap (Freund et al. 2003, table 1)."""
@@ -676,7 +789,7 @@ class Coverage(Measure):
             blocks = ranking.blocks()
             inside = blocks.sums(good)
             some = np.flatnonzero(inside > 0)
-            last = some[np.append(runs(blocks.query[some])[1:], len(some))[: len(some)] - 1]
+            last = some[np.append(run_starts(blocks.query[some])[1:], len(some))[: len(some)] - 1]
             size, q, query = blocks.sizes[last], inside[last], blocks.query[last]
             out = np.where(total > 0, 0.0, np.nan)
             for batch in size_classes((size - q + 1).astype(np.int64)):
@@ -771,11 +884,34 @@ class AveragePrecision(Measure):
 
 register("map", AveragePrecision, "average precision", cutoff="may", rel=REL)
 register(
-    "ap",
+    "freund_ap",
     partial(AveragePrecision, relevance=TOP),
-    "average precision of the items with the query's highest label",
+    "average precision of the items with the query's highest label (Freund et al. 2003)",
     rel=REL,
 )
+
+
+@dataclass(frozen=True)
+class GeometricMAP(AveragePrecision):
+    """Average precision, of at least 1e-5, with the geometric mean over queries."""
+
+    @property
+    def meaning(self) -> str:
+        """Relevance, in words."""
+        return f"{super().meaning}, at least {LEAST:g}"
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The queries that go badly count most."""
+        return "geometric"
+
+    def bind(self, judged: JudgedLists) -> BoundMeasure:
+        """Compute which rows are relevant and their number per query."""
+        plain = super().bind(judged)
+        return BoundMeasure(lambda ranking: np.maximum(plain.values(ranking), LEAST))
+
+
+register("gm_map", GeometricMAP, "average precision, geometric mean over queries", rel=REL)
 
 
 # --- What examining the first items yields: the amounts found less the cost of looking

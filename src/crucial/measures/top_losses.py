@@ -14,9 +14,10 @@ import numpy as np
 
 from crucial.errors import ParameterError
 from crucial.kernels.pairs import count_pairs
+from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure, Option, register, word
-from crucial.measures.lists import JudgedLists, Ranking, TieBlocks, runs
+from crucial.measures.lists import JudgedLists, Ranking, TieBlocks
 from crucial.measures.pairs import count_all_pairs, levels_of
 from crucial.measures.positions import weighted_sum
 from crucial.types import Bools, Floats, Ints
@@ -248,7 +249,7 @@ def _counts(
     query = blocks.query[kept]
     if not len(query):
         return found
-    first = runs(query)
+    first = run_starts(query)
     starts = np.append(0, np.cumsum(blocks.sizes[kept])).astype(np.int64)
     items = blocks.items[np.repeat(kept, blocks.sizes)]
     lists = np.append(first, len(query)).astype(np.int64)

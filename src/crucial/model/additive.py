@@ -5,6 +5,7 @@ Stumps of one feature are scored as one step function; the remaining weak ranker
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -296,19 +297,16 @@ class Terms:
 
     def scores(self, X: Numbers, groups: Groups | None = None, n_jobs: int | None = 1) -> Floats:
         """Return the weighted sum of scores of every row, added in the order of rounds."""
-        if all(isinstance(ranker, QuasiKNN) for ranker in self.rankers):
-            return self._ranked(X, groups, count_threads(n_jobs))
         if any(not isinstance(ranker, ScaledFeature) for ranker in self.rankers):
-            out = np.zeros(len(X))
-            for ranker, weight in zip(self.rankers, self.weights, strict=True):
-                out += weight * checked_scores(ranker, X, groups)
-            return out
+            # (several rankings are sorted at a time; of the user's own rankers nothing is known)
+            known = all(isinstance(ranker, QuasiKNN) for ranker in self.rankers)
+            return self._one_by_one(X, groups, count_threads(n_jobs) if known else 1)
         step = max(1, _BLOCK // len(self.rankers))
         parts = [self._fold(X[begin : begin + step]) for begin in range(0, len(X), step)]
         return np.concatenate([np.zeros(0), *parts])
 
-    def _ranked(self, X: Numbers, groups: Groups | None, threads: int) -> Floats:
-        """Add rankings inside queries: several are sorted at a time, and added in order."""
+    def _one_by_one(self, X: Numbers, groups: Groups | None, threads: int) -> Floats:
+        """Add the scores of one ranker after the other, several of them computed at a time."""
         out = np.zeros(len(X))
         for begin in range(0, len(self.rankers), threads):
             some = self.rankers[begin : begin + threads]
@@ -374,7 +372,7 @@ class AdditiveRanker(RoundsModel):
             rounds = list(zip(self.rankers, self.weights, strict=True))
             parts = [_unfolded(*one)[1] for one in rounds] + [_constant(*one) for one in rounds]
             plain_weights(parts, len(parts), type(self).__name__)
-        gains = [sum(ranker.gains) for ranker in self.rankers if isinstance(ranker, Tree)]
+        gains = [math.fsum(ranker.gains) for ranker in self.rankers if isinstance(ranker, Tree)]
         plain_weights(gains, len(gains), type(self).__name__, "gains")
 
     @cached_property

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from crucial.data.arrays import MAX_FEATURES
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
 from crucial.errors import DataError, NotRankedError, ParameterError
+from crucial.kernels.elementary import exact_sum
 from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.parameters import check, int_between, one_of, refuse
 from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
@@ -143,7 +144,7 @@ def plain_weights(
         rule = f"one number for each of the {n_rankers} rankers"
         raise refuse(owner, name, rule, f"{len(plain)} numbers")
     reach = [1.0] * n_rankers if reach is None else list(map(float, reach))
-    total = sum(abs(w) * r for w, r in zip(plain, reach, strict=True))
+    total = exact_sum(np.array([abs(w) * r for w, r in zip(plain, reach, strict=True)]))
     if not total <= _HEAVIEST:  # (a NaN is not, either)
         odd = next((w for w in plain if not math.isfinite(w)), f"a sum of {total}")
         rule = f"finite numbers with an absolute sum of at most {_HEAVIEST:.3g}"
@@ -201,26 +202,6 @@ def check_ranker(number: int, ranker: object, n_features: int, owner: str) -> No
 
 
 _BLOCK = 1 << 19  # numbers checked at a time: they and the result stay in the cache
-
-
-class TrainedModel(Protocol):
-    """The columns that a model scores."""
-
-    @property
-    def n_features(self) -> int:
-        """Their number."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Their names, if they have any."""
-
-    @property
-    def training(self) -> Mapping[str, Any]:
-        """Summary of the training."""
-
-    @property
-    def encodings(self) -> Encodings:
-        """How columns of text and dates become numbers."""
 
 
 def check_columns(
@@ -282,7 +263,7 @@ def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
     raise DataError("\n".join(lines) + "\n")
 
 
-def checked_rows(model: TrainedModel, X: TableLike, n_jobs: int | None = 1) -> Instances:
+def checked_rows(model: FrozenModel, X: TableLike, n_jobs: int | None = 1) -> Instances:
     """Return the rows to score, checked to have the model's columns and no infinite values."""
     instances = Instances.from_input(X, texts=True)
     owner = str(model.training.get("estimator", type(model).__name__))

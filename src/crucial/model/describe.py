@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class Rung:
 
 @dataclass(frozen=True, eq=False)
 class FeatureSummary:
-    """What a model learned about one feature.
+    """Summary of one feature: its importance, direction and thresholds.
 
     Attributes
     ----------
@@ -177,7 +178,7 @@ def _features(
 ) -> tuple[int, tuple[FeatureSummary, ...]]:
     """Return the number of used features, and the heaviest of them."""
     weights = {f: w for f, w in by_feature.items() if w > 0}
-    total = sum(weights.values())
+    total = math.fsum(weights.values())
     features = []
     for feature in sorted(weights, key=lambda feature: (-weights[feature], feature))[:top]:
         name = model.feature_names[feature] if model.feature_names is not None else None
@@ -223,7 +224,7 @@ def part_at(value: float, shape: Shape | None, ramps: tuple[Ramp, ...]) -> float
     """Return what steps and ramps add at a value."""
     steps = 0.0 if shape is None else float(shape.values[shape.thresholds.searchsorted(value)])
     rising = ((min(max(value, r.low), r.high) - r.low) / (r.high - r.low) for r in ramps)
-    return steps + sum(ramp.weight * part for ramp, part in zip(ramps, rising))
+    return steps + math.fsum(ramp.weight * part for ramp, part in zip(ramps, rising))
 
 
 def _kind(ranker: object) -> str:
@@ -316,7 +317,7 @@ def _category_lines(summary: FeatureSummary, width: int) -> list[str]:
             lines.append(f"{'':>12}{counted(hidden, 'more category')}")
         filled = round((width - label) * (part - low) / (high - low)) if high > low else 0
         lines.append(f"{part:>10.4g}  {printable(text, 24):<{label}} {'█' * filled}".rstrip())
-    missing = sum(ramp.missing for ramp in summary.ramps)
+    missing = math.fsum(ramp.missing for ramp in summary.ramps)
     missing += 0.0 if summary.shape is None else summary.shape.missing
     lines.append(f"{missing:>10.4g}  missing, or a new category")
     return lines

@@ -99,13 +99,13 @@ class AdditivePayload(
     """An `AdditiveRanker` as it is written."""
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     rounds: list[WeightedRanker]
     training: dict[str, Any]
 
     @classmethod
     def of(cls, model: AdditiveRanker) -> AdditivePayload:
-        """Return what to write; a weak ranker of the user's own cannot be written."""
+        """Return the payload of a model; a weak ranker of the user's own cannot be written."""
         rounds = []
         for number, (ranker, weight) in enumerate(zip(model.rankers, model.weights, strict=True)):
             if not isinstance(ranker, WeakRanker):
@@ -116,8 +116,7 @@ class AdditivePayload(
                     "model."
                 )
             rounds.append(WeightedRanker(weight, ranker))
-        names = None if model.feature_names is None else list(model.feature_names)
-        return cls(model.n_features, names, rounds, dict(model.training))
+        return cls(model.n_features, model.feature_names, rounds, dict(model.training))
 
     def build(self) -> AdditiveRanker:
         """Return the model, with everything checked."""
@@ -142,16 +141,16 @@ class RankAdditionPayload(
     """A `RankAdditionRanker` as it is written."""
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     rounds: list[_Step]
     training: dict[str, Any]
 
     @classmethod
     def of(cls, model: RankAdditionRanker) -> RankAdditionPayload:
-        """Return what to write."""
+        """Return the payload of a model."""
         steps = zip(model.keeps, model.weights, model.rankers, strict=True)
-        names = None if model.feature_names is None else list(model.feature_names)
-        return cls(model.n_features, names, [_Step(*one) for one in steps], dict(model.training))
+        rounds, training = [_Step(*one) for one in steps], dict(model.training)
+        return cls(model.n_features, model.feature_names, rounds, training)
 
     def build(self) -> RankAdditionRanker:
         """Return the model, with everything checked."""
@@ -190,7 +189,7 @@ def payload_of(kind: str) -> type[Payload] | None:
 
 
 def payload_for(model: object) -> Payload | None:
-    """Return what to write for a model; None if no kind fits it."""
+    """Return the payload of a model; None if no kind fits it."""
     for model_class, payload in _KINDS.values():
         if isinstance(model, model_class):
             return payload.of(model)
@@ -400,7 +399,7 @@ def _written(payload: Payload) -> bytes:
     encode = msgspec.json.encode
     body = []
     for key, value in msgspec.to_builtins(payload).items():
-        if isinstance(value, list) and value:
+        if isinstance(value, list | tuple) and value:
             text = b"[\n      " + b",\n      ".join(map(encode, value)) + b"\n    ]"
         elif isinstance(value, dict) and value:
             pairs = (encode(name) + b": " + encode(one) for name, one in value.items())
@@ -498,6 +497,8 @@ def _parsed(data: bytes) -> Model:
     except msgspec.DecodeError as error:
         if "truncated" in str(error):
             raise _Invalid("is truncated: the JSON ends too early. Copy it again.") from error
+        if data[:4096].lstrip()[:1] != b"{":
+            raise _Invalid("is not a model file, which begins with '{'.") from error
         raise _Invalid(f"is damaged or not a model file: {_short(error)}.") from error
     _check_heading(minified)
     envelope = _decoded(minified, _Envelope)

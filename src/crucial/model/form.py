@@ -5,6 +5,7 @@ Scorers and export targets start from it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -302,11 +303,11 @@ class ScoreForm:
         most = [max(float(np.abs(step.values).max()), abs(step.missing)) for step in self.steps]
         most += [float(np.abs(tree.values).max()) for tree in self.trees]
         most += [abs(one.weight) * max(1.0, abs(one.default)) for one in self.pieces]
-        return (sum(most) + abs(self.intercept)) / self.divisor + abs(self.offset)
+        return (math.fsum(most) + abs(self.intercept)) / self.divisor + abs(self.offset)
 
     def lowest(self) -> float:
         """Return a score that no row is below: the sum of the least value of every part."""
-        return (sum(self._least) + self.intercept) / self.divisor + self.offset
+        return (math.fsum(self._least) + self.intercept) / self.divisor + self.offset
 
     @property
     def may_be_negative(self) -> bool:

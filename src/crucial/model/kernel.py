@@ -181,8 +181,7 @@ _HIGHEST_DEGREE = 1000
 _SLOPE_ROWS = 1000
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A feature as a column of a kernel: ``scale * ranker(x) + offset``.
 
     Attributes
@@ -368,15 +367,16 @@ class KernelRanker(FrozenModel):
     def explain(self, top: int = 10) -> list[str]:
         """Return lines on the kernel, and on the support rows of the largest coefficients."""
         kernel = self.kernel
-        given = {
+        formulas = {
             "rbf": f"exp(-{kernel.gamma:.4g} |x - z|^2)",
             "poly": f"({kernel.gamma:.4g} x.z + {kernel.coef0:.4g})^{kernel.degree}",
             "precomputed": "as given",
         }
-        form = given.get(kernel.form, kernel.name) if isinstance(kernel.form, str) else kernel.name
+        form = kernel.form if isinstance(kernel.form, str) else ""
+        formula = formulas.get(form, kernel.name)
         n = len(self.coefficients)
         lines = [
-            f"f(x) = sum of a_i K(x_i, x) over {counted(n, 'row')}; K(x, z) = {form}",
+            f"f(x) = sum of a_i K(x_i, x) over {counted(n, 'row')}; K(x, z) = {formula}",
             "It is not additive: no step function per feature describes it, and none is exported.",
             "What a feature does to a ranking: importances(ranker, X, y, kind='permutation').",
         ]
@@ -407,12 +407,6 @@ def _check_sums(
 # --- The form in which a kernel ranker is written to a model file
 
 
-class _KernelColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ranker: ScaledFeature
-    scale: float
-    offset: float
-
-
 class _Kernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: Literal["linear", "rbf", "poly", "precomputed"]
     gamma: float
@@ -429,9 +423,9 @@ class KernelPayload(
     """
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     kernel: _Kernel
-    columns: list[_KernelColumn]
+    columns: tuple[Column, ...]
     support: list[list[float]]
     rows: list[int]
     coefficients: list[float]
@@ -439,7 +433,7 @@ class KernelPayload(
 
     @classmethod
     def of(cls, model: KernelRanker) -> KernelPayload:
-        """Return what to write; a kernel of the user's own cannot be written."""
+        """Return the payload of a model; a kernel of the user's own cannot be written."""
         form = model.kernel.form
         if not isinstance(form, str):
             raise NotRankedError(
@@ -448,12 +442,11 @@ class KernelPayload(
                 "kernel='precomputed', whose model can be saved."
             )
         kernel = _Kernel(form, model.kernel.gamma, model.kernel.degree, model.kernel.coef0)  # type: ignore[arg-type]
-        names = None if model.feature_names is None else list(model.feature_names)
         return cls(
             model.n_features,
-            names,
+            model.feature_names,
             kernel,
-            [_KernelColumn(one.ranker, one.scale, one.offset) for one in model.columns],
+            model.columns,
             model.support.tolist(),
             model.rows.tolist(),
             model.coefficients.tolist(),
@@ -470,7 +463,7 @@ class KernelPayload(
         return KernelRanker(
             self.n_features,
             Kernel(self.kernel.form, self.kernel.gamma, self.kernel.degree, self.kernel.coef0),
-            [Column(one.ranker, one.scale, one.offset) for one in self.columns],
+            self.columns,
             support,
             self.coefficients,
             self.feature_names,

@@ -13,7 +13,6 @@ from crucial.kernels.elementary import expect_products, row_products, row_sums, 
 from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.model.base import FrozenModel, plain_weights
 from crucial.model.kernel import Column, column_reach, scaled_columns
-from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike
 
@@ -31,7 +30,7 @@ _BLOCK_ROWS = 4096
 
 
 def activated(sums: Floats, activation: str) -> Floats:
-    """Return what hidden units give out."""
+    """Return the outputs of hidden units."""
     return tanh(sums) if activation == "tanh" else np.maximum(sums, 0.0)
 
 
@@ -78,6 +77,7 @@ class NetRanker(FrozenModel):
 
     Examples
     --------
+    >>> from crucial.model.weak import ScaledFeature
     >>> column = Column(ScaledFeature(0, 0.0, 1.0, 0.5), 1.0, 0.0)
     >>> layer = Layer(np.array([[2.0]]), np.array([-1.0]))
     >>> model = NetRanker(1, [column], [layer], [1.0], [1.2])
@@ -220,12 +220,6 @@ def _numbers(name: str, values: object, shape: tuple[int, ...]) -> Floats:
     return array
 
 
-class _Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ranker: ScaledFeature
-    scale: float
-    offset: float
-
-
 class _Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: list[list[float]]
     bias: list[float]
@@ -237,9 +231,9 @@ class NetPayload(
     """A `NetRanker` as it is written."""
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     activation: str
-    columns: list[_Column]
+    columns: tuple[Column, ...]
     layers: list[_Layer]
     output: list[float]
     slopes: list[float]
@@ -247,13 +241,12 @@ class NetPayload(
 
     @classmethod
     def of(cls, model: NetRanker) -> NetPayload:
-        """Return what to write."""
-        names = None if model.feature_names is None else list(model.feature_names)
+        """Return the payload of a model."""
         return cls(
             model.n_features,
-            names,
+            model.feature_names,
             model.activation,
-            [_Column(one.ranker, one.scale, one.offset) for one in model.columns],
+            model.columns,
             [_Layer(one.weights.tolist(), one.bias.tolist()) for one in model.layers],
             model.output.tolist(),
             model.slopes.tolist(),
@@ -264,7 +257,7 @@ class NetPayload(
         """Return the model, with everything checked."""
         return NetRanker(
             self.n_features,
-            [Column(one.ranker, one.scale, one.offset) for one in self.columns],
+            self.columns,
             [Layer(one.weights, one.bias) for one in self.layers],  # type: ignore[arg-type]
             self.output,
             self.slopes,

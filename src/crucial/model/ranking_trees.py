@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -100,7 +101,7 @@ class RankingTrees(FrozenModel):
         """Refuse numbers whose sums, in scores and in importances, may overflow."""
         highest = [max(map(abs, tree.scores)) for tree in self.trees]
         plain_weights(highest, len(highest), _OWNER, "scores")
-        gains = [sum(tree.gain) for tree in self.trees]
+        gains = [math.fsum(tree.gain) for tree in self.trees]
         plain_weights(gains, len(gains), _OWNER, "gains")
         votes = [len(self.trees) * weight for weight in self.cell_weights]
         plain_weights(votes, len(votes), _OWNER, "cell_weights")
@@ -269,16 +270,16 @@ class RankingTreesPayload(
     """A `RankingTrees` as it is written."""
 
     n_features: int
-    feature_names: list[str] | None
+    feature_names: tuple[str, ...] | None
     consensus: str
-    trees: list[TreeTable]
-    cells: list[list[int]]
-    cell_weights: list[float]
+    trees: tuple[TreeTable, ...]
+    cells: tuple[tuple[int, ...], ...]
+    cell_weights: tuple[float, ...]
     training: dict[str, Any]
 
     @classmethod
     def of(cls, model: RankingTrees) -> RankingTreesPayload:
-        """Return what to write; a tree that asks a classifier cannot be written."""
+        """Return the payload of a model; a tree that asks a classifier cannot be written."""
         if model.routers:
             asked = type(model.routers[0]).__name__
             raise NotRankedError(
@@ -286,11 +287,9 @@ class RankingTreesPayload(
                 "hold: it knows comparisons of a feature with a threshold. Use splitter='stump' or "
                 "'tree' (RankOver: sets='half-lines'), or pickle the model."
             )
-        names = None if model.feature_names is None else list(model.feature_names)
-        cells = [list(cell) for cell in model.cells]
-        weights = list(model.cell_weights)
-        trees, training = list(model.trees), dict(model.training)
-        return cls(model.n_features, names, model.consensus, trees, cells, weights, training)
+        names, training = model.feature_names, dict(model.training)
+        cells = (model.cells, model.cell_weights)
+        return cls(model.n_features, names, model.consensus, model.trees, *cells, training)
 
     def build(self) -> RankingTrees:
         """Return the model, with everything checked."""

@@ -7,6 +7,7 @@ ways give the same bytes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,10 +71,10 @@ class TreeSums:
     def shares(self) -> dict[tuple[int, ...], float]:
         """Return the share of the trees of the same features in what all splits gained."""
         gains = {
-            features: sum(sum(self.trees[number].gains) for number in numbers)
+            features: math.fsum(math.fsum(self.trees[number].gains) for number in numbers)
             for features, numbers in self.by_features.items()
         }
-        total = sum(gains.values()) or 1.0
+        total = math.fsum(gains.values()) or 1.0
         return {features: gain / total for features, gain in gains.items()}
 
     @cached_property

@@ -206,16 +206,9 @@ def tree_lines(
     lines = ["the first tree:"] if len(trees) > 1 else []
     if not tree.node:
         return [*lines, f"one leaf, score {tree.scores[0]:.4g}"]
-    if len(set(tree.node)) == len(tree.node):
-        return lines + _nested(tree, names, top, encodings)
-    return lines + _by_node(tree, names, top, encodings)
-
-
-def _nested(
-    tree: TreeTable, names: tuple[str, ...] | None, top: int, encodings: Encodings
-) -> list[str]:
-    """Draw nodes of one test each inside each other."""
-    return _inside_each_other(
+    if len(set(tree.node)) < len(tree.node):
+        return lines + _by_node(tree, names, top, encodings)
+    return lines + _inside_each_other(
         tree.no, tree.yes, top,
         lambda node: _question(tree, node, names, encodings),
         lambda leaf: f"score {tree.scores[leaf]:.4g}",

@@ -28,7 +28,7 @@ _FEW = 3.0  # wins or losses below which a standard error says little
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What is known about strengths.
+    """Intervals and covariance of strengths.
 
     Attributes
     ----------

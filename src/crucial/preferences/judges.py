@@ -9,6 +9,7 @@ import numpy as np
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError
 from crucial.kernels.minimise import damped_newton
+from crucial.measures.intervals import holm
 from crucial.parameters import check
 from crucial.preferences.intervals import p_of, quantile
 from crucial.preferences.likelihood import (
@@ -30,12 +31,12 @@ from crucial.wording import counted, printable
 
 
 _LEFT_OUT = 100  # up to so many judges, each is compared with a ranking made without them
-_SHOWN = 20  # judges in the text
+_SHOWN = 8  # judges in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeAgreement(Result):
-    """How judges agree with each other.
+    """The agreement of judges with each other.
 
     Attributes
     ----------
@@ -102,7 +103,7 @@ class JudgeAgreement(Result):
         heads = ("judge", "comparisons", "as the others", "reliability")
         lines += text_table(heads, rows, width=width)
         if len(order) > _SHOWN:
-            lines.append(f"and {len(order) - _SHOWN:,} more")
+            lines.append(f"and {len(order) - _SHOWN:,} more judges")
         lines.append(
             "reliability: 1 follows the others as judges do on average, 0 guesses, below 0 "
             "contradicts"
@@ -255,7 +256,7 @@ def _same_pair(comparisons: Comparisons) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PositionBias(Result):
-    """How much being shown first helps, overall and with each judge.
+    """The advantage of being shown first, overall and with each judge.
 
     Attributes
     ----------
@@ -303,6 +304,8 @@ class PositionBias(Result):
         heads = ("judge", "decisions", "first shown won", "log-odds", "test")
         note = "tests of single judges are adjusted for their number"
         lines = text_table(heads, rows, width=width)
+        if len(order) > len(rows):
+            lines.append(f"and {len(order) - len(rows):,} more judges")
         return "\n".join([*lines, *([note] if len(order) > 1 else [])])
 
     def __str__(self) -> str:
@@ -377,19 +380,3 @@ def _error_by_group(pulls: Floats, groups: Ints, error: float) -> tuple[float, f
         return np.nan, 1.0
     each = np.bincount(groups, pulls)
     return float(error**2 * np.sqrt(each @ each * n / (n - 1.0))), n - 1.0
-
-
-def holm(chances: Floats) -> Floats:
-    """Return p-values adjusted for their number.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.5, 0.02])).tolist()
-    [0.03, 0.5, 0.04]
-    """
-    order = np.argsort(chances, kind="stable")
-    times = len(chances) - np.arange(len(chances))
-    rising = np.minimum(1.0, np.maximum.accumulate(chances[order] * times))
-    found = np.empty(len(chances))
-    found[order] = rising
-    return found

@@ -50,7 +50,8 @@ def board_page(
     for name, one in (by_category or {}).items():
         assert isinstance(data, Comparisons)
         assert data.category is not None
-        rows = data.take(data.category == data.categories.index(name))
+        within = data.category.reshape(len(data), -1) == data.categories.index(name)
+        rows = data.take(within.any(axis=1))
         boards.append(_board_data(name or "(empty)", one, rows))
     facts: dict[str, Any] = {
         "version": version("crucial"),

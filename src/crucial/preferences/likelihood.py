@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from crucial.data.comparisons import Comparisons, Rankings
 from crucial.kernels.minimise import damped_newton
 from crucial.parameters import instance_of
 from crucial.types import Floats, Ints
-
-if TYPE_CHECKING:
-    pass
-
 
 # --- Strengths from comparisons with ties and covariates: the likelihood of Davidson (1970)
 #
@@ -258,7 +254,7 @@ _FACTORED = 1000  # rows of a dense system that is solved by factors
 
 
 class Likelihood(Protocol):
-    """What is maximised: strengths of items first, then other parameters."""
+    """Protocol of a likelihood of the strengths of items, then of other parameters."""
 
     n: int
     size: int

@@ -10,7 +10,7 @@ from crucial.boosting.stumps import TIE
 from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
-from crucial.measures.median_order import kemeny_order
+from crucial.measures.pairs import kemeny_order
 from crucial.parameters import check, one_of
 from crucial.preferences.likelihood import (
     COMPARISONS_OR_RANKINGS,

@@ -19,7 +19,8 @@ from typing import cast
 
 from crucial.data.words import shown
 from crucial.errors import CrucialError, DataError, FileError
-from crucial.io.comparisons import comparisons_csv
+from crucial.io.comparisons import comparison_columns
+from crucial.io.writing import table_lines
 from crucial.pages import page_asset, page_script, page_style
 from crucial.preferences.session import ANSWERS, NAMES, Item, PreferenceSession
 
@@ -35,7 +36,7 @@ _TELLING = frozenset((*NAMES, "author"))
 
 @dataclass(frozen=True)
 class PageOptions:
-    """How a session is shown.
+    """Options of the page of a session.
 
     Attributes
     ----------
@@ -75,7 +76,8 @@ def page_state(session: PreferenceSession, options: PageOptions) -> dict[str, ob
             "items": len(session.names),
             "settled": session.settled(),
             "top": session.top,
-            "done": session.top_settled(),
+            "done": session.done(),
+            "undo": session.can_undo,
             "left": _shown(left, session.items[left], blind=options.blind),
             "right": _shown(right, session.items[right], blind=options.blind),
         }
@@ -390,7 +392,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _export(self) -> None:
         """Send the answers as CSV."""
         try:
-            text = comparisons_csv(self._own.session.comparisons())
+            columns = comparison_columns(self._own.session.comparisons())
+            text = "".join(table_lines("answers.csv", columns, exact=True))
         except DataError:
             text = "winner,loser,tie,weight\n"
         self._send(

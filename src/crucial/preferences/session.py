@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
@@ -25,8 +25,9 @@ from crucial.errors import DataError, FileError
 from crucial.io.text import NO_ROW, as_utf8, read_cells
 from crucial.kernels.minimise import damped_newton
 from crucial.parameters import at_least, check, one_of
-from crucial.results import Frame, as_frame
+from crucial.results import Frame, Result, as_frame, text_table
 from crucial.types import Bools, Floats, Ints, PathLike
+from crucial.wording import counted, printable
 
 # --- The posterior distribution of strengths after a few answers
 #
@@ -112,7 +113,7 @@ class Posterior:
 
 @lru_cache(maxsize=4)
 def _noise(n: int) -> Floats:
-    """Return the same draws for the same number of items: ranks change only with the answers."""
+    """Return draws that depend on the number of items only: ranks change only with the answers."""
     return np.random.default_rng(0).normal(size=(_DRAWS, n))
 
 
@@ -236,6 +237,109 @@ def next_pair(
     return pair if rng.random() < 0.5 else pair[::-1]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class NextComparisons(Result):
+    """The most informative next comparisons, in the order in which they were chosen.
+
+    Attributes
+    ----------
+    pairs : tuple of (str, str)
+        The items to show first and second.
+    compared : tuple of float
+        Weight of the comparisons of the two items so far.
+    chance : tuple of float
+        Chance that the item shown first wins.
+    information : tuple of float
+        What the answer is expected to tell about the strengths, in bits.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    compared: tuple[float, ...]
+    chance: tuple[float, ...]
+    information: tuple[float, ...]
+
+    def to_frame(self) -> Frame:
+        """Return one row per comparison."""
+        first, second = zip(*self.pairs)
+        return as_frame(
+            {"first": first, "second": second, "compared": self.compared, "chance": self.chance,
+             "information": self.information}
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = 100) -> str:
+        """Return a table with lines of at most ``width`` characters, if names allow it."""
+        rows = [
+            [
+                *(printable(name, 200) for name in pair),
+                f"{so_far:g}",
+                f"{chance:.0%}",
+                f"{bits:.4f}",
+            ]
+            for pair, so_far, chance, bits in zip(
+                self.pairs, self.compared, self.chance, self.information
+            )
+        ]
+        heads = ["first", "second", "compared", "first wins", "bits"]
+        title = f"the {counted(len(rows), 'most informative next comparison')}"
+        return "\n".join([title, *text_table(heads, rows, (0, 1), width)])
+
+
+def next_comparisons(data: Comparisons, n: int = 20, *, random_state: int = 0) -> NextComparisons:
+    """Propose the most informative next comparisons of items that were compared.
+
+    Each is chosen as a `PreferenceSession` chooses its questions, as if those before it were
+    answered; a pair is proposed again only after all others.
+
+    Parameters
+    ----------
+    data : Comparisons
+    n : int
+    random_state : int
+        Breaks ties, and chooses which item is shown first.
+
+    Examples
+    --------
+    >>> made = Comparisons.from_columns(["tea"] * 9 + ["milk"], ["wine"] * 9 + ["wine"])
+    >>> next_comparisons(made, 1).pairs
+    (('tea', 'milk'),)
+    """
+    check("next_comparisons", "n", n, at_least(1))
+    names = data.items
+    if len(names) > MOST_ITEMS:
+        raise DataError(f"comparisons of at most {MOST_ITEMS} items can be proposed. "
+                        f"Got {len(names):,} items.")  # fmt: skip
+    high, low, weight, _ = data.directed()
+    found = learn_posterior(high, low, weight, prior_precision(len(names)))
+    so_far = np.zeros((len(names), len(names)))
+    np.add.at(so_far, (high, low), weight)
+    so_far += so_far.T
+    proposed = np.zeros(so_far.shape, np.int64)
+    rng = np.random.default_rng(random_state)
+    pairs, chances, bits = [], [], []
+    for _ in range(n):
+        a, b = pair = next_pair(found, proposed, rng)
+        proposed[pair] += 1
+        proposed[pair[::-1]] += 1
+        mean, variance = (matrix[pair] for matrix in found.differences)
+        pairs.append(pair)
+        chances.append(1 / (1 + math.exp(-mean / math.sqrt(1 + math.pi * variance / 8))))
+        bits.append(float(information(mean[None], variance[None])[0]) / math.log(2))
+        # What an answer would leave of the covariance, whatever it is.
+        p = 1 / (1 + math.exp(-mean))
+        along = found.covariance[:, a] - found.covariance[:, b]
+        gain = p * (1 - p) / (1 + p * (1 - p) * variance)
+        found = replace(found, covariance=found.covariance - gain * np.outer(along, along))
+    return NextComparisons(
+        tuple((names[a], names[b]) for a, b in pairs),
+        tuple(float(so_far[pair]) for pair in pairs),
+        tuple(chances),
+        tuple(bits),
+    )
+
+
 # --- Items to compare: names, texts, pictures, other cells, features
 
 
@@ -323,7 +427,6 @@ def read_items(
     text: str | None = None,
     image: str | None = None,
     features: Sequence[str] = (),
-    folder: PathLike | None = None,
 ) -> Items:
     """Read a table of items, or a ``.txt`` with one item per line.
 
@@ -354,7 +457,7 @@ def read_items(
     named = 0 if named is None else named
     texts = _place(table, text, _TEXTS)
     pictures = _place(table, image, _PICTURES)
-    root = os.path.realpath(folder if folder is not None else os.path.dirname(table.path) or ".")
+    root = os.path.realpath(os.path.dirname(table.path) or ".")
     roles = {named, texts, pictures}
     items = []
     columns = [table.column(k) for k in range(len(table.names))]
@@ -570,11 +673,7 @@ class Journal:
         self._log.close()
 
 
-# --- Whether the first places of a ranking are settled: by the answers themselves, or by the model
-
-
-#: Chance at which the model settles places that the answers alone leave open.
-SURE = 0.9
+# --- Whether the answers agree on the first places of a ranking
 
 
 def reached(beats: Bools, start: int) -> Bools:
@@ -595,14 +694,13 @@ def reached(beats: Bools, start: int) -> Bools:
     return found
 
 
-def settled_by(order: Ints, won: Floats, tied: Floats, places: Ints, top: int) -> str | None:
-    """Return what settles the first places, in their order; None if something is open.
+def agreed(order: Ints, won: Floats, tied: Floats, top: int) -> bool:
+    """Return whether the answers agree on the first places, in their order.
 
-    The answers do if each of these items is above everything after it, directly or through a chain
-    of answers that follows the order, and none is for a later item over one of them. Where the
-    answers to a pair contradict each other, most of them count, and as many for each item are none.
-    Items called equal are each at least as good as the other. Where something is missing or
-    contradicts, the model decides.
+    They do if each of these items is above everything after it, directly or through a chain of
+    answers that follows the order, and none is for a later item over one of them. Where the answers
+    to a pair contradict each other, most of them count, and as many for each item are none. Items
+    called equal are each at least as good as the other.
 
     Parameters
     ----------
@@ -610,32 +708,19 @@ def settled_by(order: Ints, won: Floats, tied: Floats, places: Ints, top: int) -
         The items, best first.
     won, tied : float arrays of shape (n_items, n_items)
         How often each item won against each other one, and how often they were called equal.
-    places : int array of shape (n_draws, n_items)
-        Ranks of the items in draws of the strengths.
     top : int
         Number of first places.
-
-    Returns
-    -------
-    {"answers", "model"} or None
     """
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     against = won > won.T
     equal = (tied > 0) & (won == 0) & (won.T == 0)
     beats = (against | equal) & (place[:, None] < place[None, :])
-    by = "answers"
-    for first in range(1, min(top, len(order) - 1) + 1):
-        head, tail = order[:first], order[first:]
-        if (
-            all(reached(beats, k)[tail].all() for k in head)
-            and not against[np.ix_(tail, head)].any()
-        ):
-            continue
-        if (places[:, head] <= first).all(axis=1).mean() < SURE:
-            return None
-        by = "model"
-    return by
+    return all(
+        all(reached(beats, k)[order[first:]].all() for k in order[:first])
+        and not against[np.ix_(order[first:], order[:first])].any()
+        for first in range(1, min(top, len(order) - 1) + 1)
+    )
 
 
 # --- Ask a person pair by pair, update the ranking after every answer, and store every answer
@@ -665,7 +750,7 @@ class Place:
     asked : int
         Number of its answers.
     settled : bool
-        Whether this is one of the first places, and they are settled (`top_settled`).
+        Whether no other rank is possible.
     """
 
     item: int
@@ -697,7 +782,7 @@ class PreferenceSession:
         Name of the person, for the comparisons.
     top : int, optional
         Number of first places to settle: questions concentrate on the items that may be among
-        them. By default they are about the whole ranking, and `top_settled` is about three places.
+        them. By default they are about the whole ranking, and `done` is about three places.
     random_state : int, default=0
         Breaks ties between pairs and chooses sides; the same answers give the same questions.
     read_only : bool, default=False
@@ -740,7 +825,7 @@ class PreferenceSession:
             raise DataError(f"features must be a table of finite numbers with {n} rows.")
         self.lock = threading.RLock()
         self._focus = top
-        #: Number of first places that `top_settled` is about.
+        #: Number of first places that `done` is about.
         self.top = min(_TOP if top is None else top, n - 1)
         # (only libraries that are loaded by now are limited)
         importlib.import_module("scipy.linalg")
@@ -748,7 +833,7 @@ class PreferenceSession:
         self._has_features = X is not None and X.shape[1] > 0
         self._precision = prior_precision(n, X)
         self._place = {name: k for k, name in enumerate(self.names)}
-        self._settles: str | None = None  # (None until asked for; "" if nothing does)
+        self._done: str | None = None  # (None until asked for; "" if it is not)
         self._journal = Journal(path, read_only=read_only)
         for one in self._journal.answers:
             for name in (one.left, one.right):
@@ -768,8 +853,13 @@ class PreferenceSession:
 
     @property
     def n_answers(self) -> int:
-        """Number of answers that were not taken back, skips included."""
-        return len(self._journal.answers)
+        """Number of answers that were not taken back; a skip is none."""
+        return sum(one.answer != "skip" for one in self._journal.answers)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is an answer or a skip to take back."""
+        return bool(self._journal.answers)
 
     @property
     def n_events(self) -> int:
@@ -791,25 +881,32 @@ class PreferenceSession:
         with self.lock, self._threads.limit(limits=1):
             return self._found.settled()
 
-    def top_settled(self) -> str | None:
-        """Return what settles the first `top` places, in their order; None if something is open.
+    def done(self) -> str | None:
+        """Return why one may stop asking about the first `top` places; None if one should not.
 
         Returns
         -------
-        {"answers", "model", "all"} or None
-            ``"answers"`` if they put each of these items above all that follow, directly or through
-            others, and none prefers a later item; ``"model"`` if the strengths do, with 90%;
-            ``"all"`` if neither does and every pair was asked.
+        {"settled", "answers", "all"} or None
+            ``"settled"`` if each of these places has one possible rank, with 90%; ``"answers"`` if
+            the answers put each of these items above all that follow, directly or through others,
+            and none prefers a later item, so that more answers only narrow the intervals; ``"all"``
+            if neither is so and every pair was asked.
         """
         with self.lock, self._threads.limit(limits=1):
             if not self._counts.any():
                 return None
-            if self._settles is None:
+            if self._done is None:
                 order = np.argsort(-self._found.mean, kind="stable")
-                places = self._places(np.arange(len(order)))
-                by = settled_by(order, self._won, self._tied, places, self.top)
-                self._settles = by or ("all" if self._every_pair_asked else "")
-            return self._settles or None
+                low, high = spread_of(self._places(np.arange(len(order))))
+                first = self.ranking()[: self.top]
+                settled = len(first) == self.top and all(one.settled for one in first)
+                if settled and (low == high)[order[: self.top]].all():
+                    self._done = "settled"
+                elif agreed(order, self._won, self._tied, self.top):
+                    self._done = "answers"
+                else:
+                    self._done = "all" if self._every_pair_asked else ""
+            return self._done or None
 
     def _places(self, items: Ints) -> Ints:
         """Return draws of the ranks of some items, computed once per answer."""
@@ -833,7 +930,6 @@ class PreferenceSession:
             ranked = self._ranked()
             if not len(ranked):
                 return []
-            settled = self.top if self.top_settled() in ("answers", "model") else 0
             mean = self._found.mean[ranked]
             low, high = (ranks.tolist() for ranks in spread_of(self._places(ranked)))
             reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance)[ranked], 0.0))
@@ -853,7 +949,7 @@ class PreferenceSession:
                 low=weakest[k],
                 high=strongest[k],
                 asked=asked[k],
-                settled=rank <= settled,
+                settled=low[k] == high[k] == rank,
             )
             for rank, k in enumerate(order, 1)
         ]
@@ -944,11 +1040,11 @@ class PreferenceSession:
         np.add.at(self._tied, (left[equal], right[equal]), 1.0)
         self._tied += self._tied.T
         wins = self._won + self._tied / 2
-        self._settles = None
+        self._done = None
         self._counts = np.rint(wins.sum(axis=0) + wins.sum(axis=1)).astype(np.int64)
         self._every_pair_asked = bool((asked + np.eye(n, dtype=np.int64)).all())
         high, low = np.nonzero(wins)
-        rng = np.random.default_rng([self._seed, self.n_answers])
+        rng = np.random.default_rng([self._seed, len(answers)])
         # (the matrices are small: threads cost more than they save)
         with self._threads.limit(limits=1):
             self._found = learn_posterior(high, low, wins[high, low], self._precision)

@@ -59,7 +59,7 @@ SCALES = {"logit": (1.0, 0.0), "elo": (400.0 / float(np.log(10.0)), 1000.0)}
 
 @dataclass(frozen=True)
 class Effect:
-    """What a covariate of the comparisons does.
+    """The effect of a covariate of the comparisons.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class Leaderboard(Result):
         return text_table([*heads, ""], drawn, (1, len(heads)), width)
 
     def _facts(self) -> list[str]:
-        """Return what else to know: provisional items, contradictions, effects, position."""
+        """Return further notes: provisional items, contradictions, effects, position."""
         facts = []
         provisional = sum(one.provisional for one in self.standings)
         if provisional:
@@ -365,7 +365,7 @@ def board_notes(
 
 
 def odds(first: Standing, second: Standing, scale: str) -> str:
-    """Return what the difference of two items means, in odds.
+    """Return the odds that the difference of two items stands for.
 
     Examples
     --------
@@ -385,7 +385,7 @@ def odds(first: Standing, second: Standing, scale: str) -> str:
 
 
 def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
-    """Return what connects the items, and where all wins go one way."""
+    """Return notes on the parts of the items, and on wins that all go one way."""
     if isinstance(data, Comparisons):
         high, low, weight, _ = data.directed()
     else:
@@ -757,6 +757,8 @@ _MOST_CATEGORIES = 100
 def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
     """Return one leaderboard per category of the comparisons, from the most compared down.
 
+    Categories of several columns come one column after the other.
+
     Parameters
     ----------
     data : Comparisons
@@ -767,18 +769,17 @@ def leaderboards(data: Comparisons, **options: Any) -> dict[str, Leaderboard]:
     check("leaderboards", "data", data, COMPARISONS)
     if data.category is None:
         raise DataError("the comparisons have no categories; name a column of them.")
-    counts = np.bincount(data.category, minlength=len(data.categories))
-    if len(counts) > _MOST_CATEGORIES:
+    if len(data.categories) > _MOST_CATEGORIES:
         raise DataError(
-            f"there are {len(counts):,} categories, more than {_MOST_CATEGORIES}: take a column "
-            "with fewer."
+            f"there are {len(data.categories):,} categories, more than {_MOST_CATEGORIES}: take a "
+            "column with fewer."
         )
     boards = {}
-    for number in np.argsort(-counts, kind="stable").tolist():
-        rows = data.take(data.category == number)
-        if not rows.weight.any():
-            continue
-        boards[data.categories[number]] = _of_category(rows.compact(), options)
+    for codes in data.category.reshape(len(data), -1).T:
+        for number in np.argsort(-np.bincount(codes), kind="stable").tolist():
+            rows = data.take(codes == number)
+            if rows.weight.any():
+                boards[data.categories[number]] = _of_category(rows.compact(), options)
     return boards
 
 

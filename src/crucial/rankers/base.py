@@ -7,6 +7,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,12 +16,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Callback, Trace
-from crucial.boosting.watch import Watch
+from crucial.boosting.loop import Callback, Trace, Watch
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
-from crucial.data.instances import Encodings, Instances, suspicious_features
-from crucial.errors import Argument, DataError, DataWarning, Message, ParameterError, about
+from crucial.data.instances import Encodings, Instances, leaking_features, suspicious_features
+from crucial.errors import (
+    Argument,
+    DataError,
+    DataWarning,
+    Message,
+    NotRankedError,
+    ParameterError,
+    about,
+)
 from crucial.feedback.base import Feedback
 from crucial.feedback.categories import (
     COMMON,
@@ -29,6 +38,7 @@ from crucial.feedback.categories import (
     row_masses,
 )
 from crucial.feedback.labels import (
+    LabelFeedback,
     QueryWeight,
     check_labels,
     check_weights,
@@ -80,7 +90,11 @@ if TYPE_CHECKING:
 #: Why features are ignored: what one does, and what several do.
 Reason: TypeAlias = tuple[str, str]
 
-_MOST_NAMED = 5
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first five names, and how many more there are."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
@@ -104,35 +118,84 @@ def warn_ignored(features: Sequence[int], reason: Reason, instances: Instances) 
         Knows their names.
     """
     if features:
-        names = ", ".join(instances.name(j) for j in features[:5])
-        more = f" and {len(features) - 5} more" if len(features) > 5 else ""
+        names = _listed([instances.name(j) for j in features])
         count = counted(len(features), "feature")
         one = len(features) == 1
         verb = f"{reason[0]} and is" if one else f"{reason[1]} and are"
-        warn_caller(f"{count} {verb} ignored: {names}{more}.", DataWarning)
+        warn_caller(f"{count} {verb} ignored: {names}.", DataWarning)
 
 
-def warn_suspicious(instances: Instances) -> None:
-    """Warn of features that look like the ids or dates of rows."""
+def warn_suspicious(instances: Instances, y: Floats | None) -> None:
+    """Warn of features that look like the ids or dates of rows, or that know the label."""
     found = suspicious_features(instances)
+    _warn_of(found, instances, ("looks", "look"), "like ids or dates of rows")
+    found = leaking_features(instances, y)
+    _warn_of(found, instances, ("seems", "seem"), "not to be known before rows are ranked")
+
+
+def _warn_of(
+    found: Mapping[int, str], instances: Instances, verbs: tuple[str, str], what: str
+) -> None:
+    """Warn of features, each with its reason, if there are any."""
     if not found:
         return
-    named = list(found.items())[:_MOST_NAMED]
-    listed = ", ".join(f"{instances.name(j)} ({reason})" for j, reason in named)
-    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    which = "A feature looks" if len(found) == 1 else f"{len(found)} features look"
+    listed = _listed([f"{instances.name(j)} ({reason})" for j, reason in found.items()])
+    count = len(found)
+    which = f"A feature {verbs[0]}" if count == 1 else f"{count} features {verbs[1]}"
     how: tuple[str | Argument, ...] = ()
     if instances.names is not None:
         how = (" (", Argument("ignore", [instances.names[j] for j in found]), " in a table)")
     warn_caller(
         Message(
-            f"{which} like ids or dates of rows: {listed}{more}. What is learned from them does "
-            "not hold for new rows: leave them out",
+            f"{which} {what}: {listed}. What is learned from them does not hold for new rows: "
+            "leave them out",
             *how,
             ", or go on if they have a meaning.",
         ),
         DataWarning,
     )
+
+
+# --- Fits inside scikit-learn's searches, which would report what is wrong once per fold
+
+
+_ROUTING = (
+    " Inside scikit-learn's GridSearchCV and its like, switch on what passes qid along: "
+    "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs no switch."
+)
+
+
+def check_search(qid: VectorLike | None) -> None:
+    """Refuse a fit on a fold whose score will lack the queries, or has rows of the same queries.
+
+    A search of scikit-learn goes on with NaN if a score fails, and with a good number that means
+    nothing if the folds cut queries; it raises one error if all fits fail.
+    """
+    if qid is None:
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_fit_and_score":
+        frame = frame.f_back
+    if frame is None or "score_params_test" not in frame.f_locals:
+        return
+    scorer, params = frame.f_locals.get("scorer"), frame.f_locals["score_params_test"] or {}
+    scorers = getattr(scorer, "_scorers", {"score": scorer}).values()
+    own = [type(one) for one in scorers if type(one).__name__ == "_PassthroughScorer"]
+    own += [type(one) for one in scorers if type(one).__module__.startswith("crucial.")]
+    test = next((ids for name, ids in params.items() if name.endswith("qid")), None)
+    if test is None and own:
+        raise NotRankedError(
+            "the score of a fold needs the queries, and scikit-learn passes qid to fit only.",
+            remedy=_ROUTING.strip(),
+            parameter="qid",
+        )
+    if test is not None and len(shared := np.intersect1d(np.asarray(qid), np.asarray(test))):
+        raise DataError(
+            f"query {shared[0]} and {len(shared) - 1} more have rows in both parts of a fold, so "
+            "that the score would be that of queries that were learned from.",
+            remedy="Keep queries whole: cv=GroupKFold(5).set_split_request(groups='qid').",
+            parameter="qid",
+        )
 
 
 # --- Parameters that several families have, each declared once, and what they are for
@@ -335,6 +398,7 @@ class RankingInput:
         Whether qid was passed.
     judge_weight : array of shape (n_judges,), or None
         None where ``labels`` are one judge's; else it has one column per judge.
+    query_weight : as in `fit`
     """
 
     instances: Instances
@@ -343,12 +407,25 @@ class RankingInput:
     weight: Floats | None
     with_qid: bool
     judge_weight: Floats | None = None
+    query_weight: QueryWeight | None = None
 
     @property
     def known_labels(self) -> Floats:
         """The labels, for a ranker that always has them."""
         assert self.labels is not None
         return self.labels
+
+    @cached_property
+    def weighing(self) -> Bools | None:
+        """Which rows weigh more than 0, and so do their queries; None where all do."""
+        return weighing_rows(self.weight, self.query_weight, self.groups)
+
+    def label_feedback(self, balance: str = "pairs", gain: Any = None) -> LabelFeedback:
+        """Return the pairs that the labels imply."""
+        labels, weight, factor = self.known_labels, self.weight, self.query_weight
+        return LabelFeedback(
+            labels, self.groups, weight=weight, balance=balance, query_weight=factor, gain=gain
+        )
 
 
 @with_parameters
@@ -408,33 +485,31 @@ class Ranker(TableEstimator, Generic[Model]):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         self._check_parameters()
+        check_search(qid)
         instances = Instances.from_input(X, texts=True, coded=self._takes_bins())
         self._learn_columns(instances)
-        warn_suspicious(instances)
         weight = check_weights(sample_weight, instances.n_rows)
+        labels = None if y is None else check_labels(y, instances.n_rows)
+        warn_suspicious(instances, labels)
         data = RankingInput(
             instances,
-            None if y is None else check_labels(y, instances.n_rows),
+            labels,
             Groups.from_qid(qid, instances.n_rows),
             weight if self._counts_weights else moderate(weight),
             qid is not None,
+            query_weight=query_weight,
         )
         self._encodings = Encodings(times=dict(instances.times or {}))
-        return data if data.labels is None else self._with_numbers(data, query_weight)
+        return data if data.labels is None else self._with_numbers(data)
 
-    def _with_numbers(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None = None,
-        pairs: PairFeedback | None = None,
-    ) -> RankingInput:
+    def _with_numbers(self, data: RankingInput, pairs: PairFeedback | None = None) -> RankingInput:
         """Replace columns of text by numbers, learned from the labels, or else from pairs."""
         instances = data.instances
         if not instances.levels:
             return data
         if data.labels is not None:
             judges = [data.labels] if data.labels.ndim == 1 else list(data.labels.T)
-            factor = query_factors(query_weight, data.groups)
+            factor = query_factors(data.query_weight, data.groups)
             mass = row_masses(data.groups, data.weight, factor, counted=self._counts_weights)
             present = (mass > 0.0) & ~np.isnan(judges).all(axis=0)
             standing, weight = judges_standing(judges, data.groups, mass)
@@ -604,14 +679,7 @@ class Ranker(TableEstimator, Generic[Model]):
             the right order, ties counted half, averaged over queries (the AUC for two labels).
         """
         check_is_fitted(self, "model_")
-        check_queries(
-            "score(X, y, qid=...)",
-            qid,
-            self.fitted_with_qid_,
-            " Inside scikit-learn's GridSearchCV and its like, switch on what passes qid along: "
-            "sklearn.set_config(enable_metadata_routing=True); crucial.cross_validate needs no "
-            "switch.",
-        )
+        check_queries("score(X, y, qid=...)", qid, self.fitted_with_qid_, _ROUTING)
         return agreement_score(self.predict(X, qid), y, qid, sample_weight, measure)
 
     @property
@@ -792,25 +860,19 @@ class EvaluatedRanker(Ranker[Model]):
         return measures
 
     def _stopping(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-        seed: int,
-    ) -> tuple[Watch | None, Floats | None]:
-        """Return what to watch, and the weights of rows, 0 for those held out to be watched."""
-        rows, patience = self._eval_rows(data, eval_set, eval_qid), self.early_stopping_rounds
+        self, data: RankingInput, rows: EvalRows | None, seed: int
+    ) -> tuple[Watch | None, RankingInput]:
+        """Return the `Watch`, and the data, where rows held out to be watched weigh 0."""
+        patience = self.early_stopping_rounds
         if rows is not None:
-            return self._watch(rows, patience), data.weight
+            return self._watch(rows, patience), data
         if patience is None:
-            return None, data.weight
+            return None, data
         self._check_judge(data)
-        weighing = weighing_rows(data.weight, query_weight, data.groups)
-        held = _held_out(data, weighing, self.validation_fraction, seed, self._eval_names[0])
+        held = _held_out(data, self.validation_fraction, seed, self._eval_names[0])
         weight = np.ones(data.instances.n_rows) if data.weight is None else data.weight.copy()
         weight[held] = 0.0
-        return self._watch(take_rows(data, held, measure_of(data, weighing)), patience), weight
+        return self._watch(take_rows(data, held), patience), replace(data, weight=weight)
 
     def _check_judge(self, data: RankingInput) -> None:
         """Refuse to set rows of several judges aside."""
@@ -842,17 +904,12 @@ def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
     return Groups.from_qid(eval_qid, n_rows, name)
 
 
-def measure_of(data: RankingInput, weighing: Bools | None) -> str:
-    """Return the default measure of all parts of the training set, by the rows that weigh."""
-    y = data.known_labels
-    return default_measure(y if weighing is None else y[weighing], data.with_qid)
-
-
-def take_rows(data: RankingInput, rows: Ints, measure: str) -> EvalRows:
-    """Return some rows of the training set as an eval set."""
+def take_rows(data: RankingInput, rows: Ints) -> EvalRows:
+    """Return some rows as an eval set; all such sets have one default measure."""
     part = Instances(data.instances.take_rows(rows).table)
-    groups = Groups.from_qid(data.groups.codes[rows], len(rows))
-    return EvalRows(part, data.known_labels[rows], groups, measure)
+    groups, y = Groups.from_qid(data.groups.codes[rows], len(rows)), data.known_labels
+    counted = y if data.weighing is None else y[data.weighing]
+    return EvalRows(part, y[rows], groups, default_measure(counted, data.with_qid))
 
 
 def n_held_out(fraction: float, n_queries: int) -> int:
@@ -860,19 +917,18 @@ def n_held_out(fraction: float, n_queries: int) -> int:
     return min(n_queries - 1, max(1, round(fraction * n_queries)))
 
 
-def _held_out(
-    data: RankingInput, weighing: Bools | None, fraction: float, seed: int, name: str
-) -> Ints:
+def _held_out(data: RankingInput, fraction: float, seed: int, name: str) -> Ints:
     """Choose the training rows to hold out: whole queries, or without qid rows of every label.
 
     Parameters
     ----------
-    weighing : bool array over the rows, or None
-        Which rows weigh more than 0; None for all. The others are as good as absent.
+    data : RankingInput
+        Rows that weigh nothing are as good as absent.
     name : str
         What ``fit`` calls the eval set.
     """
     groups, y, rows = data.groups, data.known_labels, np.arange(data.groups.n_rows)
+    weighing = data.weighing
     what = "rows" if weighing is None else "rows of positive weight"
     if weighing is not None:
         rows = np.flatnonzero(weighing)
@@ -967,15 +1023,9 @@ class RoundRanker(EvaluatedRanker[StagedModel]):
     ) -> Self:
         """Learn from labels: within a query, a higher label should rank higher."""
         data = self._input(X, y, qid, sample_weight, query_weight)
-        return self._fit(data, query_weight, eval_set, eval_qid)
+        return self._fit(data, self._eval_rows(data, eval_set, eval_qid))
 
-    def _fit(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-    ) -> Self:
+    def _fit(self, data: RankingInput, eval_rows: EvalRows | None) -> Self:
         """Learn from checked input."""
         raise NotImplementedError
 

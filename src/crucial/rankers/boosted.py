@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy, deepcopy
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,11 @@ from crucial.boosting.loop import (
     Constraints,
     Ensemble,
     Objective,
-    Progress,
     Round,
     StepRule,
     Trace,
     TrainingRows,
+    Watch,
     WeakLearner,
     boost,
     check_methods,
@@ -40,10 +40,9 @@ from crucial.boosting.trees import (
     UnitTreeLearner,
     gains_of_pairs,
 )
-from crucial.boosting.watch import Watch
 from crucial.data.arrays import as_array
 from crucial.data.instances import CodedTable, Encodings, Instances
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoPairError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, smoothing_of
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights
 from crucial.feedback.pairs import PairFeedback
@@ -56,6 +55,7 @@ from crucial.parameters import (
     at_least,
     between,
     either,
+    fixed,
     flag,
     function,
     int_between,
@@ -70,6 +70,7 @@ from crucial.parameters import (
 from crucial.rankers.base import (
     MAX_BINS,
     RANDOM_STATE,
+    EvalRows,
     EvalSet,
     RandomState,
     RankingInput,
@@ -92,31 +93,6 @@ TRIAL_ROUNDS = 100
 Algorithm: TypeAlias = tuple[Objective, WeakLearner, StepRule]
 
 
-class PreparedRows(Protocol):
-    """Rows that are not in a table of this process, such as `PartedTraining` on a cluster."""
-
-    @property
-    def with_qid(self) -> bool:
-        """Whether the rows belong to queries."""
-
-    @property
-    def progress(self) -> Progress | None:
-        """A function to call after every round, if any."""
-
-    @property
-    def earlier(self) -> Sequence[Round]:
-        """Rounds of an earlier fit, to be replayed."""
-
-    def watch(self, ranker: BoostedRanker, seed: int) -> Watch | None:
-        """Return the eval set of a ranker, or rows that are held out; None without either."""
-
-    def feedback(self, balance: str, gain: Any) -> Any:
-        """Return the feedback."""
-
-    def training(self, feedback: Any, threads: int) -> TrainingRows:
-        """Return the rows of a feedback."""
-
-
 @with_parameters
 class BoostedRanker(RoundRanker[AdditiveRanker]):
     """Base of the boosting estimators: a subclass names its parts in `_parts`.
@@ -127,8 +103,6 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         What predict uses: the best rounds, if an eval set decided which.
     ensemble_ : AdditiveRanker
         All rounds.
-    feature_pairs_ : list of (int, int)
-        With ``max_pairs``: the pairs of features that trees may combine, largest gain first.
     fold_curves_ : FoldCurves
         With ``validation_folds``: the measure on every fold after every round.
     """
@@ -140,7 +114,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
     takes_judges: ClassVar[bool] = False
 
     n_estimators: int = parameter(at_least(1), "Rounds.", default=300, kw_only=False)
-    learning_rate: float = parameter(
+    learning_rate: float | None = parameter(
         between(0, 1, low_open=True),
         "Factor on every weight, in (0, 1]. The papers use 1.",
         default=0.3,
@@ -225,6 +199,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
 
     def _constraints(self, instances: Instances) -> Constraints:
         """Return what the weights must obey, and the learning rate."""
+        assert self.learning_rate is not None
         return Constraints(rate=self.learning_rate)
 
     def _perfect(self, feedback: Feedback) -> tuple[float, bool]:
@@ -273,7 +248,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
             different judges are never compared.
         """
         data = self._judged_input(X, y, qid, sample_weight, query_weight, judge_weight)
-        return self._fit(data, query_weight, eval_set, eval_qid)
+        return self._fit(data, self._eval_rows(data, eval_set, eval_qid))
 
     @documented
     def fit_pairs(
@@ -305,50 +280,41 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
                 "early_stopping_rounds with pairs needs eval_set=(X, y): pairs have no queries to "
                 "set aside."
             )
-        return self._fit(data, query_weight, eval_set, eval_qid, explicit)
+        return self._fit(data, self._eval_rows(data, eval_set, eval_qid), explicit)
 
     def _fit(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-        explicit: PairFeedback | None = None,
+        self, data: RankingInput, eval_rows: EvalRows | None, explicit: PairFeedback | None = None
     ) -> Self:
         """Make the feedback, run the loop and keep what it made."""
-        self._check_resampling(
-            eval_set is not None, explicit is not None, data.judge_weight is not None
-        )
+        self._check_resampling(data, eval_rows is not None, explicit is not None)
         for name in ("fold_curves_", "feature_pairs_"):
             vars(self).pop(name, None)
         seed = self._seed()
         if self.n_bags > 1 or self.validation_folds is not None:
-            return self._fit_resampled(data, query_weight, eval_set, eval_qid, seed)
-        watch, weight = self._stopping(data, query_weight, eval_set, eval_qid, seed)
-        feedback = self._feedback(data, weight, query_weight, explicit)
-        instances, groups, with_qid = data.instances, data.groups, data.with_qid
-        del data, weight, explicit  # the feedback has what it needs; memory counts from here
+            return self._fit_resampled(data, eval_rows, seed)
+        watch, data = self._stopping(data, eval_rows, seed)
+        feedback, instances = self._feedback(data, explicit), data.instances
         fingerprint = self._fingerprint(instances, feedback)
         rounds = self.n_estimators
         earlier = self._earlier_rounds(fingerprint, rounds)
         training = TrainingRows(
-            instances, feedback.rows, feedback.weight, groups, count_threads(self.n_jobs)
+            instances, feedback.rows, feedback.weight, data.groups, count_threads(self.n_jobs)
         )
         with show_rounds(rounds, self.verbose) as shown:
             progress = with_callbacks(shown, rounds, self.callbacks, replayed=len(earlier))
             run = LoopInput(training, feedback, seed, rounds, progress, earlier, watch)
             ensemble = self._boost(run)
-        self._set_fitted(ensemble, instances, feedback, watch, with_qid)
+        self._set_fitted(ensemble, instances, feedback, watch, data.with_qid)
         self._note_data(fingerprint)
         return self
 
-    def fit_prepared(self, opened: AbstractContextManager[PreparedRows]) -> Self:
+    def fit_prepared(self, opened: AbstractContextManager[Any]) -> Self:
         """Fit rows that are not in a table of this process, such as those on a cluster.
 
         Parameters
         ----------
         opened : context manager
-            Opens the rows; it is entered once the parameters are checked.
+            Opens the rows, a `PartedTraining`, once the parameters are checked.
         """
         self._check_parameters()
         for name in ("fold_curves_", "feature_pairs_"):
@@ -367,19 +333,12 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
             self._set_fitted(ensemble, instances, feedback, watch, rows.with_qid)
         return self
 
-    def _fit_resampled(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-        seed: int,
-    ) -> Self:
+    def _fit_resampled(self, data: RankingInput, eval_rows: EvalRows | None, seed: int) -> Self:
         """Run the loop on bags or folds, and keep what it made."""
-        eval_rows, watch = self._eval_rows(data, eval_set, eval_qid), None
+        watch = None
         if self.n_bags > 1 and eval_rows is None and self.early_stopping_rounds is not None:
             self._check_judge(data)
-        refits = Refits(self, data, query_weight, eval_rows)
+        refits = Refits(self, data, eval_rows)
         fingerprint = self._fingerprint(refits.instances, refits.feedback)
         bags: list[list[Round]] = [[] for _ in range(self.n_bags)]
         if self._earlier_rounds(fingerprint, self.n_bags * self.n_estimators):
@@ -475,48 +434,39 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
                 remedy="RankBoost, RankBoostPlus and SmoothMarginRanker add up several judges.",
                 parameter="y",
             )
-        data = self._input(X, None, qid, sample_weight, needs_y=False)
+        data = self._input(X, None, qid, sample_weight, query_weight, needs_y=False)
         labels = check_judges(y, data.instances.n_rows)
         weight = check_judge_weights(judge_weight, labels.shape[1])
-        data = replace(data, labels=labels, judge_weight=weight)
-        return self._with_numbers(data, query_weight)
+        return self._with_numbers(replace(data, labels=labels, judge_weight=weight))
 
-    def _feedback(
-        self,
-        data: RankingInput,
-        weight: Floats | None,
-        query_weight: QueryWeight | None,
-        explicit: PairFeedback | None,
-    ) -> Feedback:
-        """Return the pairs of labels, of one judge or several, and explicit ones."""
+    def _feedback(self, data: RankingInput, explicit: PairFeedback | None = None) -> Feedback:
+        """Return the pairs of labels, of one judge or several, and explicit ones.
+
+        A judge whose labels imply no pair adds nothing, nor do such labels beside explicit pairs.
+        """
         labels: list[LabelFeedback] = []
+        factors = np.ones(1)
         if data.judge_weight is not None:
-            labels = judge_parts(
+            judges = judge_parts(
                 data.known_labels,
-                weight,
+                data.weight,
                 lambda column, mass: self._label_feedback(
-                    replace(data, labels=column), mass, query_weight
+                    replace(data, labels=column, weight=mass)
                 ),
             )
+            labels, factors = [*judges.values()], data.judge_weight[[*judges]]
+            if not labels and explicit is None:
+                raise NoPairError("No comparable pair: no judge gives two rows different labels.")
         elif data.labels is not None:
-            labels = [self._label_feedback(data, weight, query_weight)]
+            with nullcontext() if explicit is None else suppress(NoPairError):
+                labels = [self._label_feedback(data)]
             if explicit is None and self.contradictions == "keep":
                 return labels[0]
-        factors = np.ones(len(labels)) if data.judge_weight is None else data.judge_weight
         return add_feedback(labels, factors, explicit, self.contradictions)
 
-    def _label_feedback(
-        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
+    def _label_feedback(self, data: RankingInput) -> LabelFeedback:
         """Return the pairs that labels imply; an algorithm that leaves some out replaces this."""
-        return LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=weight,
-            balance=self.balance,
-            query_weight=query_weight,
-            gain=self.gain,
-        )
+        return data.label_feedback(self.balance, self.gain)
 
     # -- what a fit leaves behind ---------------------------------------------------
 
@@ -627,9 +577,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
             figures["feature_pairs"] = [list(pair) for pair in self.feature_pairs_]
         return figures
 
-    def _check_resampling(
-        self, has_eval_set: bool = False, has_pairs: bool = False, has_judges: bool = False
-    ) -> None:
+    def _check_resampling(self, data: RankingInput, has_eval_set: bool, has_pairs: bool) -> None:
         """Refuse what does not go with bags or folds."""
         for name, wanted in (
             ("n_bags", self.n_bags > 1),
@@ -663,7 +611,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
                 "warm_start continues up to n_estimators, and validation_folds chooses another "
                 "number of rounds: set one of them."
             )
-        if has_judges:
+        if data.judge_weight is not None:
             raise DataError(
                 "validation_folds with several judges would hold out rows of several labels each; "
                 "use eval_set=(X, y)."
@@ -787,11 +735,18 @@ _OF_TREES = (
 
 @with_parameters
 class StumpRanker(BoostedRanker):
-    """Base of estimators that boost stumps or trees, which may be constrained."""
+    """Base of estimators that boost stumps or trees, which may be constrained.
 
-    learning_rate: float = parameter(
-        text="Factor on every weight, in (0, 1]. The papers use 1; for trees begin with 0.1.",
-        default=0.3,
+    Attributes
+    ----------
+    feature_pairs_ : list of (int, int)
+        With ``max_pairs``: the pairs of features that trees may combine, largest gain first.
+    """
+
+    learning_rate: float | None = parameter(
+        none_or(between(0, 1, low_open=True)),
+        "Factor on every weight, in (0, 1]. The papers use 1. None: 0.3, and 0.1 for trees.",
+        default=None,
         kw_only=False,
     )
     positive_weights: str | None = parameter(
@@ -800,8 +755,10 @@ class StumpRanker(BoostedRanker):
         "point up.",
         default=None,
     )
-    max_leaves: int = parameter(
-        at_least(2), "Leaves of a tree, grown where they gain most.", default=8
+    max_leaves: int | None = parameter(
+        none_or(at_least(2)),
+        "Leaves of a tree. None: 2 with interactions=1, 4 with interactions=2, else 16.",
+        default=None,
     )
     max_depth: int | None = parameter(
         none_or(at_least(1)), "Depth of a tree; None for any.", default=None
@@ -809,17 +766,18 @@ class StumpRanker(BoostedRanker):
     symmetric: bool = parameter(
         flag,
         "Split all leaves of a level by the same test, as CatBoost does: log2(max_leaves) tests "
-        "per tree, each chosen by all rows. Such trees bear more leaves on little data.",
-        default=False,
+        "per tree, each chosen by all rows, which bears more leaves on little data. False: split "
+        "leaf by leaf, where it gains most.",
+        default=True,
     )
     min_rows: float = parameter(
-        between(0, math.inf), "Least weight of the rows of a leaf.", default=20.0
+        between(0, math.inf), "Least weight of the rows of a leaf.", default=1.0
     )
-    l2: float | None = parameter(
+    l2: float = parameter(
         between(0, math.inf),
         "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
         "beside that of its rows, in average rows.",
-        default=1.0,
+        default=200.0,
     )
     interactions: int | None = parameter(
         one_of(None, 1, 2),
@@ -857,7 +815,10 @@ class StumpRanker(BoostedRanker):
 
     def _constraints(self, instances: Instances) -> Constraints:
         signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        return Constraints(self.positive_weights == "cumulative", signs, self.learning_rate)
+        rate = self.learning_rate
+        if rate is None:
+            rate = 0.1 if self.weak == "tree" else 0.3
+        return Constraints(self.positive_weights == "cumulative", signs, rate)
 
     def _check_combinations(self) -> None:
         self._check_weak()
@@ -896,8 +857,8 @@ class StumpRanker(BoostedRanker):
         """Return whether a parameter of trees applies to other weak rankers too."""
         return False
 
-    def _limits(self, max_leaves: int | None = None) -> TreeLimits:
-        """Return how far a tree grows; ``max_leaves`` replaces the parameter."""
+    def _limits(self) -> TreeLimits:
+        """Return how far a tree grows."""
         if self.max_pairs is not None and self.interactions != 2:
             raise ParameterError(
                 f"{type(self).__name__}: max_pairs limits the pairs of features of trees with "
@@ -905,14 +866,22 @@ class StumpRanker(BoostedRanker):
                 "leave max_pairs at None."
             )
         return TreeLimits(
-            self.max_leaves if max_leaves is None else max_leaves,
+            self._leaves(),
             self.max_depth,
             self.min_rows,
-            self._leaf_l2(),
+            self.l2,
             self.interactions,
             self.max_pairs,
             self.symmetric,
         )
+
+    def _leaves(self) -> int:
+        """Return the most leaves of a tree: few where it must be readable."""
+        if self.max_leaves is not None:
+            return self.max_leaves
+        if self.interactions is None:
+            return 16
+        return 2 if self.max_pairs == 0 else 2 * self.interactions
 
     def _remedy(self, instances: Instances, weight: Floats | None) -> str:
         """Return what would help where no tree could be grown."""
@@ -930,11 +899,6 @@ class StumpRanker(BoostedRanker):
             "min_rows lower."
         )
 
-    def _leaf_l2(self) -> float:
-        """Return the curvature that every leaf has beside that of its rows."""
-        assert self.l2 is not None
-        return self.l2
-
     def _stump_learner(self, choice: str = "steepest") -> StumpLearner:
         """Make the learner of stumps, with a rule of choice."""
         rank = self.default_rank if isinstance(self.default_rank, str) else int(self.default_rank)
@@ -948,11 +912,11 @@ class StumpRanker(BoostedRanker):
         """Make the learner of trees that a step rule weighs."""
         return UnitTreeLearner(*self._growth(), votes, self._drawn_by(self.thresholds))
 
-    def _growth(self, max_leaves: int | None = None) -> tuple[TreeLimits, int, Sampling]:
+    def _growth(self) -> tuple[TreeLimits, int, Sampling]:
         """Return how trees grow, their bins per feature, and what they see of the data."""
         assert self.max_bins is not None
         sampling = Sampling(self.subsample_rows, self.max_features, self._seed())
-        return self._limits(max_leaves), self.max_bins, sampling
+        return self._limits(), self.max_bins, sampling
 
     def _check_default(self, step: str, scores: str) -> None:
         """Refuse a score of abstentions that the weak rankers or the step rule cannot have."""
@@ -992,6 +956,34 @@ class StumpRanker(BoostedRanker):
         return CheckedLearner(deepcopy(self.weak))
 
 
+@with_parameters
+class ClassRanker(StumpRanker):
+    """Base of estimators that learn from one list of two classes, row by row."""
+
+    monotone_constraints: Any = parameter(
+        text="For trees: 1, -1 or 0 per feature (or feature name: 1): the score never falls (never "
+        "rises) where the feature grows. The score of an abstention is not constrained.",
+        default=None,
+    )
+    validation_fraction: float = parameter(
+        text="Share of the rows held out for early stopping where no eval set is given.",
+        default=0.2,
+    )
+    record_risks: bool = parameter(
+        text="Record R1 and R2 on the pairs of a good and a bad row in the trace, every round.",
+        default=False,
+    )
+    # There are no pairs to be weighed or to contradict each other.
+    balance: str = fixed(default="pairs")
+    gain: None = fixed(default=None)
+    contradictions: str = fixed(default="keep")
+    n_bags: int = fixed(default=1)
+    positive_weights: str | None = fixed(default=None)
+
+    def _needs_two_labels(self) -> bool:
+        return True
+
+
 def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArray[np.int8] | None:
     """Return monotone constraints as -1, 0 or 1 per feature.
 
@@ -1013,7 +1005,8 @@ def monotone_signs(owner: str, constraints: Any, instances: Instances) -> NDArra
                 "monotone_constraints calls features by name, but X has no feature names; "
                 "use their numbers."
             )
-        where = instances.columns_of(keys) if all(isinstance(k, str) for k in keys) else keys
+        by_name = all(isinstance(k, str) for k in keys)
+        where = instances.columns_of(keys, "monotone_constraints: ") if by_name else keys
         for at, key in zip(where, keys):
             if not isinstance(at, int | np.integer) or not 0 <= at < n:
                 raise DataError(f"monotone_constraints: there is no feature {key!r}.")

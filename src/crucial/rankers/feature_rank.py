@@ -32,11 +32,10 @@ from crucial.data.bins import Bins, Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
 from crucial.feedback.base import Agreement, Feedback, Potentials, power_of_two_scale, smoothing_of
-from crucial.feedback.labels import LabelFeedback, QueryWeight, TopFeedback
-from crucial.kernels.elementary import dot, exp, log
+from crucial.feedback.labels import LabelFeedback, TopFeedback
+from crucial.kernels.elementary import dot, exact_dot, exact_sum, exp, log
 from crucial.kernels.predict import interval_sums, run_starts
 from crucial.kernels.runtime import count_threads
-from crucial.kernels.sums import exact_dot, exact_sum
 from crucial.measures.names import Measures
 from crucial.model.rank_addition import RankAdditionRanker
 from crucial.model.weak import MAX_INTERVALS, QuasiKNN, Regions, middle_positions
@@ -51,16 +50,9 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import (
-    EvalRows,
-    EvalSet,
-    RankingInput,
-    RoundRanker,
-    warn_caller,
-    warn_ignored,
-)
+from crucial.rankers.base import EvalRows, RankingInput, RoundRanker, warn_caller, warn_ignored
 from crucial.rankers.boosted import Algorithm, BoostedRanker
-from crucial.types import Bools, Floats, Ints, VectorLike
+from crucial.types import Bools, Floats, Ints
 
 # --- Queries cut into intervals by relevance, and the centres of a feature in them
 
@@ -900,21 +892,8 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
         default=None,
     )
 
-    def _fit(
-        self,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_set: EvalSet | None,
-        eval_qid: VectorLike | None,
-    ) -> Self:
-        eval_rows = self._eval_rows(data, eval_set, eval_qid)
-        feedback = TopFeedback(
-            data.known_labels,
-            data.groups,
-            weight=data.weight,
-            balance="queries",
-            query_weight=query_weight,
-        )
+    def _fit(self, data: RankingInput, eval_rows: EvalRows | None) -> Self:
+        feedback = data.label_feedback("queries")
         steps = self._add(data.instances, feedback)
         instances, trace, best = data.instances, steps.trace, len(steps.trace)
         bare = RankAdditionRanker(
@@ -931,7 +910,7 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
         self._set_ensemble(replace(bare, training=summary), best, data.with_qid)
         return self
 
-    def _add(self, instances: Instances, feedback: TopFeedback) -> RankAdditionSteps:
+    def _add(self, instances: Instances, feedback: LabelFeedback) -> RankAdditionSteps:
         """Run rank addition."""
         threads, owner = count_threads(self.n_jobs), type(self).__name__
         queries = RankedQueries.of(feedback)
@@ -1054,16 +1033,14 @@ class DiffRank(Intervals, BoostedRanker):
             """Rounds at most: every feature in every cycle."""
             return self.cycles * int(getattr(self, "n_features_in_", 1))
 
-    def _label_feedback(
-        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
+    def _label_feedback(self, data: RankingInput) -> LabelFeedback:
         return TopFeedback(
             data.known_labels,
             data.groups,
             first=self.prec,
-            weight=weight,
+            weight=data.weight,
             balance=self.balance,
-            query_weight=query_weight,
+            query_weight=data.query_weight,
         )
 
     def _parts(self, feedback: Feedback) -> Algorithm:

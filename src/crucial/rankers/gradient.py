@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from crucial.boosting.loop import Objective, StepRule
@@ -24,10 +23,20 @@ from crucial.parameters import (
     none_or,
     one_of,
     parameter,
-    parameters_of,
+    quoted,
     with_parameters,
 )
 from crucial.rankers.boosted import Algorithm, StumpRanker
+
+
+def _losses_of(attribute: str, value: object) -> str:
+    """Return the names of the losses whose attribute has this value, in words."""
+    *names, last = (quoted(n) for n, one in LOSSES.items() if getattr(one, attribute) == value)
+    return " and ".join(filter(None, (", ".join(names), last)))
+
+
+_GAINS = dict.fromkeys(one.default_gain for one in LOSSES.values() if one.default_gain)
+_DEFAULT_GAINS = "; ".join(f"{gain} in {_losses_of('default_gain', gain)}" for gain in _GAINS)
 
 
 @with_parameters
@@ -58,11 +67,12 @@ class GradientRanker(StumpRanker):
     >>> random = np.random.default_rng(0)
     >>> X, qid = random.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> y = (X[:, 0] * X[:, 1] > 0.3).astype(int)  # (no sum of functions of one feature each)
-    >>> ranker = GradientRanker(50, min_rows=5).fit(X, y, qid=qid)
+    >>> ranker = GradientRanker().fit(X, y, qid=qid)
     >>> bool(ranker.score(X, y, qid=qid) > 0.99)
     True
     """
 
+    n_estimators: int = parameter(default=200, kw_only=False)
     loss: Any = parameter(
         either(one_of(*LOSSES), function),
         f"What to minimise. {described(LOSSES)} Or a function.",
@@ -70,7 +80,7 @@ class GradientRanker(StumpRanker):
     )
     weak: str = parameter(
         one_of("tree", "stump"),
-        "Trees, or stumps: trees of two leaves, with max_leaves at its default or 2.",
+        "Trees, or stumps: trees of two leaves, with max_leaves at None or 2.",
         default="tree",
     )
     learning_rate: float = parameter(
@@ -87,14 +97,13 @@ class GradientRanker(StumpRanker):
         default="newton",
     )
     balance: str = parameter(
-        text='For "exponential", "logistic" and "query_rmse": whether all pairs (rows) weigh the '
-        "same, or all queries do. In the other losses all queries do.",
+        text=f"For {_losses_of('takes_balance', True)}: whether all pairs (rows) weigh the same, "
+        "or all queries do. In the other losses all queries do.",
         default="pairs",
     )
     gain: Any = parameter(
         text="What a label is worth: y, 2^y - 1, or a rising function of your own. By default "
-        '2^y - 1 in nDCG, e^y in "softmax", y in "query_rmse" and "yeti", and pairs of the same '
-        'weight in "exponential" and "logistic".',
+        f"{_DEFAULT_GAINS}.",
         default=None,
     )
     measure: str = parameter(
@@ -127,15 +136,8 @@ class GradientRanker(StumpRanker):
         between(0, 1, low_open=True), '"yeti": factor on the weight of the next position.',
         default=0.99,
     )  # fmt: skip
-    l2: float | None = parameter(
-        none_or(between(0, math.inf)),
-        "Makes the values of leaves smaller, small leaves most: curvature that every leaf has "
-        'beside that of its rows, in average rows. None: 0 for "lambda" and "xendcg", whose '
-        "curvature lies in few rows, and 1 for the other losses.",
-        default=None,
-        grid=(0.0, 1.0, 10.0),
-    )
-    max_leaves: int = parameter(default=8, grid=(2, 4, 8, 31))
+    l2: float = parameter(default=200.0, grid=(0.0, 10.0, 200.0))
+    max_leaves: int | None = parameter(default=None, grid=(2, 4, 16, 64))
     max_bins: int = parameter(int_between(2, 255), "Bins per feature.", default=255)
     on_perfect: str = fixed(default="smooth")
     thresholds: str = fixed(default="quantiles")
@@ -146,11 +148,10 @@ class GradientRanker(StumpRanker):
         return True
 
     def _check_combinations(self) -> None:
-        default = parameters_of(self)["max_leaves"].default
-        if self.weak == "stump" and self.max_leaves not in (2, default):
+        if self.weak == "stump" and self.max_leaves not in (2, None):
             raise ParameterError(
                 f"GradientRanker: weak='stump' has trees of 2 leaves, and max_leaves is "
-                f"{self.max_leaves}. Set weak='tree', or leave max_leaves at {default}."
+                f"{self.max_leaves}. Set weak='tree', or leave max_leaves at None."
             )
         if self.step == "line" and self.loss != "exponential":
             raise ParameterError(
@@ -162,16 +163,14 @@ class GradientRanker(StumpRanker):
         step: StepRule = FixedStep()
         if self.step == "line":
             step = NumericStep(*self._perfect(feedback))
-        learner = TreeLearner(*self._growth(2 if self.weak == "stump" else None))
+        learner = TreeLearner(*self._growth())
         return self._objective(seed), learner, step
 
     def _takes(self, name: str) -> bool:
         return True  # (a stump is a tree of two leaves)
 
-    def _leaf_l2(self) -> float:
-        if self.l2 is not None:
-            return self.l2
-        return 1.0 if callable(self.loss) else LOSSES[self.loss].leaf_l2
+    def _leaves(self) -> int:
+        return 2 if self.weak == "stump" else super()._leaves()
 
     def _objective(self, seed: int) -> Objective:
         """Return the loss that the parameters describe."""

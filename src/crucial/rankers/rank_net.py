@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from crucial.boosting.watch import Watch
+from crucial.boosting.loop import Watch
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import NoProgressWarning
@@ -570,26 +570,17 @@ class RankNet(EvaluatedRanker[FrozenModel]):
         """
         data = self._input(X, y, qid, sample_weight, query_weight)
         seed = self._seed()
-        watch, weight = self._stopping(data, query_weight, validation, validation_qid, seed)
-        given = LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=weight,
-            balance=self.balance,
-            query_weight=query_weight,
-        )
-        kept, mass = merged_rows(
-            data.instances, given.rows, data.known_labels, data.groups.codes, weight
-        )
+        eval_rows = self._eval_rows(data, validation, validation_qid)
+        watch, data = self._stopping(data, eval_rows, seed)
+        raw, labels, queries = data.label_feedback(self.balance), data.known_labels, data.groups
+        kept, mass = merged_rows(data.instances, raw.rows, labels, queries.codes, data.weight)
         if query_weight is not None and not isinstance(query_weight, Mapping):
             query_weight = np.asarray(query_weight)[kept]
-        feedback = LabelFeedback(
-            data.known_labels[kept],
-            Groups.from_qid(data.groups.ids[data.groups.codes[kept]], len(kept)),
-            weight=mass,
-            balance=self.balance,
-            query_weight=query_weight,
+        groups = Groups.from_qid(queries.ids[queries.codes[kept]], len(kept))
+        merged = replace(
+            data, labels=labels[kept], groups=groups, weight=mass, query_weight=query_weight
         )
+        feedback = merged.label_feedback(self.balance)
         scaling: Scaling = "standard" if self.standardise else "unit"
         rows = kept[feedback.rows]
         design = Design.of(data.instances, rows, feedback.weight, scaling=scaling)
@@ -606,7 +597,7 @@ class RankNet(EvaluatedRanker[FrozenModel]):
         self.n_iter_, self.history_ = max(1, n_iter), seen.history
         self.best_iter_ = n_iter if watch is None else watch.best_round
         figures = {"objective": self.objective_, "slope": self.slope_, "iterations": n_iter}
-        summary = self._summary(figures, given, data.with_qid)
+        summary = self._summary(figures, raw, data.with_qid)
         names, n_features = data.instances.names, data.instances.n_features
         layers, output = network.layers(theta)
         model: FrozenModel

@@ -21,7 +21,7 @@ from crucial.feedback.base import Feedback, smoothing_of
 from crucial.measures.names import Measures
 from crucial.parameters import between, described, fixed, lookup, one_of, parameter, with_parameters
 from crucial.rankers.base import warn_caller
-from crucial.rankers.boosted import ANY_DEFAULT_RANK, ANY_WEAK, Algorithm, StumpRanker
+from crucial.rankers.boosted import ANY_DEFAULT_RANK, ANY_WEAK, Algorithm, ClassRanker, StumpRanker
 from crucial.rankers.classifiers import check_one_list_of_two
 from crucial.rankers.registry import PRESETS
 
@@ -150,10 +150,9 @@ class LogisticRanker(StumpRanker):
 
     step: str = parameter(
         one_of(*LINE_STEPS),
-        "Weight of a stump or tree: the minimum of the loss along it, each step towards "
-        "which visits all pairs again; or RankBoost's method 3, which lowers this loss too "
-        "(Collins, Schapire & Singer 2002) and is cheaper, but takes shorter steps and needs "
-        "several times as many rounds.",
+        f"Weight of a stump or tree. {described(LINE_STEPS)} Each step towards the minimum visits "
+        "all pairs again; method 3 lowers this loss too (Collins, Schapire & Singer 2002) and is "
+        "cheaper, but takes shorter steps and needs several times as many rounds.",
         default="exact",
     )
 
@@ -218,9 +217,9 @@ class PNormPush(StumpRanker, _Exponent):
 
     step: str = parameter(
         one_of(*LINE_STEPS),
-        "Weight of a stump or tree: the minimum of the loss along it (for a stump, one query and "
-        "two labels ``ln(A1 B0 / (A0 B1)) / (p + 1)``, else iterated), or the bound of RankBoost's "
-        "method 3, ``ln((1 + r) / (1 - r)) / 2p``, which is cheaper and more careful.",
+        f"Weight of a stump or tree. {described(LINE_STEPS)} The minimum is iterated, except for a "
+        "stump, one query and two labels: ``ln(A1 B0 / (A0 B1)) / (p + 1)``. Method 3, ``ln((1 + "
+        "r) / (1 - r)) / 2p``, is cheaper and more careful.",
         default="exact",
     )
     balance: str = parameter(
@@ -345,7 +344,7 @@ def _not_separable(ensemble: Ensemble, choice: str) -> str:
 
 
 @with_parameters
-class AdaBoostRanker(StumpRanker):
+class AdaBoostRanker(ClassRanker):
     """AdaBoost with the constant hypothesis, which ranks as RankBoost does.
 
     For labels of two values. Every row is an example ``y_i`` in {-1, 1} and the loss is the
@@ -400,11 +399,6 @@ class AdaBoostRanker(StumpRanker):
         "boosting in closed form, or coordinate ascent boosting by a line search.",
         default="exact",
     )
-    monotone_constraints: Any = parameter(
-        text="For trees: 1, -1 or 0 per feature (or feature name: 1): the score never falls (never "
-        "rises) where the feature grows. The score of an abstention is not constrained.",
-        default=None,
-    )
     default_rank: str | int = parameter(
         text="Score of a stump where its feature abstains; 0 becomes a vote of -1.",
         default="learned",
@@ -420,23 +414,6 @@ class AdaBoostRanker(StumpRanker):
     eval_metric: Measures | None = parameter(
         text='Measured on the eval set after every round; default: "auc".', default=None
     )
-    validation_fraction: float = parameter(
-        text="Share of the rows held out for early stopping where no eval set is given.",
-        default=0.2,
-    )
-    record_risks: bool = parameter(
-        text="Record R1 and R2 on the pairs of a good and a bad row in the trace, every round.",
-        default=False,
-    )
-    # There are no pairs to be weighed or to contradict each other.
-    balance: str = fixed(default="pairs")
-    gain: None = fixed(default=None)
-    contradictions: str = fixed(default="keep")
-    n_bags: int = fixed(default=1)
-    positive_weights: str | None = fixed(default=None)
-
-    def _needs_two_labels(self) -> bool:
-        return True
 
     def _parts(self, feedback: Feedback) -> Algorithm:
         check_one_list_of_two("AdaBoostRanker", feedback)

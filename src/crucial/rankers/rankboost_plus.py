@@ -5,6 +5,7 @@ First which weak ranker it takes next: candidates, pair weights under E2, both s
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from crucial.boosting.loop import Ensemble, Round
 from crucial.boosting.steps import half_log_ratio, newton_root
 from crucial.boosting.stumps import NOISE, StumpGrid, first_best_of, worst_tied
-from crucial.data.arrays import free_memory
+from crucial.data.arrays import check_room, free_memory
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError
@@ -594,7 +595,7 @@ class PlusWeights:
         # Half the sum of all changes of D: no W0 can have changed by more.
         left = sums[0] - sums[2] - sums[3]
         changes = ((sums[2], tie), (sums[3], 1.0 / grow), (left, grow))
-        change = sum(abs(w / self._mass - w / factor) for w, factor in changes)
+        change = math.fsum(abs(w / self._mass - w / factor) for w, factor in changes)
         self._travel += 0.5 * float(change) + 1e-15
         log_z = log(self._mass)
         self.log_e2 += log_z
@@ -850,16 +851,13 @@ class EfficientSearch:
 
 def _check_room(n_rows: int, limit: int, number: int) -> None:
     """Refuse a static set that would take more than half of the free memory."""
-    there = free_memory()
-    needed = 8 * limit * (n_rows + limit) * 3 // 2
-    if there is not None and needed > there // 2:
-        raise DataError(
-            f"In round {number + 1} RankBoost+ has to make its set of weak rankers static, and up "
-            f"to {limit:,} independent ones over {n_rows:,} rows would take about "
-            f"{needed / 2**30:.1f} GiB, more than half of the {there / 2**30:.1f} GiB of free "
-            "memory. Stop at fewer of them (max_static=1000, say), use fewer bins (max_bins), or "
-            f"n_estimators={number}."
-        )
+    check_room(
+        8 * limit * (n_rows + limit) * 3 // 2,
+        f"In round {number + 1} RankBoost+ has to make its set of weak rankers static: up to "
+        f"{limit:,} independent ones over {n_rows:,} rows",
+        "Stop at fewer of them (max_static=1000, say), use fewer bins (max_bins), or "
+        f"n_estimators={number}.",
+    )
 
 
 # --- Which weak ranker RankBoost+ takes next: all directions (Connamacher et al. 2019, section 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from crucial.errors import Argument, Message
 from crucial.parameters import lookup
 
 #: Classes of `crucial.rankers`, which imports them on first use: to list the names costs nothing.
@@ -32,8 +33,31 @@ RANKERS: dict[str, str] = {
     "treerank": "TreeRank",
     "ranking-forest": "RankingForest",
 }
+#: Rankers of other libraries, and trivial ones, for experiments (`crucial.lab.rankers` makes them).
+PEER_NAMES = (
+    "lightgbm", "lightgbm-xendcg", "xgboost", "catboost", "ridge", "logistic-regression",
+    "random-forest", "hist-gradient-boosting", "best-feature", "random",
+)  # fmt: skip
 #: Rankers that compare all rows with all, and refuse queries.
 WITHOUT_QUERIES = {"adaboost", "logitboost", "ranking-forest", "rankover", "treerank"}
+
+
+_GRADIENT = Argument("ranker", "gradient")
+
+#: Rankers under names that are not theirs, and what to write.
+KNOWN_AS = {
+    "auto": Message("it chooses among rankers when one is trained: ", Argument("ranker", "auto")),
+    **{
+        name: Message("use ", _GRADIENT, " and ", Argument("loss", "lambda"))
+        for name in ("lambdamart", "lambdarank", "lightgbm", "rank_xendcg", "xgboost")
+    },
+    **dict.fromkeys(("catboost", "gbdt", "gbrt", "gbm", "mart"), Message("use ", _GRADIENT)),
+    **dict.fromkeys(
+        ("ranksvm", "svmrank", "svm-rank"), Message("use ", Argument("ranker", "ranking-svm"))
+    ),
+    "random-forest": Message("use ", Argument("ranker", "ranking-forest")),
+    "ebm": Message("its sum of one function per feature is ", Argument("ranker", "rankboost")),
+}
 
 
 def ranker_class(name: str) -> type[Any]:
@@ -44,7 +68,8 @@ def ranker_class(name: str) -> type[Any]:
     >>> ranker_class("rankboost").__name__
     'RankBoost'
     """
-    found: type[Any] = getattr(import_module("crucial.rankers"), lookup(RANKERS, name, "ranker"))
+    name_in_module = lookup(RANKERS, name, "ranker", KNOWN_AS)
+    found: type[Any] = getattr(import_module("crucial.rankers"), name_in_module)
     return found
 
 

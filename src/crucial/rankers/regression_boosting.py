@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from crucial.boosting.loop import (
     StepRule,
     Trace,
     TrainingRows,
+    Watch,
     WeakLearner,
     boost,
 )
@@ -34,18 +36,29 @@ from crucial.boosting.stumps import (
     sparse_row_sums,
     worst_tied,
 )
-from crucial.boosting.watch import Watch
+from crucial.boosting.trees import CurvedState
 from crucial.data.arrays import check_values
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Feedback, LabelledRows, Output, Potentials, draw_share, padded
-from crucial.feedback.labels import LabelFeedback, QueryWeight
-from crucial.kernels.elementary import dot, exp, log, log1p, logaddexp, matrix_product, row_sums
+from crucial.feedback.labels import LabelFeedback
+from crucial.kernels.elementary import (
+    dot,
+    exact_dot,
+    exact_sum,
+    exp,
+    log,
+    log1p,
+    logaddexp,
+    matrix_product,
+    row_sums,
+    to_fixed,
+    unit_for,
+)
 from crucial.kernels.pairs import SurrogateSums
 from crucial.kernels.runtime import is_small, run_all
 from crucial.kernels.stumps import SparseSums, StumpSums
-from crucial.kernels.sums import exact_dot, exact_sum, to_fixed, unit_for
 from crucial.measures.names import Measures
 from crucial.model.weak import Affine, Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import (
@@ -59,7 +72,7 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import EvalRows, RankingInput, warn_caller
-from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, StumpRanker
+from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, ClassRanker
 from crucial.rankers.classifiers import ClassSums, check_one_list_of_two
 from crucial.rankers.linear.estimators import check_two_labels
 from crucial.rankers.resampling import LoopInput
@@ -234,7 +247,7 @@ class UnitColumns:
         return self._products(full)
 
     def _products(self, values: Floats) -> Floats:
-        """Return the same for values over the rows of the table."""
+        """Return the sum of values over the rows of the table times each column."""
         if self._instances.is_sparse:
             return np.asarray(self._table.T @ values) * self._factor
         return _column_sums(values, self._table)[self._features] * self._factor
@@ -297,7 +310,7 @@ def _shape_of_column(raw: Reals, means: QueryMeans) -> tuple[float, float, float
 def _shape_of_table(
     table: Floats, rows: Ints, means: QueryMeans
 ) -> tuple[Floats, Floats, Floats, Floats, Floats] | None:
-    """Return the same for one query and a dense table, block by block.
+    """Return the ranges, means and norms of columns for one query and a dense table.
 
     None where a value is not finite, or a sum of values would not be.
     """
@@ -453,13 +466,6 @@ _LIGHT = 1e-14
 _ERROR_ROUNDING = 1e-12
 
 
-class _Curved(Protocol):
-    """What the learner asks a state beyond potentials."""
-
-    @property
-    def curvature(self) -> Floats: ...
-
-
 class RegressionStumps(WeakLearner):
     """The stump with the least weighted squares of the working responses.
 
@@ -533,7 +539,7 @@ class RegressionStumps(WeakLearner):
 
     def _sizes(self, potentials: Potentials) -> tuple[float, float]:
         """Return the sum of the weighted squares of working responses, and of the weights."""
-        curvature = cast(_Curved, potentials.pairs).curvature[: self.bins.n_rows]
+        curvature = cast(CurvedState, potentials.pairs).curvature[: self.bins.n_rows]
         there = curvature > 0.0
         pi = potentials.pi[: self.bins.n_rows]
         return exact_sum(pi[there] ** 2 / curvature[there]), exact_sum(curvature)
@@ -542,7 +548,7 @@ class RegressionStumps(WeakLearner):
         self, potentials: Potentials, unit: float
     ) -> tuple[float, float, tuple[Ints, Ints, Floats, Floats]]:
         """Return g and h of all rows, and those of every stump; h in whole numbers of a unit."""
-        bent = to_fixed(cast(_Curved, potentials.pairs).curvature, unit)
+        bent = to_fixed(cast(CurvedState, potentials.pairs).curvature, unit)
         whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
         response = (potentials.fixed, potentials.unit)
         return whole_g, whole_h, self._sides(response, (bent, unit), _LIGHT * whole_h)
@@ -638,7 +644,7 @@ def query_means(rows: LabelledRows, by_query: bool) -> QueryMeans:
 
 
 class FittedState:
-    """See `crucial.feedback.base.ScoreState`; a base of losses that are fitted by least squares.
+    """Base of the `ScoreState` of losses that are fitted by least squares.
 
     A round moves the scores of a query by the fit of U with an intercept: whatever the mean of the
     weak ranker there is, that of the fit is the mean of U.
@@ -736,25 +742,11 @@ class FittedLoss(Objective):
         means = query_means(rows, by_query=True)
         if self._loss == "binomial":
             return _Binomial(feedback, means, layout.level_of_row() == 1)
-        kind = _Squares if self._loss == "l2" else _Absolute
-        return kind(feedback, means, rows.labels)
+        return _Absolute(feedback, means, rows.labels)
 
     def notes(self, potentials: Potentials) -> dict[str, float]:
         """Return the mean loss for the trace."""
         return {"risk": cast(FittedState, potentials.pairs).risk}
-
-
-class _Squares(FittedState):
-    """The squared residuals: U is the residual, the offset the mean of the labels."""
-
-    def __init__(self, feedback: Feedback, means: QueryMeans, labels: Floats) -> None:
-        super().__init__(feedback, means)
-        self._labels = labels
-        self._begin(means.means(labels))
-
-    def _evaluate(self) -> tuple[Floats, float]:
-        residual = self._labels - self.scores
-        return residual, self._mean(residual**2)
 
 
 class _Absolute(FittedState):
@@ -1149,13 +1141,10 @@ class ComponentwiseBoost(BoostedRanker):
                     "one of them."
                 )
 
-    def _label_feedback(
-        self, data: RankingInput, weight: Floats | None, query_weight: QueryWeight | None
-    ) -> LabelFeedback:
-        labels = data.known_labels
+    def _label_feedback(self, data: RankingInput) -> LabelFeedback:
         if self.expit:
-            labels = exp(-logaddexp(0.0, -labels))
-        return LabelFeedback(labels, data.groups, weight=weight, query_weight=query_weight)
+            data = dataclasses.replace(data, labels=exp(-logaddexp(0.0, -data.known_labels)))
+        return data.label_feedback()
 
     def _boost(self, run: LoopInput) -> Ensemble:
         owner, feedback = type(self).__name__, run.feedback
@@ -1219,7 +1208,7 @@ class ComponentwiseBoost(BoostedRanker):
 
 
 @with_parameters
-class LogitBoost(StumpRanker):
+class LogitBoost(ClassRanker):
     """Rank by the probability of the better class, learned by LogitBoost.
 
     For labels of two values, Y = -1 and 1, and no queries. The loss is the mean of
@@ -1275,11 +1264,6 @@ class LogitBoost(StumpRanker):
         "that every leaf has beside that of its rows, in average rows.",
         default=0.0,
     )
-    monotone_constraints: Any = parameter(
-        text="For trees: 1, -1 or 0 per feature (or feature name: 1): the score never falls (never "
-        "rises) where the feature grows. The score of an abstention is not constrained.",
-        default=None,
-    )
     standardise: bool = parameter(
         flag,
         "Whether the ridge is on weights of features with standard deviation 1, or of range 1.",
@@ -1300,24 +1284,7 @@ class LogitBoost(StumpRanker):
         "loss itself.",
         default=None,
     )
-    validation_fraction: float = parameter(
-        text="Share of the rows held out for early stopping where no eval set is given.",
-        default=0.2,
-    )
-    record_risks: bool = parameter(
-        text="Record R1 and R2 on the pairs of a good and a bad row in the trace, every round.",
-        default=False,
-    )
-    # There are no pairs to be weighed or to contradict each other, and no infinite steps.
-    balance: str = fixed(default="pairs")
-    gain: None = fixed(default=None)
-    contradictions: str = fixed(default="keep")
-    n_bags: int = fixed(default=1)
-    on_perfect: str = fixed(default="smooth")
-    positive_weights: str | None = fixed(default=None)
-
-    def _needs_two_labels(self) -> bool:
-        return True
+    on_perfect: str = fixed(default="smooth")  # (no step is infinite)
 
     def _check_combinations(self) -> None:
         self._check_weak(("monotone_constraints",))

@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crucial.boosting.loop import Ensemble, Progress, Round, Trace, TrainingRows, with_callbacks
+from crucial.boosting.loop import (
+    Ensemble,
+    Progress,
+    Round,
+    Trace,
+    TrainingRows,
+    Watch,
+    with_callbacks,
+)
 from crucial.boosting.trees import TreeLearner, grid_unit, scaled
-from crucial.boosting.watch import Watch
 from crucial.data.bins import SharedBins
 from crucial.data.groups import Groups, deal
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
-from crucial.feedback.labels import QueryWeight, weighing_rows
 from crucial.kernels.runtime import count_threads
 from crucial.model.weak import Tree, WeakRankerLike
-from crucial.rankers.base import EvalRows, RankingInput, measure_of, take_rows
+from crucial.rankers.base import EvalRows, RankingInput, take_rows
 from crucial.types import Bools, Floats, Ints
 from crucial.wording import counted
 
@@ -344,7 +350,7 @@ def fit_bags(
         What was done before; what is done now is put there.
     """
     rounds, patience = ranker.n_estimators, ranker.early_stopping_rounds
-    weights = refits.draw(ranker.n_bags, seed)
+    weights = bag_weights(refits.data, refits.feedback.rows, ranker.n_bags, seed)
     shared = copy(ranker)
     shared._threshold_seed = seed
     everything = refits.run(seed, rounds)
@@ -385,7 +391,6 @@ class Refits:
     ranker : BoostedRanker
         Whose feedback it is.
     data : RankingInput
-    query_weight : as in `fit`
     eval_rows : EvalRows, optional
         To measure the mean of bags on.
 
@@ -398,23 +403,18 @@ class Refits:
     """
 
     def __init__(
-        self,
-        ranker: BoostedRanker,
-        data: RankingInput,
-        query_weight: QueryWeight | None,
-        eval_rows: EvalRows | None = None,
+        self, ranker: BoostedRanker, data: RankingInput, eval_rows: EvalRows | None = None
     ) -> None:
-        self._data, self._query_weight, self._eval_rows = data, query_weight, eval_rows
+        self.data, self._eval_rows = data, eval_rows
         self.instances, self.with_qid = data.instances, data.with_qid
-        feedback = self.feedback = ranker._feedback(data, data.weight, query_weight, None)
+        feedback = self.feedback = ranker._feedback(data)
         rows, threads = feedback.rows, count_threads(ranker.n_jobs)
         shared = SharedBins(data.instances, rows, feedback.weight, threads)
         self._training = TrainingRows(
             data.instances, rows, feedback.weight, data.groups, threads, shared
         )
-        self._weighing = weighing_rows(data.weight, query_weight, data.groups)
         own = np.ones(data.instances.n_rows) if data.weight is None else data.weight
-        self._own = own if self._weighing is None else np.where(self._weighing, own, 0.0)
+        self._own = own if data.weighing is None else np.where(data.weighing, own, 0.0)
 
     def run(
         self,
@@ -429,7 +429,7 @@ class Refits:
 
     def weighing(self, run: LoopInput, ranker: BoostedRanker, weight: Floats) -> LoopInput:
         """Return a run with other weights of the rows, 0 for those that are left out."""
-        feedback = ranker._feedback(self._data, weight, self._query_weight, None)
+        feedback = ranker._feedback(replace(self.data, weight=weight))
         training = replace(self._training, rows=feedback.rows, weight=feedback.weight)
         return replace(run, training=training, feedback=feedback)
 
@@ -439,7 +439,7 @@ class Refits:
 
     def deal(self, n_folds: int, seed: int) -> Ints:
         """Divide the queries into folds, without queries the rows; return the fold of every row."""
-        labels, groups = self._data.known_labels, self._data.groups
+        labels, groups = self.data.known_labels, self.data.groups
         rows = np.flatnonzero(self._own > 0.0)
         if len(rows) < len(labels):  # (those of weight 0 are as good as absent)
             labels, groups = labels[rows], Groups.from_qid(groups.codes[rows], len(rows))
@@ -453,7 +453,7 @@ class Refits:
     def fold_watch(self, ranker: BoostedRanker, in_fold: Bools, n_folds: int) -> Watch:
         """Prepare the measures on the rows of a fold."""
         try:
-            return ranker._watch(self._take(np.flatnonzero(in_fold)))
+            return ranker._watch(take_rows(self.data, np.flatnonzero(in_fold)))
         except DataError as error:
             raise DataError(
                 f"validation_folds={n_folds}: the rows of a fold cannot be measured ({error}) Use "
@@ -461,14 +461,6 @@ class Refits:
                 parameter="validation_folds",
                 value=n_folds,
             ) from error
-
-    def _take(self, rows: Ints) -> EvalRows:
-        """Return some rows as an eval set, with one default measure for all such sets."""
-        return take_rows(self._data, rows, measure_of(self._data, self._weighing))
-
-    def draw(self, n_bags: int, seed: int) -> list[Floats]:
-        """Draw the queries of every bag, without queries the rows; return the weights of rows."""
-        return bag_weights(self._data, self.feedback.rows, n_bags, seed)
 
     def bag_watch(
         self, ranker: BoostedRanker, weights: list[Floats], origins: list[int]
@@ -484,7 +476,7 @@ class Refits:
             counts = self._own > 0.0
             left_out = np.array([(weight == 0.0) & counts for weight in weights])
             places = np.flatnonzero(left_out.any(axis=0))
-            rows, unseen = self._take(places), left_out[:, places]
+            rows, unseen = take_rows(self.data, places), left_out[:, places]
         measures = ranker._prepared(rows, ranker.eval_metric)
         return BagWatch(rows.instances, rows.groups, measures, patience, origins, unseen, tolerance)
 

@@ -19,14 +19,15 @@ from crucial.boosting.loop import (
 )
 from crucial.boosting.pair_losses import LogisticLoss
 from crucial.boosting.row_losses import LOSSES
-from crucial.boosting.steps import STEPS, BoundStep, LineStep, NumericStep
+from crucial.boosting.steps import LINE_STEPS, STEPS, BoundStep, LineStep, NumericStep
 from crucial.boosting.stumps import StumpLearner, VoteLearner
 from crucial.data import Instances
 from crucial.data.groups import Groups
 from crucial.errors import NoProgressWarning, ParameterError
 from crucial.feedback import LabelFeedback
+from crucial.model.weak import Presence
 from crucial.parameters import parameters_of
-from crucial.rankers import SmoothMarginRanker
+from crucial.rankers import LogisticRanker, PNormPush, SmoothMarginRanker
 from refusals import refused
 
 X = np.array([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0], [4.0, 0.0], [2.0, 3.0]])
@@ -141,14 +142,25 @@ def test_an_abstract_learner_cannot_be_made():
 
 def test_registers_and_what_is_derived_from_them_agree():
     """Every loss and step rule describes itself; rankers, documentation and clusters follow."""
-    for ranker, name, register in ((GradientRanker, "loss", LOSSES), (RankBoost, "step", STEPS)):
+    for ranker, name, register in (
+        (GradientRanker, "loss", LOSSES),
+        (RankBoost, "step", STEPS),
+        (LogisticRanker, "step", LINE_STEPS),
+        (PNormPush, "step", LINE_STEPS),
+    ):
         declared = parameters_of(ranker)[name]
         assert [one for one in declared.rule.choices if one is not None] == list(register)
         for key, entry in register.items():
             assert entry.name == key
             assert f'"{key}": {entry.about}.' in declared.text
             assert ranker(**{name: key})._parts(FEEDBACK)
-            assert entry.parted in ((True,) if name == "step" else ("pairs", "logistic", "rows"))
+    assert {one.parted for one in LOSSES.values()} <= {"pairs", "logistic", "rows"}
+    assert all(one.parted is True for one in STEPS.values())
+    texts = parameters_of(GradientRanker)
+    for key, loss in LOSSES.items():
+        assert (f'"{key}"' in texts["balance"].text) == loss.takes_balance
+        assert (f'"{key}"' in texts["gain"].text) == bool(loss.default_gain)
+    assert {*LINE_STEPS} <= {*STEPS}
     assert {one.scores for one in STEPS.values()} == {"binary", "unit", "any"}
 
 
@@ -264,3 +276,33 @@ def test_nothing_to_offer_ends_the_rounds(data: Any):
     X, y, qid = data
     with pytest.warns(NoProgressWarning, match="no round could be made"):
         RankBoost(n_estimators=9, weak=Changed(lambda candidate: None)).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("weak", ["feature", "column"])
+@pytest.mark.parametrize("default", ["learned", 0])
+def test_a_constant_that_abstains_elsewhere_ranks_those_rows(weak: str, default: Any) -> None:
+    here, y = np.array([1, 1, 0, 0, 1, 0], bool), [2, 1, 0, 1, 1, 0]
+    constant = np.where(here, 1.0, np.nan)[:, None]
+    found = RankBoost(5, weak=weak, default_rank=default).fit(constant, y)
+    filled = here[:, None].astype(float)
+    same = RankBoost(5, weak=weak).fit(filled, y)
+    np.testing.assert_array_equal(found.predict(constant), same.predict(filled))
+    assert np.ptp(found.predict(constant)) > 0.1
+
+
+def test_a_constant_that_only_a_low_rank_sets_apart() -> None:
+    """Where abstaining rows rank as 1 the constant ranks as 0; where nothing is absent it goes."""
+    some = np.array([[7.0], [np.nan], [7.0], [np.nan]])
+    found = RankBoost(1, weak="feature", default_rank=1).fit(some, [0, 1, 0, 1])
+    assert np.diff(found.predict(some[:2]))[0] > 0
+    with pytest.warns(NoProgressWarning):
+        RankBoost(1, weak="feature").fit(np.full((4, 1), 7.0), [0, 1, 0, 1])
+
+
+def test_presence_among_equal_criteria() -> None:
+    """Before all thresholds of its feature among stumps, after them in boosted trees."""
+    X = np.repeat([1.0, 1.0, 2.0, np.nan], 30)[:, None]
+    y = np.repeat([0, 1, 1, 0], 30)
+    assert RankBoost(1).fit(X, y).model_.rankers == (Presence(0, 0),)
+    tree = RankBoost(1, weak="tree", max_leaves=2, min_rows=1).fit(X, y).model_.rankers[0]
+    assert tree.thresholds == (1.5,)

@@ -60,12 +60,19 @@ def test_only_drawn_queries_count_and_the_trace_has_all(loss):
     assert len(np.unique(query[drawn])) == 3
     assert not pi[~drawn].any()
     assert not curvature[~drawn].any()
-    np.testing.assert_allclose(pi[drawn] / curvature[drawn], (before / bend)[drawn], rtol=1e-9)
+    np.testing.assert_allclose(pi[drawn] * bend[drawn], before[drawn] * curvature[drawn], 1e-9)
     if loss in LOSSES:
         np.testing.assert_array_equal(pi[drawn], before[drawn])
         np.testing.assert_array_equal(curvature[drawn], bend[drawn])
         assert whole.log_loss == log_loss
         assert np.abs(whole.scale * pi).sum() == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("loss", [loss() for loss in row_losses.LOSSES.values()], ids=named)
+def test_losses_say_whether_balance_and_gain_change_them(loss):
+    pairs, queries = (begun(loss, feedback_of(balance=how), SCORES) for how in ("pairs", "queries"))
+    assert (pairs.pi.tobytes() != queries.pi.tobytes()) == loss.takes_balance
+    assert bool(loss.default_gain) == (loss.takes_pairs or "gain" in loss.settings)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=named)

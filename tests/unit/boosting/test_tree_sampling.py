@@ -12,7 +12,7 @@ from crucial.data import Groups
 from crucial.data.instances import Instances
 from crucial.feedback import LabelFeedback
 from crucial.feedback.base import Potentials
-from crucial.kernels.sums import QueryNoise
+from crucial.kernels.elementary import QueryNoise
 
 RANDOM = np.random.default_rng(0)
 N = 300

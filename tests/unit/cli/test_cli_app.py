@@ -27,6 +27,13 @@ def test_no_words_ask_for_help(ok) -> None:
     assert type_command().stdout == ok("--help").stdout
 
 
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_fits_80_columns(ok, monkeypatch, verb: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = ok(f"{verb} --help").stdout
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+
+
 def typed(action) -> click.testing.Result:
     """Type a verb that does something."""
 

@@ -19,7 +19,7 @@ import crucial.data.files
 from crucial import RankBoost
 from crucial.boosting.loop import write_trace
 from crucial.data.dataset import Dataset
-from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
+from crucial.distributed.ranker import Checkpoint, read_checkpoint
 from crucial.errors import FileError
 from crucial.io.writing import write_table
 from crucial.lab.results import ResultFolder

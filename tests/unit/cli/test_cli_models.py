@@ -49,7 +49,6 @@ def test_index_base_is_that_of_training(folder: Path, ok) -> None:
     write_rows("t.txt", X, y, qid, base=0)
     done = ok("rank m.json t.txt -o - --missing-features allow")
     assert numbers(done.stdout) == package.load_model("m.json").predict(X).tolist()
-    assert "feature indices begin at 0" in done.stderr
 
 
 def test_columns_are_found_by_name(folder: Path, ok) -> None:
@@ -87,7 +86,7 @@ def test_measures_are_those_of_the_library(model: Path, ok) -> None:
 @pytest.mark.parametrize("kind", ["stump", "tree"])
 def test_reasons_add_up_to_the_margin(kind: str, model: Path, ok) -> None:
     if kind == "tree":
-        ok("train train.txt -o model.json --weak tree --set min_rows=5 --rounds 10")
+        ok("train train.txt -o model.json --weak tree --set l2=1 --rounds 10")
     found = json.loads(ok("why model.json test.txt d3 d5 --json").stdout)
     assert found["margin"] == found["a"]["score"] - found["b"]["score"]
     added = [one["adds"] for one in found["features"]]
@@ -122,6 +121,7 @@ def shown():
 
 
 def test_a_page_says_what_evaluate_says(ok, model: Path) -> None:
+    Path("test.txt").write_text(re.sub(r" 4:\S+", "", Path("test.txt").read_text(), count=1))
     done = ok("report model.json test.txt -o r.html -m ndcg@5 -m map")
     said = ok("evaluate model.json test.txt -m ndcg@5 -m map --intervals --json")
     expected = {row["measure"]: row for row in json.loads(said.stdout)["measures"]}
@@ -131,7 +131,7 @@ def test_a_page_says_what_evaluate_says(ok, model: Path) -> None:
         assert row["low"] == expected[row["name"]]["low"]
     assert data["title"] == "model.json"
     assert "test.txt: 60 rows, 6 queries" in data["subtitle"]
-    assert any("feature indices begin at" in note for note in data["data"]["notes"])
+    assert any("features absent from a line" in note for note in data["data"]["notes"])
     assert data["lists"]["worst"][0]["items"][0]["id"].startswith("d")
     assert f"ndcg@5 of {data['measures'][0]['value']:.3f}" in done.stdout
 

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 import crucial as package
+from crucial.cli.listings import fusion_summaries, ranker_summaries
+from crucial.cli.options import RANKER_NAMES, estimator_named
 from crucial.cli.train import PARAMETER_OF_OPTION, TrainOptions
+from crucial.fusion.learning import DEFAULT_FEATURES, FEATURES
+from crucial.fusion.rules import METHODS, NORMALISATIONS
+from crucial.lab.rankers import PEERS
 from crucial.parameters import parameters_of
-from crucial.rankers.registry import RANKERS, WITHOUT_QUERIES, ranker_class
+from crucial.rankers.registry import PEER_NAMES, RANKERS, WITHOUT_QUERIES, ranker_class
 
 from .conftest import bare, make_problem, write_rows
 
@@ -64,6 +69,7 @@ def test_defaults_in_the_help_are_those_of_rankboost() -> None:
     declared = parameters_of(ranker_class("rankboost"))
     for name in ("rounds", "learning_rate", "weak", "max_leaves", "seed"):
         default = declared[PARAMETER_OF_OPTION.get(name, name)].default
+        default = {"learning_rate": 0.3, "max_leaves": 16}.get(name, default)  # (None: it depends)
         help_text = TrainOptions.__dataclass_fields__[name].metadata["option"][2]["help"]
         assert f"[default: {default}" in help_text
 
@@ -72,9 +78,28 @@ def test_the_table_and_the_choice_of_auto_are_shown(folder: Path, ok) -> None:
     words = "train train.txt -o m.json --valid valid.txt --ranker auto -m ndcg@5"
     done = ok(f"{words} --set budget=0.01 --set store=cells")
     said = " ".join(done.stdout.split())
-    for text in ("outcome query_rmse, stumps", "Kept query_rmse, stumps with", "ndcg@5",
+    for text in ("outcome query_rmse, trees", "Kept query_rmse, trees with", "ndcg@5",
                  "held-out queries", "(6 queries)", "wrote"):  # fmt: skip
         assert text in said, text
     assert "--ranker auto chooses by folds of" in done.stderr
     assert package.load_model("m.json").training["estimator"] == "GradientRanker"
     assert Path("cells", "cells.jsonl").exists()
+
+
+def test_the_list_of_rankers_has_their_docstrings() -> None:
+    """It is read from the source, and the names of peers from the registry."""
+    for name, summary in ranker_summaries().items():
+        text = inspect.getdoc(estimator_named(name)) or ""
+        assert summary == text.split("\n\n")[0].replace("\n", " ")
+    assert {*ranker_summaries()} == {*RANKER_NAMES}
+    assert tuple(PEERS) == PEER_NAMES
+
+
+def test_the_list_of_fusions_has_their_summaries() -> None:
+    """It is read from the source, as that of rankers."""
+    tried = {name: f"{text} *" for name, text in FEATURES.items() if name in DEFAULT_FEATURES}
+    assert fusion_summaries() == {
+        "--method": {name: rule.summary for name, rule in METHODS.items()},
+        "--normalise": NORMALISATIONS,
+        "--features": {**FEATURES, **tried},
+    }

@@ -53,7 +53,7 @@ def test_rate_a_few_and_go_on_later():
     assert "4 ratings of yours, kept in" in second.stderr
     third = typed("", f"{words} --mine mine.csv --top 2 -o -")
     assert third.exit_code == 0, third.stderr
-    assert [line.split("\t")[0] for line in third.stdout.splitlines()] == ["user", "", ""]
+    assert [line.split(",")[0] for line in third.stdout.splitlines()] == ["user", "", ""]
     assert "2 ratings of yours" in typed("1\n2\n3\n", f"{words} --rate --questions 2").stderr
     nothing = typed("", "recommend ratings.csv --rate")
     assert nothing.exit_code == 2

@@ -176,3 +176,26 @@ def test_what_a_model_file_says_about_its_data_is_checked(folder: Path, model: P
     for name, rows, data in cases:
         replace(load_model(name), training={"data": data}).save("changed.json")
         ok(f"rank changed.json {rows} -o -")
+
+
+def test_an_arena_file_with_objects_in_its_lines(here: Path, ok, refused) -> None:
+    rows = [
+        {"model_a": a, "model_b": b, "winner": won, "is_code": k % 2 == 0,
+         "meta": {"tokens_a": 9 + k % 5, "tokens_b": 4 + k % 3}, "tag": {"math": k % 3 == 0}}
+        for k, (a, b, won) in enumerate(
+            [("x", "y", "model_a"), ("y", "z", "tie (bothbad)"), ("z", "x", "model_b"),
+             ("y", "x", "model_a"), ("z", "y", "model_a")] * 6)
+    ]  # fmt: skip
+    Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = "--covariate length=meta.tokens_a-meta.tokens_b --covariate position"
+    shown = ok(f"pairs a.jsonl --by tag.math --by is_code {asked} --report b.html").stdout
+    assert shown.index("covariate length:") < shown.index("covariate position:")
+    table = shown[shown.index("by tag.math, is_code") :].splitlines()
+    names = ["tag.math: false", "tag.math: true", "is_code: false", "is_code: true"]
+    assert [line.partition("  ")[0] for line in table[3:7]] == names
+    assert all(name in Path("b.html").read_text() for name in names)
+    proposed = ok("pairs a.jsonl --next 2 -o -").stdout.splitlines()
+    assert proposed[0] == "first,second,compared,chance,information"
+    assert len(proposed) == 3
+    assert "the 2 most informative next comparisons" in ok("pairs a.jsonl --next 2").stdout
+    assert "--by is of a leaderboard" in refused("pairs a.jsonl --next 2 --by is_code")

@@ -3,12 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
 from crucial import RankBoost
 from crucial.data.dataset import Dataset, QuerySketch, find_overlap
-from crucial.data.instances import Instances, suspicious_features
+from crucial.data.instances import Instances, leaking_features, suspicious_features
 from crucial.errors import DataError, DataTypeError, DataWarning
 from crucial.fusion import Pool
 from crucial.io.runs import read_run
@@ -62,6 +63,38 @@ def test_fit_warns_once_of_all():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RankBoost(3).fit(X[:, 1:2], ROWS % 2)
+
+
+def leaks(column, name="a", y=ROWS % 3):
+    table = np.column_stack([rng.normal(size=len(column)), column])
+    return leaking_features(Instances(table, ("other", name)), y)
+
+
+@pytest.mark.parametrize("name", ["position", "Rank", "pos", "clicks", "click"])
+def test_features_that_follow_an_earlier_ranking(name):
+    assert list(leaks(rng.permutation(ROWS), name)) == [1]
+    assert leaks(rng.permutation(ROWS), f"page_{name}") == {}
+
+
+def test_features_that_are_the_label():
+    y = ROWS % 3
+    for copy in (y, 5 - 2 * y, y + rng.normal(size=40) * 0.01, y * 1e150):
+        assert leaks(copy) == {1: "is the label, or nearly"}
+    for other in (y + rng.normal(size=40) * 0.2, np.full(40, 2.0), y * np.nan, y == 0, np.sqrt(y)):
+        assert leaks(other) == {}
+    assert leaks(y[:19], y=y[:19]) == leaks(y, y=None) == leaks(y, y=y * 0) == {}
+
+
+def test_fit_warns_of_leaks_and_says_why():
+    table = pd.DataFrame({"a": rng.normal(size=40), "position": rng.normal(size=40)})
+    with pytest.warns(
+        DataWarning, match="A feature seems not to be known .* 'position' .follows an"
+    ):
+        RankBoost(3).fit(table, ROWS % 2)
+    table["copy"] = ROWS % 2
+    match = r"2 features seem not .*, 'copy' \(is the label, or nearly\).*'position', 'copy'"
+    with pytest.warns(DataWarning, match=match):
+        RankBoost(3).fit(table, ROWS % 2)
 
 
 class TestReversedRuns:

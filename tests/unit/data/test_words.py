@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crucial.data.words import as_ids, decode, name_places, place_of, shown, shown_name, to_number
+from crucial.data.words import as_ids, decode, place_of, shown, shown_name, to_number
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,6 @@ def test_place_of():
     text = "ab\nüx\n".encode()
     assert place_of(text, 0) == (1, 1)
     assert place_of(text, text.index(b"x")) == (2, 2)
-
-
-def test_places_of_names():
-    assert name_places(["q\0", "é", "q", "z", "q"]).tolist() == [1, 3, 0, 2, 0]
-    assert name_places([]).tolist() == []
 
 
 def test_ids():

@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from crucial import GradientRanker, RankBoost
 from crucial.boosting.loop import Round, Trace
-from crucial.distributed.checkpoint import Checkpoint, read_checkpoint
-from crucial.distributed.ranker import traffic_note
+from crucial.distributed.ranker import Checkpoint, read_checkpoint, traffic_note
 from crucial.errors import ClusterError, DataError, FileError, NotRankedError, ParameterError
 from crucial.model.weak import Stump
 from naive.cuts import Problem, assert_same

@@ -56,7 +56,7 @@ def coded(client, data, n_parts=4, columns=None, bins=None, **options):
     """Return the survey, and the parts of whole queries."""
     sources = list_sources(data, columns or ColumnRoles(), options, client)
     surveyed = survey(client, sources, bins=bins)
-    assigned = assign_queries(surveyed, n_parts, True)
+    assigned = assign_queries(surveyed, n_parts)
     return surveyed, assigned, client.gather(coded_parts(client, surveyed, assigned))
 
 
@@ -150,15 +150,10 @@ def test_queries_in_one_part_stay_there(client):
     whole = cut(frame, [sizes[:10].sum(), sizes[10:11].sum(), sizes[11:].sum()])
     sources = list_sources([dask.delayed(one) for one in whole], ColumnRoles(), {})
     surveyed = survey(client, sources)
-    for shuffle in (True, False):
-        assigned = assign_queries(surveyed, 3, shuffle)
-        assert assigned.sizes.tolist() == [len(one) for one in whole]
+    assert assign_queries(surveyed, 3).sizes.tolist() == [len(one) for one in whole]
     through = [dask.delayed(one) for one in cut(frame, [200, 199, 1])]
     surveyed = survey(client, list_sources(through, ColumnRoles(), {}))
-    split = surveyed.ids[np.intersect1d(*surveyed.numbers[:2])].item()
-    message = rf"query {split} has rows in part 0 \(from 0\) and in part 1 .* Leave shuffle out"
-    refused(DataError, message, assign_queries, surveyed, 3, False)
-    assert assign_queries(surveyed, 3, True).sizes.max() <= 200 + 2 * sizes.max()
+    assert assign_queries(surveyed, 3).sizes.max() <= 200 + 2 * sizes.max()
 
 
 def test_sketches_of_many_parts_are_merged_as_one_process_merges_them(client, monkeypatch):
@@ -292,7 +287,7 @@ def test_a_part_that_changes_between_two_readings_is_refused(client):
     surveyed = survey(client, list_sources([dask.delayed(frame)], ColumnRoles(), {}))
     other = list_sources([dask.delayed(frame.head(399))], ColumnRoles(), {})
     surveyed.sources[0] = other[0]
-    futures = coded_parts(client, surveyed, assign_queries(surveyed, 1, True))
+    futures = coded_parts(client, surveyed, assign_queries(surveyed, 1))
     with pytest.raises(DataError, match=r"part 0 .* has other rows than when it was read first"):
         client.gather(futures)
 

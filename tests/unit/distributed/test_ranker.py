@@ -194,8 +194,6 @@ def test_what_is_refused(client):
     frame = problem()
     with pytest.raises(ParameterError, match=r"The 'n_parts' parameter of DaskRankBoost must be"):
         DaskRankBoost(3, n_parts=0, client=client).fit(cut(frame, 2), **COLUMNS)
-    with pytest.raises(DataError, match=r"query 'q\d+' has rows in part 0 .* shuffle=False"):
-        DaskRankBoost(3, shuffle=False, client=client).fit(cut(frame, 2), **COLUMNS)
     with pytest.raises(AttributeError, match="no attribute 'model_'"):
         _ = DaskRankBoost(3).model_
     assert repr(DaskRankBoost(3)) == "DaskRankBoost(RankBoost(n_estimators=3))"

@@ -14,7 +14,6 @@ from crucial.distributed.transport import (
     Drop,
     Failed,
     Load,
-    LocalParts,
     Lost,
     WorkerParts,
     moves_to_idle,
@@ -183,27 +182,4 @@ def test_no_worker_gives_away_its_only_part(sizes, n_workers):
     assert moves_to_idle(worker_of, sizes, set(worker_of)) == set()
 
 
-def test_a_new_worker_takes_its_share():
-    assert len(moves_to_idle(["a"] * 6 + ["b"] * 6, [1] * 12, ["a", "b", "c"])) == 4
-
-
 # -- parts in this process ------------------------------------------------------------------------
-
-
-class Counter:
-    def __init__(self, start):
-        self.value = start
-
-    def add(self, more):
-        self.value += more
-        return Sum(self.value)
-
-    def maybe(self):
-        return Sum(self.value) if self.value else None
-
-
-def test_local_parts_add_up():
-    parts = LocalParts([Counter(1), Counter(2), Counter(0)])
-    assert parts.n_parts == 3
-    assert parts.total("add", 0, changes=True) == parts.total("maybe") == Sum(3)
-    assert LocalParts([]).total("maybe") is None

@@ -13,7 +13,8 @@ import pytest
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.export import trees as forest
-from crucial.export.export import RESERVED, check_export, engine_names, verified
+from crucial.export.export import check_export, engine_names, verified
+from crucial.export.programs import RESERVED
 from crucial.export.targets import target_named
 from crucial.export.trees import EngineForest, ExportSettings, NestedNode, flattened
 from crucial.model.additive import AdditiveRanker
@@ -163,10 +164,10 @@ def test_a_verified_export():
         "2 rows (1 of the data), 1 on thresholds, engine 1.0: identical order, scores equal"
     )
     assert (found.difference, found.lowest, found.n_swapped) == (0.0, 0.5, 0)
-    assert verify(no_engine=True).by == "the twin of engine's evaluation"
-    assert verify(no_engine=True, engine_name="").by == "the twin of target's evaluation"
+    assert verify(no_engine=True).by == "our reference implementation of engine"
+    assert verify(no_engine=True, engine_name="").by == "our reference implementation of target"
     found = verify(ImportError("no module"), twin=0.25)
-    assert found.by == "the twin of engine's evaluation (no module)"
+    assert found.by == "our reference implementation of engine (no module)"
     assert (found.same_scores, found.difference, found.lowest) == (False, 0.25, 0.75)
     assert verify(0.25).difference == 0.25
     assert verify(0.25, 0.25, numbers="float32").difference == 0.25

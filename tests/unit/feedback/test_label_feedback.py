@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from crucial import RankBoost
 from crucial.data import Groups
 from crucial.errors import DataError
 from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
 from crucial.feedback.base import Feedback, draw_share, padded, risks_of
 from crucial.feedback.labels import TopFeedback
+from crucial.rankers import RankingSVM
 from naive.paths import PATHS, using
 from refusals import refused
 
@@ -197,3 +200,25 @@ def test_a_draw_holds_one_at_least():
 
 def test_risks_stay_within_1():
     assert (risks_of(0.25, 0.5), risks_of(1.0 + 1e-16, 1e-15)) == ((0.75, 0.5), (1.0, 1.0))
+
+
+def test_labels_without_a_pair_add_nothing() -> None:
+    """A judge without a comparable pair, and equal labels beside explicit pairs."""
+    X, y, pairs = (
+        np.arange(12.0).reshape(4, 3) % 5,
+        np.array([0.0, 2.0, 1.0, 1.0]),
+        [(0, 1), (2, 3)],
+    )
+    silent = np.column_stack([y, np.zeros(4), np.full(4, np.nan)])
+    for contradictions in ("keep", "net"):
+        ranker = RankBoost(4, contradictions=contradictions)
+        alone, judged = (
+            ranker.fit(X, y).predict(X),
+            clone(ranker).fit(X, silent, judge_weight=[1, 5, 2]),
+        )
+        np.testing.assert_array_equal(judged.predict(X), alone)
+        of_pairs = clone(ranker).fit_pairs(X, pairs).predict(X)
+        beside = clone(ranker).fit_pairs(X, pairs, y=np.ones(4)).predict(X)
+        np.testing.assert_array_equal(beside, of_pairs)
+    svm = RankingSVM().fit_pairs(X, pairs, y=np.ones(4))
+    np.testing.assert_array_equal(svm.predict(X), RankingSVM().fit_pairs(X, pairs).predict(X))

@@ -15,7 +15,7 @@ from crucial.boosting.loop import Round, Trace
 from crucial.cli.app import app
 from crucial.errors import NotRankedError, ParameterError
 from crucial.feedback import LabelFeedback
-from crucial.inspection import bounds
+from crucial.inspection import guarantees as bounds
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Stump
 from naive.paths import quiet

@@ -89,7 +89,7 @@ X[RANDOM.random(X.shape) < 0.05] = np.nan
 def tree_fitted(request: Any) -> tuple[Any, int | None]:
     kind, interactions = request.param
     maker: Any = RankBoost if kind == "rankboost" else GradientRanker
-    how = {"weak": "tree", "interactions": interactions, "min_rows": 5}
+    how = {"weak": "tree", "interactions": interactions, "min_rows": 5, "max_leaves": 8, "l2": 1.0}
     return maker(15, **how).fit(X, Y, qid=QID), interactions
 
 

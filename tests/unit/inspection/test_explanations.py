@@ -1,6 +1,7 @@
 """Why: the parts are the margin."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from crucial import RankBoost, inspection
-from crucial.errors import DataError, NotRankedError
+from crucial.errors import DataError, MissingExtraError, NotRankedError
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 from crucial.rankers import LabelRanker
@@ -180,9 +181,36 @@ def test_rows_that_cannot_be_found_are_refused(pipeline, arguments, message):
     refused(ValueError, message, inspection.why, pipeline, FRAME, **arguments)
 
 
-def test_one_row_is_explained_at_a_time(pipeline) -> None:
-    said = "explains one row. Got 3: pass one"
-    refused(DataError, said, inspection.contributions, pipeline, FRAME[:3])
+def test_several_rows_are_compared_with_a_background(pipeline) -> None:
+    found = inspection.contributions(pipeline, FRAME[:3], FRAME)
+    np.testing.assert_array_equal(found.scores, pipeline.predict(FRAME[:3]))
+    assert found.base == pytest.approx(pipeline.predict(FRAME).mean())
+    np.testing.assert_allclose(found.base + found.added.sum(axis=1), found.scores)
+    table = found.to_frame()
+    assert table.shape == (3, len(found.names))
+    assert [*table] == [*found.names]
+    assert max(map(len, found.text(80).split("\n"))) <= 80
+    alone = inspection.contributions(pipeline, FRAME)
+    np.testing.assert_allclose(alone.added[:3], found.added)
+    for rows, background in ((FRAME[:0], FRAME), (FRAME, FRAME[:0])):
+        with pytest.raises(ValueError, match=r"rows|sample"):
+            inspection.contributions(pipeline, rows, background)
+
+
+def test_contributions_of_sparse_rows_have_the_used_features(ranker, rows) -> None:
+    X = np.nan_to_num(rows[0])
+    dense = inspection.contributions(ranker.model_, X)
+    sparse = inspection.contributions(ranker.model_, csr_array(X))
+    assert dense.added.shape == X.shape
+    used = np.flatnonzero(ranker.model_.feature_importances()).tolist()
+    assert list(sparse.features) == used
+    np.testing.assert_array_equal(sparse.added, dense.added[:, used])
+
+
+def test_without_shap_the_error_says_how_to_get_it(pipeline, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "shap", None)
+    with pytest.raises(MissingExtraError, match="pip install shap"):
+        inspection.contributions(pipeline, FRAME).to_shap()
 
 
 @pytest.mark.parametrize(("table", "loc", "said"), [

@@ -14,7 +14,7 @@ from crucial.inspection.importance import importances
 from crucial.inspection.shape_functions import shapes
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Presence, ScaledFeature, Stump, Tree
-from crucial.results import NumberedNames, names_of
+from crucial.results import NumberedNames
 from refusals import refused
 
 
@@ -193,16 +193,11 @@ def test_like_a_tuple(out):
     assert all(name in names for name in like)
     for other in (*(f"feature {k}" for k in out), "feature 5", "feature 01", "feature x", 3, ""):
         assert other not in names
-        refused(ValueError, "is not in the names", names.index, other)
     assert names != (*like, "feature 5")
     if like:
         assert names[-1] == like[-1]
     with pytest.raises(IndexError, match="out of range"):
         names[len(like)]
-
-
-def test_names_that_exist_stay():
-    assert names_of(("a", "b", "c"), 3, [1]) == ("a", "c")
 
 
 def test_a_wide_model_costs_little_to_explain():

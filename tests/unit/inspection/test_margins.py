@@ -13,7 +13,6 @@ from crucial.model import AdditiveRanker
 from crucial.model.weak import Constant, Stump, Vote
 from crucial.rankers import SmoothMarginRanker
 from naive.papers import COLUMNS as X
-from naive.papers import PAIRS8, X8
 from naive.papers import PAIRS13 as PAIRS
 from naive.papers import SET_Y as Y
 from refusals import refused
@@ -160,10 +159,6 @@ def test_rudin_schapire_2009_the_largest_margin_of_thirteen_pairs(ranker):
     longer = SmoothMarginRanker(3000, weak="column").fit(X, Y)
     assert margins(ranker, X, Y).minimum < margins(longer, X, Y).minimum <= found.rho + 1e-12
     assert margins(longer, X, Y).minimum == pytest.approx(1 / 7, abs=3e-3)
-
-
-def test_rudin_schapire_2009_theorem_6_the_largest_margin_is_three_eighths():
-    assert max_margin(X8, PAIRS8).rho == pytest.approx(3 / 8, abs=1e-12)
 
 
 def test_no_margin_above_0_where_pairs_go_in_a_circle():

@@ -115,6 +115,20 @@ def test_reasons_are_points_lost(card):
     refused(ParameterError, "against", card.reasons, X, against="worst")
 
 
+def test_long_names_and_categories_wrap_in_the_text():
+    random = np.random.default_rng(0)
+    towns = [f"a town by the river {name}" for name in ("Isar", "Elbe", "Oder", "Lahn", "Ruhr")]
+    name = " ".join(["words"] * 30)
+    frame = pandas.DataFrame({name: random.choice(towns, 400)})
+    y = (frame[name].isin(towns[:3]) ^ (random.random(400) < 0.2)).astype(int)
+    text = str(scorecard(crucial.RankBoost(20).fit(frame, y), frame, y))
+    assert "…" not in text
+    assert text.count("words") == 30
+    table = text[text.index("R1 ") :]
+    assert max(map(len, table.splitlines())) <= 80
+    assert all(" ".join(table.split()).count(town.split()[-1]) == 1 for town in towns)
+
+
 def test_categories_and_dates_are_in_the_words_of_the_table():
     random = np.random.default_rng(2)
     town = random.choice(["Ulm", "Kiel", "Bonn, West", "Jena"], 400)
@@ -274,7 +288,7 @@ def test_what_cannot_be_a_scorecard_is_refused():
     refused(DataError, "same score", scorecard, model(), np.zeros((4, 2)), [0, 1, 0, 1])
     for name, value, said in (
         ("points_to_double_odds", 1e-3, "larger points_to_double_odds"),
-        ("sample_weight", -np.ones(300), "must not be negative"),
+        ("sample_weight", -np.ones(300), "not negative. Row 0"),
         ("title", None, "'title' parameter of scorecard must be str"),
         *((name, value, name) for name, value in
           (("max_bins", 1), ("min_share", 0.9), ("base_odds", 0), ("anchor", "x"))),

@@ -13,6 +13,7 @@ from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError, FileError
 from crucial.io.comparisons import read_comparisons, write_comparisons
 from crucial.io.text import read_cells
+from crucial.preferences.standings import leaderboards
 from refusals import refused
 
 
@@ -110,6 +111,13 @@ def test_columns_that_are_named(made):
     assert read_comparisons(path).items == ("a", "b")  # (an exact name first)
     match = "line 1: there is no column 'who'; columns: 'winner'"
     refused(FileError, match, read_comparisons, path, judge="who")
+
+
+def test_a_difference_of_unknown_columns_names_the_first(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"winner": "a", "loser": "b", "meta": {"tokens_a": 1, "tokens_b": 2}}\n')
+    match = "no column 'tokens_a'; close ones: 'meta.tokens_a', 'meta.tokens_b'\\.$"
+    refused(FileError, match, read_comparisons, path, covariates=["length=tokens_a-tokens_b"])
 
 
 def test_a_covariate_that_cannot_be_squared(made):
@@ -314,3 +322,93 @@ def test_other_encodings(read):
     picture = b"winner,loser\n\x89PNG\x01\xff,\xfe\n"
     refused(FileError, "line 2: this is not UTF-8 text", read, picture)
     refused(FileError, "this is not UTF-16 text, as it begins", read, b"\xff\xfew")
+
+
+# --- arena files as published: objects inside a line, tags, token counts of both sides
+
+BATTLES = [
+    {"model_a": "x", "model_b": "y", "winner": "model_a", "is_code": True, "turns": [1],
+     "conv_metadata": {"tokens_a": 9, "tokens_b": 4, "bold_a": {"**": 2}},
+     "category_tag": {"math_v0.1": {"math": False}}},
+    {"model_a": "y", "model_b": "x", "winner": "model_a", "is_code": False, "turns": [1],
+     "conv_metadata": {"tokens_a": 3, "tokens_b": 8, "bold_a": {"**": 0}},
+     "category_tag": {"math_v0.1": {"math": True}}},
+    {"model_a": "x", "model_b": "z", "winner": "tie (bothbad)", "is_code": True, "turns": [],
+     "conv_metadata": {"tokens_a": 5, "tokens_b": 5, "bold_a": {"**": 1}},
+     "category_tag": {"math_v0.1": {"math": True}}},
+]  # fmt: skip
+TOKENS = "conv_metadata.tokens_a-conv_metadata.tokens_b"
+
+
+@pytest.fixture(params=["lines", "list"])
+def published(request, made):
+    lines = "".join(json.dumps(row) + "\n" for row in BATTLES)
+    as_lines = request.param == "lines"
+    return made(lines if as_lines else json.dumps(BATTLES), "a.jsonl" if as_lines else "a.json")
+
+
+@pytest.mark.parametrize(
+    ("covariate", "name", "seen_from_winner"),
+    [
+        ("conv_metadata.bold_a.**", "conv_metadata.bold_a.**", [2, 0, 1]),
+        (TOKENS, TOKENS, [5, -5, 0]),
+        (f"length={TOKENS}", "length", [5, -5, 0]),
+        ("turn=conv_metadata.tokens_a", "turn", [9, 3, 5]),
+    ],
+)
+def test_covariates_inside_objects(published, covariate, name, seen_from_winner):
+    read = read_comparisons(published, covariates=[covariate])
+    assert read.covariate_names == (name,)
+    assert read.covariates[:, 0].tolist() == seen_from_winner
+    assert read.tie.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("covariates", "said"),
+    [
+        (["conv_metadata.tokens_a-turns"], "there is no column 'turns'"),
+        (["l=a-b-c"], "there is no column 'a-b-c'"),
+        (["turns"], "there is no column 'turns'"),
+        ([f"l={TOKENS}", "l=conv_metadata.tokens_a"], "covariates need different names. Got 'l'"),
+    ],
+)
+def test_covariates_that_are_not_there(published, covariates, said):
+    refused(FileError, said, read_comparisons, published, covariates=covariates)
+
+
+def test_a_minus_in_the_name_of_a_column_and_the_plain_key_first(made):
+    row = {"winner": "a", "loser": "b", "len-a": 3, "len-b": 1, "t.x": 7, "t": {"x": 8, "y": 2}}
+    path = made(json.dumps(row), "x.jsonl")
+    read = read_comparisons(path, covariates=["len-a-len-b", "len-a", "t.x", "t.y"])
+    assert read.covariates.tolist() == [[2.0, 3.0, 7.0, 2.0]]
+
+
+def test_categories_of_several_columns(published, tmp_path):
+    tags = ["category_tag.math_v0.1.math", "is_code"]
+    read = read_comparisons(published, category=tags)
+    labels = [[read.categories[k] for k in row] for row in read.category]
+    assert labels[1] == ["category_tag.math_v0.1.math: true", "is_code: false"]
+    boards = leaderboards(read, intervals=False)
+    assert list(boards) == [
+        "category_tag.math_v0.1.math: true", "category_tag.math_v0.1.math: false",
+        "is_code: true", "is_code: false",
+    ]  # fmt: skip
+    assert [one.item for one in boards["is_code: false"].standings] == ["y", "x"]
+    alone = leaderboards(read_comparisons(published, category="is_code"), intervals=False)
+    assert str(alone["true"]) == str(boards["is_code: true"])
+    write_comparisons(tmp_path / "back.csv", read)
+    back = read_comparisons(tmp_path / "back.csv", category=tags)
+    assert (back.categories, back.category.tolist()) == (read.categories, read.category.tolist())
+
+
+def test_tags_in_lists(made):
+    rows = [
+        {"model_a": "x", "model_b": "y", "winner": side, "tags": tags}
+        for side, tags in (("model_a", ["math"]), ("model_b", ["math", "code"]), ("model_a", []))
+    ]
+    path = made("".join(json.dumps(row) + "\n" for row in rows), "tags.jsonl")
+    read = read_comparisons(path, category=["tags.math", "tags.code"])
+    counts = [sum(read.categories[k].endswith("true") for k in row) for row in read.category]
+    assert counts == [1, 2, 0]
+    boards = leaderboards(read, intervals=False)
+    assert boards["tags.code: true"].standings[0].item == "y"

@@ -108,22 +108,21 @@ class TestWrite:
         pairs = PairTable(np.array([1, 2]), np.array([0, 0]), np.array([1, 0.1]))
         write_pairs(path, pairs)
         assert path.read_text() == "winner\tloser\tweight\n1\t0\t1.0\n2\t0\t0.1\n"
-        write_pairs(path, PairTable(pairs.winner, pairs.loser), header=False)
-        assert path.read_text() == "1\t0\n2\t0\n"
+        write_pairs(path, PairTable(pairs.winner, pairs.loser))
+        assert path.read_text() == "winner\tloser\n1\t0\n2\t0\n"
 
     @pytest.mark.parametrize(
-        ("winner", "options", "match"),
+        ("winner", "match"),
         [
-            ("a\tb", {}, r"the id 'a\\tb' of pair 0 cannot be written"),
-            ("#a", {}, "the id '#a' of pair 0"),
-            (" a", {}, "the id ' a' of pair 0"),
-            ("", {}, "the id '' of pair 0"),
-            ("Winner", {"header": False}, "the first pair would be read as a header"),
+            ("a\tb", r"the id 'a\\tb' of pair 0 cannot be written"),
+            ("#a", "the id '#a' of pair 0"),
+            (" a", "the id ' a' of pair 0"),
+            ("", "the id '' of pair 0"),
         ],
     )
-    def test_what_would_not_come_back_is_refused(self, tmp_path, winner, options, match):
+    def test_what_would_not_come_back_is_refused(self, tmp_path, winner, match):
         pairs = PairTable([winner], ["loser"])
-        refused(DataError, match, write_pairs, tmp_path / "x", pairs, **options)
+        refused(DataError, match, write_pairs, tmp_path / "x", pairs)
         assert os.listdir(tmp_path) == []
 
     def test_bad_columns(self, tmp_path):

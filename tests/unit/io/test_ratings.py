@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crucial.data.ratings import Ratings
+from crucial.data.dataset import Ratings
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.io.ratings import read_own_ratings, read_ratings, read_titles, write_own_ratings
 from refusals import refused

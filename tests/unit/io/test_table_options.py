@@ -1,6 +1,7 @@
 """Options of files of rows: declared once, and everything else derived."""
 
-from dataclasses import fields
+import inspect
+from dataclasses import dataclass, fields
 
 import click
 import pytest
@@ -9,8 +10,9 @@ from crucial.cli.options import RowOptions, verb
 from crucial.cli.rows import RowFormat
 from crucial.distributed.input import ColumnRoles
 from crucial.errors import ParameterError
-from crucial.io.options import FORMATS, TableOptions, from_store, to_store
+from crucial.io.options import FORMATS, TableOptions, declare, from_store, to_store
 from crucial.io.tables import read_table
+from crucial.parameters import at_least
 from refusals import refused
 
 #: A value other than the default for every option that a model file stores.
@@ -42,6 +44,20 @@ def test_model_files_store_every_option_that_says_so(form):
     assert all(plain[name] == getattr(FORMATS[form], name) for name in plain)
 
 
+def test_an_option_may_be_a_whole_number():
+    @dataclass(frozen=True, kw_only=True)
+    class Skipping(TableOptions):
+        skip: int = declare(0, at_least(0), "Lines above the table.", stored="if given")
+
+    given = Skipping.checked("read_table", {"skip": 3, "ignore": ["a", "b"]})
+    assert (given.skip, given.ignore) == (3, ("a", "b"))
+    refused(ParameterError, "'skip' parameter", Skipping.checked, "read_table", {"skip": -1})
+    command = verb("x", Skipping)(lambda options: None)
+    flag = next(one for one in command.params if one.name == "skip")
+    assert flag.get_help_record(click.Context(command)) == ("--skip N", "Lines above the table.")
+    assert flag.type.convert("3", flag, None) == 3
+
+
 def test_a_cluster_names_columns_as_tables_do():
     shared = {one.name for one in fields(ColumnRoles)} & {one.name for one in fields(TableOptions)}
     assert shared == {"label", "qid", "weight", "features", "ignore"}
@@ -49,6 +65,6 @@ def test_a_cluster_names_columns_as_tables_do():
 
 def test_the_reader_takes_and_documents_every_option():
     for one in fields(TableOptions):
-        assert f"\n    {one.name} : {one.metadata['rule'].kind}" in read_table.__doc__
+        assert f"\n{one.name} : {one.metadata['rule'].kind}" in inspect.getdoc(read_table)
     refused(TypeError, r"read_table\(\) got an unexpected .* 'lable'", read_table, "x", lable="y")
     refused(ParameterError, "'label' parameter of read_table", read_table, "x", label=7)

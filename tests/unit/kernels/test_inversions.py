@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crucial.kernels import pairs, runtime
 from crucial.kernels.pairs import count_pairs
-from crucial.kernels.plain.pairs import count_pairs as count_pairs_plain
+from crucial.kernels.plain import count_pairs as count_pairs_plain
 from naive.paths import PATHS, counting
 
 item = st.tuples(st.integers(0, 6), st.floats(0.1, 10))

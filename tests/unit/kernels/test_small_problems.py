@@ -7,7 +7,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import crucial
-from crucial.kernels import losses, pairs, predict, stumps, sums, text, trees
+from crucial.kernels import losses, pairs, predict, stumps, text, trees
 
 random = np.random.default_rng(0)
 X, y, qid = random.normal(size=(60, 4)), random.integers(0, 3, 60), np.repeat([0, 1, 2], 20)

@@ -13,7 +13,13 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    cross_val_score,
+)
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -422,15 +428,44 @@ def test_weights_are_passed_on_request() -> None:
     assert found[0] == pytest.approx(-expected["r2"])
 
 
-def test_queries_that_are_not_routed_are_reported_once_and_give_no_number() -> None:
-    search = GridSearchCV(RankBoost(n_estimators=2), GRID, scoring=make_scorer("ndcg@10"), cv=2)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+@pytest.mark.parametrize("scoring", [None, make_scorer("ndcg@10"), {"a": make_scorer("map")}])
+@pytest.mark.parametrize("inside", [False, True])
+def test_queries_that_are_not_routed_end_a_search_in_one_error(scoring, inside) -> None:
+    ranker: Any = RankBoost(n_estimators=2)
+    ranker, key = (make_pipeline(ranker), "rankboost__") if inside else (ranker, "")
+    grid = {f"{key}{name}": values for name, values in GRID.items()}
+    search = GridSearchCV(ranker, grid, scoring=scoring, cv=GroupKFold(2), refit=False)
+    with pytest.raises(ValueError, match="All the 4 fits failed") as caught:
+        search.fit(DATA.X, DATA.y, groups=QUERIES, **{f"{key}qid": QUERIES})
+    assert str(caught.value).count("Traceback") == 1
+    assert str(caught.value).count("NotRankedError: the score of a fold needs the queries") == 1
+    assert "sklearn.set_config(enable_metadata_routing=True)" in str(caught.value)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("scoring", [None, make_scorer("ndcg@10")])
+def test_folds_that_cut_queries_end_a_search_in_one_error(scoring) -> None:
+    search = GridSearchCV(RankBoost(2), GRID, scoring=scoring, cv=KFold(2, shuffle=True))
+    with pytest.raises(ValueError, match=r"have rows in both parts .* cv=GroupKFold") as caught:
         search.fit(DATA.X, DATA.y, qid=QUERIES)
-    own = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
-    assert len(own) == 1
-    assert "qid was not routed. Switch on scikit-learn's metadata routing" in own[0]
-    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+    assert str(caught.value).count("DataError: query") == 1
+    search.set_params(error_score="raise")
+    with pytest.raises(DataError, match="have rows in both parts of a fold"):
+        search.fit(DATA.X, DATA.y, qid=QUERIES)
+
+
+def test_scores_that_need_no_queries_are_left_alone() -> None:
+    def first_score(estimator: Any, X: Any, y: Any) -> float:
+        return float(estimator.predict(X)[0])
+
+    search = GridSearchCV(RankBoost(2), GRID, scoring=first_score, cv=KFold(2))
+    assert np.isfinite(search.fit(DATA.X, DATA.y, qid=QUERIES).best_score_)
+
+
+def test_a_scorer_without_the_queries_gives_no_number() -> None:
+    ranker = RankBoost(n_estimators=2).fit(DATA.X, DATA.y, qid=QUERIES)
+    with pytest.warns(DataWarning, match=r"NaN: .* not routed. Switch on scikit-learn's metadata"):
+        assert np.isnan(make_scorer("ndcg@10")(ranker, DATA.X, DATA.y))
 
 
 def test_lists_without_queries() -> None:

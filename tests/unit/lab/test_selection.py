@@ -1,4 +1,4 @@
-"""Backward elimination of features, and stability selection."""
+"""Stability selection, and elimination by scikit-learn."""
 
 import math
 from dataclasses import replace
@@ -6,17 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GroupKFold
 
 from crucial import RankBoost
-from crucial.data import Groups
-from crucial.errors import NotRankedError, ParameterError
 from crucial.inspection import importances
-from crucial.lab import eliminate_features, stability_selection
-from crucial.lab.protocols import make_folds
-from crucial.measures.names import get_measure
-from crucial.rankers import InfinitePush, ListMLE, SelectByRanking
+from crucial.lab import make_scorer, stability_selection
+from crucial.rankers import SelectByRanking
 from refusals import refused
 
 
@@ -27,76 +25,28 @@ def problem(n_features=5, n=240):
     return X, y, np.array([f"q{i}" for i in np.arange(n) % 12])
 
 
-def test_the_least_important_feature_goes_first():
+def test_elimination_by_scikit_learn_gets_the_queries():
     X, y, qid = problem()
-    found = eliminate_features(RankBoost(30), X, y, qid=qid)
-    assert (found.sizes.tolist(), found.features(1)) == ([5, 4, 3, 2, 1], ("feature 3",))
-    assert found.features(2) == ("feature 1", "feature 3")
-    kept = list(range(5))
-    for number in range(5):  # (by hand)
-        ranker = RankBoost(30).fit(X[:, kept], y, qid=qid)
-        shares = importances(ranker, kind="drop").values
-        np.testing.assert_array_equal(found.shares[number, kept], shares)
-        assert np.isnan(np.delete(found.shares[number], kept)).all()
-        value = get_measure("ndcg@10")(y, ranker.predict(X[:, kept]), qid)
-        assert found.values[number] == pytest.approx(value, rel=1e-12)
-        assert found.support(len(kept)).nonzero()[0].tolist() == kept
-        if len(kept) > 1:
-            kept.pop(int(np.flatnonzero(shares == shares.min())[-1]))
+    with config_context(enable_metadata_routing=True):
+        found = RFECV(
+            Recorder(5).set_fit_request(qid=True),
+            cv=GroupKFold(3).set_split_request(groups="qid"),
+            scoring=make_scorer("ndcg@10"),
+        ).fit(X, y, qid=qid)
+    assert set(np.flatnonzero(found.support_)) >= {3}
+    assert {len(set(queries)) for _, queries in Recorder.seen} == {8, 12}
 
 
-def test_folds_eliminate_for_themselves():
+def test_elimination_by_drops_of_the_loss():
     X, y, qid = problem()
-    found = eliminate_features(RankBoost(15), X, y, qid=qid, cv=3, measure="auc(rel=2)")
-    assert found.per_fold is not None
-    assert found.per_fold.shape == (3, 5)
-    np.testing.assert_allclose(found.values, found.per_fold.mean(axis=0))
-    groups = Groups.from_qid(qid, len(y))
-    folds = make_folds(3, y.astype(float), groups, True, np.random.default_rng(0))
-    part = eliminate_features(RankBoost(15), X[folds[0].train], y[folds[0].train],
-                              qid=qid[folds[0].train])  # fmt: skip
-    kept = part.support(2).nonzero()[0]
-    train, test = folds[0].train, folds[0].test
-    ranker = RankBoost(15).fit(X[train][:, kept], y[train], qid=qid[train])
-    value = get_measure("auc(rel=2)")(y[test], ranker.predict(X[test][:, kept]), qid[test])
-    assert found.per_fold[0, 3] == pytest.approx(value, rel=1e-12)
-    assert found.best_size in found.sizes
-
-
-def test_steps_kinds_and_forms_of_input():
-    X, y, qid = problem()
-    assert eliminate_features(RankBoost(5), X, y, step=2).sizes.tolist() == [5, 3, 1]
-    halves = eliminate_features(RankBoost(5), X, y, step=0.5, n_features=2)
-    assert halves.sizes.tolist() == [5, 3, 2]
-    found = eliminate_features(ListMLE(), X, y, qid=qid, importance="weight", n_features=2)
-    assert found.features(2) == ("feature 1", "feature 3")
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    named = eliminate_features(RankBoost(15), frame, y, qid=qid, importance="r_squared")
-    assert named.features(2) == ("b", "d")
-    sparse = eliminate_features(RankBoost(15), sp.csr_array(X), y, qid=qid, importance="r_squared")
-    assert sparse.removed.tolist() == named.removed.tolist()
-
-
-@pytest.mark.filterwarnings("ignore:.*constant and are ignored")
-def test_equally_important_features_go_from_the_last():
-    y = np.arange(20) % 2
-    X = np.column_stack([y, np.ones((20, 3))])
-    found = eliminate_features(RankBoost(3), X, y)
-    assert found.removed.tolist() == [0, 3, 2, 1]
-    assert found.best_size == 1  # (all are perfect)
-
-
-def test_errors_of_eliminations():
-    X, y, _ = problem()
-    refused(NotRankedError, "kind='weight'", eliminate_features, InfinitePush(), X, y > 0)
-    for options, said in (
-        ({"n_features": 9}, "should stop at 9 features, and X has 5"),
-        ({"importance": "permutation"}, "'importance' parameter"),
-        ({"step": 0}, "'step' parameter"),
-    ):
-        refused(ValueError, said, eliminate_features, RankBoost(5), X, y, **options)
-    found = eliminate_features(RankBoost(5), X, y, step=2)
-    refused(ParameterError, "no fit had 4 features", found.support, 4)
+    with config_context(enable_metadata_routing=True):
+        found = RFE(
+            RankBoost(15).set_fit_request(qid=True),
+            n_features_to_select=4,
+            importance_getter=lambda ranker: importances(ranker, kind="drop").values,
+        ).fit(X, y, qid=qid)
+    drops = importances(RankBoost(15).fit(X, y, qid=qid), kind="drop").values
+    assert np.flatnonzero(~found.support_).tolist() == [np.argmin(drops)]
 
 
 class Recorder(RankBoost):

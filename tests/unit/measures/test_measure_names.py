@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from crucial.cli.app import app
 from crucial.errors import ParameterError
+from crucial.measures.base import register
 from crucial.measures.names import MEASURES, CustomMeasure, get_measure, get_measures
 from crucial.measures.positions import NDCG
 from refusals import refused
@@ -41,18 +42,55 @@ def test_plain_names_are_read_back_to_the_same_measure(name: str) -> None:
     assert "\n" not in measure.description
 
 
+def test_a_name_is_taken_once() -> None:
+    family = MEASURES["ndcg"]
+    refused(
+        ValueError, "'ndcg' exists: 'discounted .* register another", register, "ndcg", NDCG, ""
+    )
+    assert MEASURES["ndcg"] is family
+
+
 def test_an_option_changes_a_measure() -> None:
     plain = {get_measure(name).description for name in EXAMPLES if "(" not in name}
     same = {name for name in EXAMPLES if "(" in name and get_measure(name).description in plain}
     # (spelled out, they are the defaults)
     assert same == {
-        "ap(rel=top)", "avg_rank(rel=top)", "coverage(rel=top)", "hard_loss(tied=0.5)",
-        "kendall(tied=0.5)", "prot(rel=top)", "top@7(rel=top)",
+        "freund_ap(rel=top)", "avg_rank(rel=top)", "coverage(rel=top)", "hard_loss(tied=0.5)",
+        "kendall(tied=0.5)", "prot(rel=top)", "success@7(rel=top)", "top@7(rel=top)",
     }  # fmt: skip
 
 
 def test_case_and_spaces_do_not_matter() -> None:
     assert get_measure(" NDCG @10 ( B = 2 ) ") == NDCG("ndcg@10(b=2)", cutoff=10, base=2.0)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [
+    # trec_eval
+    ("P_10", "p@10"), ("P.5", "p@5"), ("recall_10", "recall@10"), ("recip_rank", "mrr"),
+    ("ndcg_cut_10", "ndcg@10"), ("map_cut_10", "map@10"), ("Rprec", "rprec"), ("bpref", "bpref"),
+    ("gm_map", "gm_map"), ("success_5", "success@5"),
+    # ir_measures
+    ("AP", "map"), ("AP(rel=2)@20", "map@20(rel=2)"), ("nDCG@10", "ndcg@10"), ("RR", "mrr"),
+    ("RR@10", "mrr@10"), ("P@10", "p@10"), ("R@50", "recall@50"), ("Judged@10", "judged@10"),
+    ("Success@1", "success@1"), ("BPref", "bpref"), ("RBP(p=0.8)", "rbp(p=0.8)"),
+    # ranx
+    ("precision@10", "p@10"), ("hit_rate@3", "success@3"), ("r-precision", "rprec"),
+    ("rbp.95", "rbp(p=0.95)"), ("ndcg_burges@10", "ndcg_exp@10"),
+    # as people write them
+    ("hit@3", "success@3"), ("ndcg10", "ndcg@10"), ("roc_auc", "auc"), ("average_precision", "map"),
+])  # fmt: skip
+def test_names_of_other_tools(theirs: str, ours: str) -> None:
+    assert get_measure(theirs) == get_measure(ours)
+
+
+def test_several_names_in_one_text() -> None:
+    found = get_measures(["map, ndcg@10(b=2)", "P_5,AP,err(max=4)"])
+    assert [one.name for one in found] == ["map", "ndcg@10(b=2)", "p@5", "err(max=4)"]
+    several = get_measures("kendall(tied=0,pool),hard_loss(tied=0,pairs=comparable)")
+    assert [one.name for one in several] == [
+        "kendall(tied=0,pool)", "hard_loss(tied=0,pairs=comparable)",
+    ]  # fmt: skip
+    refused(ParameterError, "measure 'map,auc' cannot be read.* in a list", get_measure, "map,auc")
 
 
 def test_letor_is_the_base_2_discount() -> None:
@@ -112,7 +150,7 @@ def test_functions_are_measures() -> None:
     ("ndcg@10(b=3)", "1/log_3(i), 1 before position 3"),
     ("map(rel=2)", "y >= 2"),
     ("mrr", "y > 0"),
-    ("ap", "the query's highest y"),
+    ("freund_ap", "the query's highest y"),
     ("r1", "ties count in full"),
     ("r2", "ties count half"),
     ("r2", "mean over queries"),

@@ -14,17 +14,21 @@ from scipy.stats import t as student
 
 import crucial
 from crucial.errors import DataError, ParameterError
-from crucial.measures.intervals import bootstrap_interval, holm, paired_test, win_tie_loss
-from crucial.measures.lists import JudgedLists
-from crucial.measures.names import get_measure
-from crucial.measures.row_intervals import (
+from crucial.measures.base import Tally, summarise
+from crucial.measures.intervals import (
     RowSampling,
+    bootstrap_interval,
+    holm,
     pair_share,
+    paired_test,
     row_difference,
     row_interval,
     t_test,
     variance,
+    win_tie_loss,
 )
+from crucial.measures.lists import JudgedLists
+from crucial.measures.names import get_measure
 from crucial.wording import counted, digits_that_stand, interval_text, p_text
 from naive.delong import naive_moves, naive_variance
 from refusals import refused
@@ -376,6 +380,42 @@ def test_pooled_differences_weigh():
     found = paired_test([0.5, 0.5], [0.75, 0.25], weights=np.array([3.0, 1.0]), how="pool")
     assert found.difference == 0.125
     assert found.p == 1.0  # (signs ++, +-, -+, --: amounts .75 and .25; the observed one is least)
+
+
+def test_geometric_means_are_means_of_logarithms():
+    rng = np.random.default_rng(3)
+    a, b = rng.random(30), rng.random(30)
+    a[0], b[1] = 1e-9, np.nan  # (the first counts 1e-5)
+    there = ~np.isnan(b)
+    logs = np.log(np.maximum([a, b], 1e-5))
+    mean = math.exp(logs[0].mean())
+    assert summarise(a, None, "geometric", "skip") == (pytest.approx(mean, rel=1e-12), 30, 0)
+    filled = math.exp(logs[1][there].sum() / 30 + math.log(1e-5) / 30)
+    assert summarise(b, None, "geometric", 0)[0] == pytest.approx(filled, rel=1e-12)
+    halves = [Tally.of(part, None, "geometric", "skip") for part in (a[:9], a[9:])]
+    assert halves[0].merge(halves[1]).summary() == summarise(a, None, "geometric", "skip")
+    ends = bootstrap_interval(a, None, "geometric", resamples=500).ends
+    assert ends == pytest.approx(np.exp(bootstrap_interval(logs[0], resamples=500).ends), rel=1e-3)
+    found, plain = paired_test(a, b, how="geometric"), paired_test(*logs)
+    first, second = (math.exp(one[there].mean()) for one in logs)
+    assert found.difference == pytest.approx(second - first, rel=1e-12)
+    assert (found.p, found.n) == (plain.p, 29)
+    assert found.low == pytest.approx(first * (math.exp(plain.low) - 1), rel=1e-12)
+    assert found.interval.ends == (found.low, found.high)
+
+
+def test_geometric_means_of_rows_and_folds_have_intervals():
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 2, 60), rng.normal(size=60)
+    one = crucial.evaluate(y, scores, None, ["gm_map", "map"], intervals=True).results
+    assert one["gm_map"].interval == pytest.approx(one["map"].interval, rel=1e-9)
+    X, qid = np.column_stack([scores, y + scores]), np.repeat(np.arange(12), 5)
+    folds = crucial.lab.cross_validate(
+        crucial.RankBoost(n_estimators=3), X, y, qid=qid, measures=["gm_map", "map"], cv=3
+    ).results
+    low, high = folds["gm_map"].interval
+    assert low < folds["gm_map"].value < high
+    assert folds["gm_map"].value < folds["map"].value
 
 
 def test_equal_but_for_rounding_is_equal():

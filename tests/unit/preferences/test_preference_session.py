@@ -11,19 +11,19 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from crucial.errors import DataError, FileError, ParameterError
-from crucial.preferences import PreferenceSession
+from crucial.preferences import Comparisons, PreferenceSession, next_comparisons
 from crucial.preferences.server import PageOptions, check_blind, page_state
 from crucial.preferences.session import (
     Item,
     Items,
     Journal,
     StaleQuestionError,
+    agreed,
     information,
     learn_posterior,
     next_pair,
     prior_precision,
     read_items,
-    settled_by,
     spread_of,
 )
 from refusals import refused
@@ -161,7 +161,7 @@ def test_a_session_goes_on_where_it_was(tmp_path):
         table = first.comparisons()
     with PreferenceSession(NAMES, path, judge="ann") as again:
         assert (again.question, again.ranking(), again.n_events) == expected
-        assert again.n_answers == 4
+        assert again.n_answers == 3  # (one was skipped)
         assert not again.torn
         assert again.comparisons().winner.tolist() == table.winner.tolist()
     assert len(table) == 3
@@ -191,7 +191,7 @@ def test_undo_and_stale_answers():
     meanwhile = "another answer was taken meanwhile"
     refused(StaleQuestionError, meanwhile, session.answer, "left", number=0)
     refused(StaleQuestionError, meanwhile, session.undo, number=0)
-    assert (session.n_answers, session.n_events) == (1, 1)
+    assert (session.n_answers, session.n_events) == (0, 1)
     session.undo(number=1)
     assert (session.n_answers, session.n_events) == (0, 2)
     match = "must be one of 'left', 'right', 'tie', 'skip'"
@@ -237,8 +237,6 @@ def test_damage_is_named(tmp_path, old, new, line):
 # When the first places are settled, and what is ranked at all
 
 EIGHT = [f"{k:02}" for k in range(8)]
-OPEN = np.array([[1, 2, 3, 4], [4, 3, 2, 1]])  # draws that settle nothing
-SURE = np.array([[1, 2, 3, 4]])
 
 
 def wins_of(*pairs, ties=()):
@@ -252,49 +250,48 @@ def wins_of(*pairs, ties=()):
 
 
 @pytest.mark.parametrize(
-    ("wins", "top", "places", "expected"),
+    ("wins", "top", "expected"),
     [
-        (wins_of((0, 1), (1, 2), (2, 3)), 3, OPEN, "answers"),  # a chain
-        (wins_of((0, 1), (0, 2), (0, 3)), 1, OPEN, "answers"),
-        (wins_of((0, 1), (0, 2), (0, 3)), 2, OPEN, None),  # who is second?
-        (wins_of((0, 1), (0, 2)), 1, OPEN, None),  # nothing about 3
-        (wins_of((0, 1), (0, 2)), 1, SURE, "model"),
-        (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, OPEN, None),  # an answer against the first
-        (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, OPEN, "answers"),  # a circle below the first
-        (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, OPEN, "answers"),  # two to one
-        (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, OPEN, None),  # one to one
-        (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, OPEN, None),
-        (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, OPEN, "answers"),  # equal, above the others
-        (wins_of((0, 1), ties=[(1, 2)]), 2, OPEN, None),
-        (wins_of((0, 1), (1, 2), (2, 3)), 9, OPEN, "answers"),
+        (wins_of((0, 1), (1, 2), (2, 3)), 3, True),  # a chain
+        (wins_of((0, 1), (0, 2), (0, 3)), 1, True),
+        (wins_of((0, 1), (0, 2), (0, 3)), 2, False),  # who is second?
+        (wins_of((0, 1), (0, 2)), 1, False),  # nothing about 3
+        (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, False),  # an answer against the first
+        (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, True),  # a circle below the first
+        (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, True),  # two to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, False),  # one to one
+        (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, False),
+        (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, True),  # equal, above the others
+        (wins_of((0, 1), ties=[(1, 2)]), 2, False),
+        (wins_of((0, 1), (1, 2), (2, 3)), 9, True),
     ],
 )
-def test_what_settles_the_first_places(wins, top, places, expected):
-    assert settled_by(np.arange(4), *wins, places, top) == expected
+def test_whether_the_answers_agree_on_the_first_places(wins, top, expected):
+    assert agreed(np.arange(4), *wins, top) is expected
 
 
 def test_one_answer_for_each_settles_nothing():
     session = PreferenceSession(["a", "b"])
     for name in ("a", "b"):
         session.answer("left" if session.names[session.question[0]] == name else "right")
-    assert session.top_settled() == "all"  # (there is nothing more to ask)
+    assert session.done() == "all"  # (there is nothing more to ask)
     assert not session.ranking()[0].settled
 
 
 def answer_all(session, most=200):
     """Answer as somebody who likes low names; returns how many answers the top took."""
-    while session.top_settled() is None and session.n_answers < most:
+    while session.done() is None and session.n_answers < most:
         left, right = session.question
         session.answer("left" if left < right else "right")
     return session.n_answers
 
 
-def test_the_top_is_settled_by_few_answers():
+def test_few_answers_agree_on_the_top():
     assert PreferenceSession(EIGHT).top == 3
     assert PreferenceSession(EIGHT[:2]).top == 1
     whole = PreferenceSession(EIGHT)
     assert answer_all(whole) < 28  # (28 pairs)
-    assert whole.top_settled() == "answers"
+    assert whole.done() == "answers"
     assert [one.name for one in whole.ranking()[:3]] == EIGHT[:3]
     one = PreferenceSession(EIGHT, top=1)
     assert answer_all(one) <= 9  # (7 can do)
@@ -305,15 +302,52 @@ def test_the_top_is_settled_by_few_answers():
 def test_every_pair_asked_is_an_end():
     session = PreferenceSession(EIGHT[:3])
     for k, word in enumerate(("left", "skip", "skip")):
-        assert session.top_settled() is None, k
+        assert session.done() is None, k
         session.answer(word)
-    assert session.top_settled() == "all"
+    assert session.done() == "all"
+
+
+@pytest.mark.parametrize("top", [1, 2, None])
+def test_settled_is_what_the_intervals_show(top):
+    """A place is called settled where its interval has no other rank, and nowhere else."""
+    session = PreferenceSession(EIGHT[:4], top=top)
+    states = []
+    while session.n_answers < 120 and session.done() != "settled":
+        left, right = session.question
+        session.answer("left" if left < right else "right")
+        ranking = session.ranking()
+        assert all(one.settled == (one.rank_low == one.rank_high) for one in ranking)
+        first = ranking[: session.top]
+        if session.done() == "settled":
+            assert [one.rank_low for one in first] == [*range(1, session.top + 1)]
+            assert [one.name for one in first] == EIGHT[: session.top]
+        else:
+            assert not all(one.settled for one in first) or len(ranking) < 4
+        states.append(session.done())
+    assert states[0] is None
+    assert "answers" in states  # (long before, at one answer per pair)
+    assert states[-1] == "settled"
+
+
+def test_a_skip_is_no_answer():
+    told, skipped = PreferenceSession(EIGHT), PreferenceSession(EIGHT)
+    for _ in range(3):
+        skipped.answer("skip")
+    assert (skipped.n_answers, skipped.n_events, skipped.can_undo) == (0, 3, True)
+    assert page_state(skipped, PageOptions())["answers"] == 0
+    np.testing.assert_array_equal(skipped.posterior.mean, told.posterior.mean)
+    np.testing.assert_array_equal(skipped.posterior.covariance, told.posterior.covariance)
+    refused(DataError, "there is no comparison yet", skipped.comparisons)
+    for _ in range(3):
+        skipped.undo()
+    assert not skipped.can_undo
+    assert skipped.question == told.question
 
 
 def test_items_without_an_answer_have_no_rank():
     session = PreferenceSession(EIGHT)
     assert session.ranking() == []
-    assert session.top_settled() is None
+    assert session.done() is None
     session.answer("skip")
     assert session.ranking() == []
     asked = session.question
@@ -464,3 +498,24 @@ def test_bad_items(tmp_path, text, features, said):
     (tmp_path / "e.txt").write_text("\n")
     match = "the file is empty: expected one item per line"
     refused(FileError, match, read_items, tmp_path / "e.txt")
+
+
+def test_the_next_comparisons_of_a_file():
+    rows = [("a", "b", 60), ("b", "a", 20), ("a", "c", 60), ("c", "a", 20), ("d", "a", 1)]
+    high, low, weight = zip(*rows)
+    data = Comparisons.from_columns(high, low, weight=weight)
+    found = next_comparisons(data, 8)
+    assert "d" in found.pairs[0]  # (one comparison: the least is known of it)
+    assert len({frozenset(pair) for pair in found.pairs[:6]}) == 6  # (all pairs before any again)
+    assert found.pairs == next_comparisons(data, 8).pairs
+    assert dict(zip(map(frozenset, found.pairs), found.compared))[frozenset("ab")] == 80
+    # Each counts as answered for those after it: the second time tells less than the first.
+    bits = {}
+    for pair, one in zip(map(frozenset, found.pairs), found.information):
+        assert one < bits.setdefault(pair, one + 1)
+    assert list(found.to_frame()["first"]) == [first for first, _ in found.pairs]
+    refused(
+        ParameterError, "next_comparisons must be an int of at least 1", next_comparisons, data, 0
+    )
+    many = Comparisons.from_columns([f"i{k}" for k in range(1001)], ["x"] * 1001)
+    refused(DataError, "comparisons of at most 1000 items", next_comparisons, many)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
-from crucial.measures.median_order import _by_moves, kemeny_order
+from crucial.measures.pairs import _by_moves, kemeny_order
 from crucial.preferences import consensus, greedy_order, leaderboard
 from crucial.preferences.likelihood import circles, parts_of
 from crucial.preferences.orders import mallows_theta

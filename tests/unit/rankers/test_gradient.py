@@ -25,14 +25,14 @@ def fitted(rows=TRAIN, n_estimators=30, **more):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_learns_what_no_sum_of_features_can(loss):
-    tree, stump = fitted(loss=loss, min_rows=5), fitted(loss=loss, weak="stump", min_rows=5)
+    tree, stump = (fitted(loss=loss, l2=1.0, weak=weak) for weak in ("tree", "stump"))
     right = [ranker.score(X[TEST], Y[TEST], qid=QID[TEST]) for ranker in (tree, stump)]
     assert right[0] > 0.85
     assert right[0] > right[1] + 0.03
     assert right[1] > 0.7
     losses = tree.trace_.column("loss")
     assert losses[-1] < losses[0] < 1.0
-    assert max(len(one.values) for one in tree.model_.rankers) == 8
+    assert 8 < max(len(one.values) for one in tree.model_.rankers) <= 16
     assert {len(one.values) for one in stump.model_.rankers} == {2}
 
 
@@ -55,15 +55,6 @@ def test_a_step_to_the_minimum_along_each_tree_is_no_worse():
     assert line.trace_[0].loss < newton.trace_[0].loss
 
 
-@pytest.mark.parametrize(("loss", "l2"), [("lambda", 0.0), ("xendcg", 0.0), ("yeti", 1.0)])
-def test_the_ridge_of_leaves_suits_the_loss(loss, l2):
-    default, same, other = (
-        fitted(n_estimators=3, loss=loss, l2=value).predict(X) for value in (None, l2, 1.0 - l2)
-    )
-    np.testing.assert_array_equal(default, same)
-    assert not np.array_equal(default, other)
-
-
 def test_a_loss_of_ones_own():
     calls = []
 
@@ -82,7 +73,8 @@ def test_a_loss_of_ones_own():
 def test_explicit_pairs():
     pairs = [(a, b) for a in range(60) for b in range(60) if Y[a] > Y[b] and QID[a] == QID[b]]
     for loss in (name for name, one in LOSSES.items() if one.takes_pairs):
-        labels = GradientRanker(10, loss=loss).fit(X[:60], Y[:60], qid=QID[:60])
+        labels = GradientRanker(10, loss=loss)
+        labels.fit(X[:60], Y[:60], qid=QID[:60])
         same = GradientRanker(10, loss=loss).fit_pairs(X[:60], pairs)
         np.testing.assert_allclose(labels.predict(X), same.predict(X), rtol=1e-6, atol=1e-8)
     both = GradientRanker(10, loss="exponential")
@@ -97,7 +89,7 @@ def test_explicit_pairs():
 
 @pytest.mark.parametrize("measure", ["ndcg", "map", "mrr"])
 def test_lambda_raises_its_measure(measure):
-    ranker = fitted(loss="lambda", measure=measure, min_rows=5)
+    ranker = fitted(loss="lambda", measure=measure, l2=1.0)
     first, last = ranker.trace_[0].loss, ranker.trace_[-1].loss
     assert last < 0.6 * first
     name = "ndcg_exp" if measure == "ndcg" else measure
@@ -109,7 +101,7 @@ def test_lambda_raises_its_measure(measure):
     assert last == pytest.approx((1.0 - value) / (1.0 - start), abs=0.01)
 
 
-@pytest.mark.parametrize("ranker", [GradientRanker(3), RankBoost(3, weak="tree")])
+@pytest.mark.parametrize("ranker", [GradientRanker(3, min_rows=20), RankBoost(3, weak="tree")])
 def test_weights_that_are_no_numbers_of_rows(ranker):
     X = np.arange(100.0)[:, None] % 7
     with pytest.warns(NoProgressWarning, match=r"weights of the rows add up to 1, and two leaves"):

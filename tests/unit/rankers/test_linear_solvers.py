@@ -16,8 +16,8 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels import elementary
+from crucial.kernels.elementary import TallTable
 from crucial.kernels.minimise import quasi_newton
-from crucial.kernels.runtime import TallTable
 from crucial.rankers import InfinitePush, ListMLE, RankingSVM, RSRank, SVMMap
 from crucial.rankers.linear.closed_form import Centring, difference_loss, rounded, solve_kernel
 from crucial.rankers.linear.columns import (

@@ -169,7 +169,7 @@ def test_memory_is_asked_for_and_a_sample_fits(monkeypatch):
 
 
 def test_a_static_set_beyond_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(rankboost_plus, "free_memory", lambda: 20_000)
+    monkeypatch.setattr("crucial.data.arrays.free_memory", lambda: 20_000)
     monkeypatch.setattr(rankboost_plus, "_check_pair_memory", lambda *_: None)
     with pytest.raises(DataError, match=r"In round 1 .* static.*max_static.*max_bins"):
         RankBoostPlus(5, static_after=0).fit(X, Y, qid=QID)

@@ -1,13 +1,11 @@
 """RankingSVM: forms that must agree, invariances, kernels and what it refuses."""
 
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from crucial.errors import NotRankedError
 from crucial.model import KernelRanker
 from crucial.rankers import RankingSVM
 
@@ -131,9 +129,11 @@ def test_landmarks() -> None:
     assert len(found.model_.coefficients) == 10
 
 
-def test_a_function_is_pickled_and_not_saved(tmp_path: Any) -> None:
-    ranker = fitted(kernel=rbf)
-    again = pickle.loads(pickle.dumps(ranker))
-    assert again.predict(X).tolist() == ranker.predict(X).tolist()
-    with pytest.raises(NotRankedError, match=r"'rbf' is a function.*kernel='precomputed'"):
-        ranker.save(tmp_path / "m.json")
+def test_a_raw_polynomial_kernel_sees_a_constant_column() -> None:
+    """(1 + x y + c c)^2 is the kernel of x with 1 + c c for 1."""
+    rows, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 3
+    settings = {"kernel": "poly", "degree": 2, "gamma": 1.0, "standardise": False}
+    wide = np.column_stack([rows, np.full(40, 3.0)])
+    found = RankingSVM(coef0=1.0, **settings).fit(wide, y)
+    same = RankingSVM(coef0=10.0, **settings).fit(rows, y)
+    np.testing.assert_allclose(found.predict(wide), same.predict(rows), atol=1e-6)

@@ -360,3 +360,10 @@ def test_a_misspelt_eval_metric_is_refused_before_anything_is_fitted() -> None:
     assert checked > 5
     with pytest.raises(ValueError, match="eval_metric of RankBoost: measures is empty"):
         RankBoost(eval_metric=[]).fit(*ROWS)
+
+
+def test_a_trace_has_its_columns_by_name() -> None:
+    trace = RankBoost(3, record_risks=True).fit(X, Y, qid=QID).trace_
+    frame = trace.to_dict()
+    assert all(trace[name].tolist() == frame[name] for name in ("loss", "z", "r1"))
+    refused(ParameterError, "no column 'lost'; it has .*loss", lambda: trace["lost"])

@@ -50,7 +50,7 @@ def right(ranker: Any) -> float:
 
 @pytest.mark.parametrize("kind", OF_QUERIES + OF_CLASSES)
 def test_trees_learn_what_no_sum_of_features_can(kind: Any) -> None:
-    tree, stump = fitted(kind), fitted(kind, weak="stump", min_rows=20.0)
+    tree, stump = fitted(kind, n_estimators=60), fitted(kind, weak="stump", min_rows=1.0)
     assert right(tree) > right(stump) + 0.03
     assert all(isinstance(one, Tree) for one in tree.model_.rankers)
     losses = tree.trace_.column("log_loss")
@@ -98,7 +98,7 @@ def test_the_push_of_power_1_is_rankboost(how: Any) -> None:
 
 @pytest.mark.parametrize("step", ["smooth", "line_search"])
 def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
-    ranker = SmoothMarginRanker(20, weak="tree", min_rows=2, max_leaves=16, step=step)
+    ranker = SmoothMarginRanker(20, weak="tree", l2=1.0, step=step)
     ranker.fit(X[:90], Y[:90], qid=QID[:90])
     assert ranker.separable_round_ is not None
     g = ranker.trace_.column("smooth_margin")[ranker.separable_round_ - 1 :]
@@ -107,7 +107,7 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
     last = ranker.trace_[-1].extras
     assert found.minimum == pytest.approx(last["margin"], rel=1e-6)
     assert last["smooth_margin"] <= found.minimum <= 1.0
-    two = AdaBoostRanker(20, 1.0, weak="tree", min_rows=2, max_leaves=16, step=step)
+    two = AdaBoostRanker(20, 1.0, weak="tree", l2=1.0, step=step)
     two.fit(X[:90], TWO[:90])
     assert two.separable_round_ is not None
     found = inspection.class_margins(two, X[:90], TWO[:90])
@@ -118,10 +118,10 @@ def test_the_smooth_margin_never_falls_once_it_is_positive(step: str) -> None:
 def test_parameters_of_trees_are_refused_without_trees(kind: Any) -> None:
     for name, value in (("max_leaves", 4), ("interactions", 2), ("min_rows", 5), ("max_depth", 2)):
         with pytest.raises(ParameterError, match=f"{name} is for weak='tree', and weak is 'stump'"):
-            fitted(kind, **{"weak": "stump", "min_rows": 20.0, name: value})
+            fitted(kind, **{"weak": "stump", "min_rows": 1.0, name: value})
     if kind in OF_CLASSES:
         with pytest.raises(ParameterError, match="monotone_constraints is for weak='tree'"):
-            fitted(kind, weak="stump", min_rows=20.0, monotone_constraints=[1, 0, 0, 0])
+            fitted(kind, weak="stump", min_rows=1.0, monotone_constraints=[1, 0, 0, 0])
 
 
 def test_leaves_that_no_data_can_fill_make_no_round() -> None:
@@ -132,7 +132,9 @@ def test_leaves_that_no_data_can_fill_make_no_round() -> None:
 
 def test_values_too_small_for_the_grid_end_the_rounds() -> None:
     x, y = np.arange(40.0)[:, None], np.arange(40) % 3
-    ranker = GradientRanker(60, 0.5, max_leaves=40, min_rows=0, l2=0).fit(x, y)
+    ranker = GradientRanker(
+        60, 0.5, symmetric=False, max_leaves=40, min_rows=0, l2=0, subsample_rows=1.0
+    ).fit(x, y)
     assert ranker.trace_.stopped == "no weak ranker helps"
     assert 30 < len(ranker.trace_) < 60
     assert all(any(one.values) for one in ranker.model_.rankers)
@@ -157,7 +159,7 @@ def short_trial(monkeypatch):
 
 
 def fitted_pairs(kind=GradientRanker, n_estimators=8, **more):
-    return kind(n_estimators, interactions=2, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+    return kind(n_estimators, interactions=2, l2=1.0, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
 
 
 def pairs_of(ranker):
@@ -173,7 +175,7 @@ def test_the_pairs_are_those_that_gain_most_in_a_trial():
     assert pairs_of(limited) <= set(ranked[:4])
     assert set(TRUE) <= set(limited.feature_pairs_)
     # by hand: the same trees, of a learner that is told the pairs
-    told = GradientRanker(8, interactions=2, max_pairs=4)
+    told = GradientRanker(8, interactions=2, max_pairs=4, l2=1.0)
     told._shared_pairs = ranked[:4]
     assert (
         told.fit(DATA.X, DATA.y, qid=DATA.qid).predict(DATA.X).tobytes()
@@ -184,7 +186,7 @@ def test_the_pairs_are_those_that_gain_most_in_a_trial():
 @pytest.mark.parametrize(("kind", "more"), [(GradientRanker, {}), (RankBoost, {"weak": "tree"})])
 def test_no_pairs_are_trees_of_one_feature_and_many_are_all(kind, more):
     none, many = (fitted_pairs(kind, max_pairs=most, **more) for most in (0, 1000))
-    one = kind(8, interactions=1, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
+    one = kind(8, interactions=1, l2=1.0, **more).fit(DATA.X, DATA.y, qid=DATA.qid)
     assert none.predict(DATA.X).tobytes() == one.predict(DATA.X).tobytes()
     assert none.feature_pairs_ == []
     assert many.predict(DATA.X).tobytes() == fitted_pairs(kind, **more).predict(DATA.X).tobytes()

@@ -121,7 +121,7 @@ def log1p_all(x, out):
         out[i] = log1p(x[i])
 
 
-# --- Products of matrices in one order of sums; the same bytes as ``kernels.products``
+# --- Products of matrices in one order of sums; the same bytes as in `kernels.elementary`
 
 
 _WIDTH = 512  # columns of a block

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.compiled.elementary import exp, log, log1p, log2
-from crucial.kernels.compiled.sums import mix, order_falling
+from crucial.kernels.compiled.sums import UNIT, mix, order_falling, uniform
 from crucial.kernels.jit import kernel
 
 # --- Sums of the logistic loss over pairs: no prefix sums, every pair is visited
@@ -873,11 +873,6 @@ def xendcg(
 # --- Logistic pairs of neighbours in noisy orders
 
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_DROPPED = np.uint64(11)
-_UNIT = 2.0**-53
-
-
 @kernel
 def yeti_sums(
     scores,
@@ -909,7 +904,7 @@ def yeti_sums(
     coefficient : array of shape (n_queries,)
         Factor on potentials and curvature, not on the loss.
     keys : uint64 array of shape (n_queries,)
-        Keys of the noise, see `crucial.kernels.sums`; row i of permutation k gets the
+        Keys of the noise, see `crucial.kernels.elementary`; row i of permutation k gets the
         number of place i under the key ``mix(key + k + 1)``.
     row_start : int array of shape (n_queries + 1,)
     pi, curvature : arrays of shape (n_rows,)  # OUT
@@ -941,8 +936,7 @@ def yeti_sums(
         for number in range(permutations):
             own = mix(keys[q] + np.uint64(number + 1))
             for p in range(size):
-                drawn = mix(own + _GOLDEN * np.uint64(p + 1)) >> _DROPPED
-                z = (drawn + 0.5) * _UNIT
+                z = uniform(own, p) + 0.5 * UNIT  # (not 0)
                 if narrow:  # (exponentials have the same order)
                     noisy[p] = grown[p] * z / (1.0 - z)
                 else:

@@ -9,12 +9,12 @@ from crucial.kernels.compiled.sums import log_add, log_sum
 from crucial.kernels.compiled.trees import tree_add, tree_sum, triple_add, triple_sum
 from crucial.kernels.jit import kernel
 
-# --- Sums over pairs that are never listed; twins of ``plain.pairs``
+# --- Sums over pairs that are never listed; twins of ``plain``
 
 
 @kernel
-def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, loss):
-    """Write the potential of every row and the loss of every query of a range."""
+def potentials(up, down, gap, coefficient, sign, levels, first_query, last_query, pi, loss):
+    """Write what rows win, and lose times a sign, and the loss of every query of a range."""
     level_start, query_first = levels
     graded = len(gap) > 0
     for q in range(first_query, last_query):
@@ -43,50 +43,7 @@ def potentials(up, down, gap, coefficient, levels, first_query, last_query, pi, 
                 above += gap[s + 1] * cumulative
             level = 0.0
             for i in range(level_start[s], level_start[s + 1]):
-                pi[i] = weight * (pi[i] - up[i] * above)
-                level += down[i]
-            cumulative += level
-            if not graded:
-                above = cumulative
-
-
-@kernel
-def curvature(up, down, gap, coefficient, levels, first_query, last_query, out):
-    """Write the second derivative of the loss by the score of each row of a range of queries.
-
-    Equivalent to: with d as in `potentials`, add ``coefficient * d`` to ``out[hi]`` and
-    ``out[lo]``.
-
-    Parameters
-    ----------
-    up, down, gap, coefficient : see `potentials`
-    out : array of shape (n_rows,)  # OUT
-    """
-    level_start, query_first = levels
-    graded = len(gap) > 0
-    for q in range(first_query, last_query):
-        a, b = query_first[q], query_first[q + 1]
-        factor = coefficient[q]
-        below = 0.0
-        cumulative = 0.0
-        for s in range(a, b):
-            if graded and s > a:
-                below += gap[s] * cumulative
-            level = 0.0
-            for i in range(level_start[s], level_start[s + 1]):
-                out[i] = factor * down[i] * below
-                level += up[i]
-            cumulative += level
-            if not graded:
-                below = cumulative
-        above = 0.0
-        cumulative = 0.0
-        for s in range(b - 1, a - 1, -1):
-            if graded and s < b - 1:
-                above += gap[s + 1] * cumulative
-            level = 0.0
-            for i in range(level_start[s], level_start[s + 1]):
-                out[i] += factor * up[i] * above
+                pi[i] = weight * (pi[i] + sign * up[i] * above)
                 level += down[i]
             cumulative += level
             if not graded:
@@ -287,7 +244,7 @@ def misordered(scores, level, weight, gains, query_first, row_start, first_query
         out[q, 1] = tied
 
 
-# --- Weight of wrongly ordered pairs for all thresholds of a feature; twin in ``plain.pairs``
+# --- Weight of wrongly ordered pairs for all thresholds of a feature; twin in ``plain``
 
 
 # Offsets as unsigned numbers: a signed one makes Numba test every index for its sign.
@@ -476,7 +433,7 @@ def wrong_weights(
         wrong[n_bins - c] = total
 
 
-# --- Counting ordered pairs by Fenwick trees over the levels; twin of ``plain.inversions``
+# --- Counting ordered pairs by Fenwick trees over the levels; twin of ``plain``
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.compiled.elementary import exp, log
-from crucial.kernels.compiled.sums import log_add
+from crucial.kernels.compiled.sums import log_add, log_sum
 from crucial.kernels.jit import kernel
 from crucial.kernels.predict import MASK_BITS, PLACE_FACTOR, PLACE_SHIFT
 
@@ -51,7 +51,7 @@ def add_steps(
     first : int
         Row that ``scores[0]`` belongs to.
     features, thresholds, starts, values
-        As in `crucial.kernels.plain.predict.PlainSteps`.
+        As in `crucial.kernels.predict.StepTables`.
     """
     x = np.empty(_ROWS, np.float64)
     cell = np.empty(_ROWS, np.int64)
@@ -363,7 +363,7 @@ def _deal_sorted(values, starts, first_query, last_query, out, ends):
 
 @kernel
 def _sorted_rows(values, starts, first_query, last_query, out, ends):
-    """Do the same in the faster way."""
+    """Sort the rows of every query by their values, in the faster of two ways."""
     begin = starts[first_query]
     if starts[last_query] - begin >= _DIGITS_FROM:
         _deal_sorted(values, starts, first_query, last_query, out, ends)
@@ -579,19 +579,7 @@ def sort_by_majority(positions, starts, order, spare):
 
 
 @kernel
-def _log_sum(values, sign, first, last):
-    """Return ``log(sum(exp(sign * values)))`` over a range."""
-    top = -np.inf
-    for i in range(first, last):
-        top = max(top, sign * values[i])
-    total = 0.0
-    for i in range(first, last):
-        total += exp(sign * values[i] - top)
-    return top + log(total)
-
-
-@kernel
-def _potentials(scores, level_start, pi):
+def _potentials(scores, log_weight, level_start, pi):
     """Write the potentials of rows sorted by label; they sum to 0, the positive parts to 1.
 
     ``pi(x)`` is in proportion to ``e^-H(x) sum_below e^H - e^H(x) sum_above e^-H``. In
@@ -605,7 +593,7 @@ def _potentials(scores, level_start, pi):
         for i in range(a, b):
             pi[i] = below - scores[i]
             top = max(top, pi[i])
-        below = log_add(below, _log_sum(scores, 1.0, a, b))
+        below = log_add(below, log_sum(scores, log_weight, 1.0, a, b))
     total = 0.0
     for i in range(len(scores)):
         pi[i] = exp(pi[i] - top)
@@ -615,7 +603,7 @@ def _potentials(scores, level_start, pi):
         a, b = level_start[level], level_start[level + 1]
         for i in range(a, b):
             pi[i] = (pi[i] - exp(above + scores[i] - top)) / total
-        above = log_add(above, _log_sum(scores, -1.0, a, b))
+        above = log_add(above, log_sum(scores, log_weight, -1.0, a, b))
 
 
 @kernel
@@ -669,10 +657,9 @@ def boost_opinions(
     slope = np.zeros((n_places, 2))
     total = np.zeros((n_places, 2))  # weight of each stump so far
     worth = np.zeros((n_places, 2))
-    scores = np.zeros(n_rows)
-    pi = np.zeros(n_rows)
+    scores, log_weight, pi = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
     for done in range(len(place)):
-        _potentials(scores, level_start, pi)
+        _potentials(scores, log_weight, level_start, pi)
         best = 0.0
         for f in range(n_columns):
             bottom, top = first_bin[f], first_bin[f + 1]

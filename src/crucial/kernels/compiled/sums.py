@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from crucial.kernels.compiled.elementary import exp, log, log1p
+from crucial.kernels.elementary import GOLDEN
+from crucial.kernels.elementary import mix as plain_mix
 from crucial.kernels.jit import kernel
 
-# --- Sums of floats without rounding; twin in ``plain.exact_sums``
+# --- Sums of floats without rounding; twin in ``plain``
 
 
 # So many significands of 53 bits fit into 63 bits.
@@ -151,7 +153,7 @@ def _add_limbs(values, first, last, sums, limbs):
     return infinite
 
 
-# --- Floats as whole numbers of a unit; twin in ``plain.fixed_point``
+# --- Floats as whole numbers of a unit; twin in ``plain``
 
 
 @kernel
@@ -168,24 +170,15 @@ def fill_fixed(values, inverse, first, last, out):
 # --- Uniform numbers by hashing places
 
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_A, _B, _C, _DROPPED = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
+DROPPED, UNIT = np.uint64(11), 2.0**-53
 
-
-@kernel
-def mix(value):
-    """Return a hash of a number (the finaliser of SplitMix64)."""
-    z = (value ^ (value >> _A)) * _FIRST
-    z = (z ^ (z >> _B)) * _SECOND
-    return z ^ (z >> _C)
+mix = kernel(plain_mix)
 
 
 @kernel
 def uniform(key, place):
     """Return the number in [0, 1) of a place under a key."""
-    return (mix(key + _GOLDEN * np.uint64(place + 1)) >> _DROPPED) * _UNIT
+    return (mix(key + GOLDEN * np.uint64(place + 1)) >> DROPPED) * UNIT
 
 
 @kernel

@@ -13,8 +13,7 @@ from crucial.data.arrays import check_room
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.feedback.labels import LabelFeedback
-from crucial.kernels.elementary import column_sums, dot, row_sums
-from crucial.kernels.runtime import gram_of, solve_positive
+from crucial.kernels.elementary import column_sums, dot, gram_of, row_sums, solve_positive
 from crucial.rankers.linear.columns import (
     ColumnRanges,
     DenseRows,

@@ -7,7 +7,7 @@ landmarks or of the rows of a kernel, and turns the weights of a solution into a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -19,9 +19,9 @@ from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, finite_total
-from crucial.feedback.labels import LabelFeedback, QueryWeight, query_factors
-from crucial.kernels.elementary import column_sums, dot, expect_products
-from crucial.kernels.runtime import TallTable, one_blas_thread, over_ranges
+from crucial.feedback.labels import LabelFeedback, QueryWeight, kept_rows, query_factors
+from crucial.kernels.elementary import TallTable, column_sums, dot, expect_products
+from crucial.kernels.runtime import one_blas_thread, over_ranges
 from crucial.model.additive import AdditiveRanker
 from crucial.model.kernel import (
     Column,
@@ -509,12 +509,9 @@ def _usable_rows(groups: Groups, weight: Floats | None, factor: Floats | None) -
     """
     rows = groups.order
     query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    keep: Bools | None = None if weight is None else weight[rows] > 0
-    if factor is not None and not factor.all():
-        counts = factor[query] > 0
-        keep = counts if keep is None else keep & counts
+    keep = kept_rows(weight, factor, groups)
     if keep is not None:
-        rows, query = rows[keep], query[keep]
+        rows, query = rows[keep[rows]], query[keep[rows]]
     sizes = np.bincount(query, minlength=groups.n_groups)
     if (sizes == 1).any():
         several = sizes[query] > 1
@@ -816,6 +813,8 @@ def space_of(
     if kernel == "linear":
         return FeatureSpace(design, threads)
     columns = kernel_columns(design, "standard" if standardise else "raw")
+    if not standardise and kernel != "rbf":  # (which sees differences of rows alone)
+        columns = (*columns, *_constants(instances, rows, columns))
     table = scaled_columns(columns, instances.take_rows(rows))
     if gamma is None:
         gamma = 1.0 / max(1, len(columns))
@@ -844,6 +843,17 @@ def kernel_columns(design: Design, scaling: Scaling) -> tuple[Column, ...]:
         offset = {"standard": -ranker.default * scale, "unit": 0.0, "raw": ranker.low}[scaling]
         out.append(Column(ranker, scale, offset))
     return tuple(out)
+
+
+def _constants(instances: Instances, rows: Ints, columns: Sequence[Column]) -> Iterator[Column]:
+    """Yield the features that are one number on all rows, which products of raw rows contain."""
+    there = {one.ranker.feature for one in columns}
+    for j in sorted({*range(instances.n_features)} - there):
+        values = instances.column(j, rows).astype(np.float64)
+        values = np.unique(values[~np.isnan(values)])
+        if len(values) == 1 and values[0]:
+            number = float(values[0])
+            yield Column(ScaledFeature(j, min(number, 0.0), max(number, 0.0), 0.0), 0.0, number)
 
 
 def _check_size(n_rows: int) -> None:

@@ -7,6 +7,7 @@ fits it, reports the proven gap and makes the model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -16,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from crucial.data.arrays import check_values
-from crucial.errors import DataError, NoProgressWarning, ParameterError
+from crucial.errors import DataError, NoPairError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, LabelledRows
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights, top_labels
 from crucial.feedback.pairs import PairFeedback
@@ -95,11 +96,9 @@ from crucial.types import Floats, TableLike, VectorLike
 class LinearRanker(Ranker[Model]):
     """Base of linear rankers: a subclass learns from any feedback in `_fit`."""
 
-    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
+    def _label_feedback(self, data: RankingInput) -> Feedback:
         """Return the feedback of labels."""
-        return LabelFeedback(
-            data.known_labels, data.groups, weight=data.weight, query_weight=query_weight
-        )
+        return data.label_feedback()
 
     def _fit(self, data: RankingInput, feedback: Any) -> Self:
         """Find the weights, and set the model and the attributes that report how."""
@@ -125,7 +124,7 @@ class LinearRanker(Ranker[Model]):
             Factor on the loss of a query.
         """
         data = self._input(X, y, qid, sample_weight, query_weight)
-        return self._fit(data, self._label_feedback(data, query_weight))
+        return self._fit(data, self._label_feedback(data))
 
 
 @with_parameters
@@ -306,14 +305,8 @@ class KernelMachine(ConvexRanker):
                 f"{self.kernel!r}: set kernel='rbf', 'poly' or a function, or n_landmarks=None."
             )
 
-    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
-        return LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=data.weight,
-            balance=self.balance,
-            query_weight=query_weight,
-        )
+    def _label_feedback(self, data: RankingInput) -> Feedback:
+        return data.label_feedback(self.balance)
 
     def _space(self, data: RankingInput, feedback: Any) -> Space:
         named = str(self.kernel) if isinstance(self.kernel, str) else self.kernel
@@ -348,7 +341,8 @@ class KernelMachine(ConvexRanker):
         explicit = PairFeedback(pairs, data.instances.n_rows, weight=pair_weight)
         parts: list[Feedback] = [explicit]
         if data.labels is not None:
-            parts.insert(0, self._label_feedback(data, query_weight))
+            with suppress(NoPairError):  # (equal labels say nothing)
+                parts.insert(0, self._label_feedback(data))
         else:
             data = self._with_numbers(data, pairs=explicit)
         return self._fit(data, parts[0] if len(parts) == 1 else SumFeedback(parts))
@@ -363,7 +357,7 @@ _MINIMAX = 3.0
 
 @with_parameters
 class RankingSVM(KernelMachine):
-    """Ask every pair for a margin: the ranking SVM (Herbrich et al. 2000; Joachims 2002).
+    """Ask every pair for a margin: the ranking SVM (Herbrich et al. 1999; Joachims 2002).
 
     The score f is a weighted sum of the features, or a kernel expansion. It minimises ::
 
@@ -859,7 +853,7 @@ RIDGES = tuple(10.0**k for k in range(-5, 3))
 
 @with_parameters
 class RankRLS(KernelMachine):
-    """Regress the differences of labels within queries: RankRLS (Pahikkala et al. 2009).
+    """Regress the differences of labels within queries: RankRLS (Pahikkala et al. 2007).
 
     The score f is a weighted sum of the features, or a kernel expansion. It minimises ::
 
@@ -933,14 +927,7 @@ class RankRLS(KernelMachine):
         if ridges.ndim != 1 or not len(ridges) or not (ridges > 0).all():
             raise ParameterError(f"path needs ridges above 0: l2=[0.01, 0.1, ...]. Got {l2!r}.")
         data = self._input(X, y, qid, sample_weight, query_weight)
-        feedback = self._label_feedback(data, query_weight)
-        measured_by = LabelFeedback(
-            data.known_labels,
-            data.groups,
-            weight=data.weight,
-            balance=self.balance,
-            query_weight=query_weight,
-        )
+        feedback, measured_by = self._label_feedback(data), data.label_feedback(self.balance)
         parts = self._decomposed(data, feedback)
         return regularisation_path(feedback, parts, measured_by, ridges, self._balanced)
 
@@ -964,7 +951,7 @@ class RankRLS(KernelMachine):
             As in `fit`; at least two queries. Rows of weight 0 get NaN.
         """
         data = self._input(X, y, qid, sample_weight, query_weight)
-        feedback = self._label_feedback(data, query_weight)
+        feedback = self._label_feedback(data)
         if feedback.n_queries < 2:
             raise DataError(
                 "leave_query_out needs at least two queries of two rows.",
@@ -999,7 +986,7 @@ class RankRLS(KernelMachine):
             As in `fit`.
         """
         data = self._input(X, y, qid, None, query_weight)
-        feedback = self._label_feedback(data, query_weight)
+        feedback = self._label_feedback(data)
         left_out = LeftOut(feedback, self._decomposed(data, feedback), self._balanced)
         return left_out.pairs(float(self.l2))[0]
 
@@ -1007,16 +994,14 @@ class RankRLS(KernelMachine):
     def _balanced(self) -> bool:
         return bool(self.balance == "queries")
 
-    def _label_feedback(
-        self, data: RankingInput, query_weight: QueryWeight | None
-    ) -> DifferenceFeedback:
+    def _label_feedback(self, data: RankingInput) -> DifferenceFeedback:
         check_values(data.known_labels, "RankRLS")
         return DifferenceFeedback(
             data.known_labels,
             data.groups,
             data.weight,
             balance=self.balance,
-            query_weight=query_weight,
+            query_weight=data.query_weight,
         )
 
     def _by_blocks(
@@ -1144,8 +1129,8 @@ class SVMMap(ConvexRanker):
     def _needs_two_labels(self) -> bool:
         return self.top is None
 
-    def _label_feedback(self, data: RankingInput, query_weight: QueryWeight | None) -> Feedback:
-        return super()._label_feedback(replace(data, labels=self._two_labels(data)), query_weight)
+    def _label_feedback(self, data: RankingInput) -> Feedback:
+        return super()._label_feedback(replace(data, labels=self._two_labels(data)))
 
     def _two_labels(self, data: RankingInput) -> Floats:
         """Return the labels, or which rows are relevant by ``top``; check the weights."""

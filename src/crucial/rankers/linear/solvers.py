@@ -729,7 +729,7 @@ class _Problem:
         return violation(point.w, point.slope, self.shrink)
 
     def left(self, point: _Point) -> float:
-        """Return what must fall to ``tol``."""
+        """Return the violation or the gap, which must fall to ``tol``."""
         return self.violation(point) if np.any(self.shrink == 0.0) else self.gap(point)
 
 

@@ -21,8 +21,7 @@ from crucial.errors import DataError, NoProgressWarning
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.elementary import dot
 from crucial.kernels.runtime import count_threads, run_all
-from crucial.measures.median_order import kemeny_order
-from crucial.measures.pairs import MAX_LABELS, volume_of_counts
+from crucial.measures.pairs import MAX_LABELS, kemeny_order, volume_of_counts
 from crucial.model.ranking_trees import RankingTrees
 from crucial.model.tree_table import Router, TreeTable
 from crucial.parameters import (
@@ -373,7 +372,7 @@ def held_out_values(root: Node, gain: dict[int, float], penalties: Floats) -> Fl
                 for below in node.inner():
                     left_over.pop(id(below), None)
             step += 1
-        out[number] = 0.5 + sum(left_over.values())
+        out[number] = 0.5 + math.fsum(left_over.values())
     return out
 
 
@@ -861,7 +860,7 @@ class TreeRank(SplitTrees):
 
 def _value(root: Node, gains: PairGains) -> float:
     """Return the measure of a tree on the rows that it was grown on."""
-    return 0.5 + sum(
+    return 0.5 + math.fsum(
         gains.between(rows := np.sort(node.rows), np.isin(rows, node.left.rows))
         for node in root.inner()
         if node.left is not None

@@ -656,7 +656,7 @@ class TreeSplitter:
         up = cut.above(self._rows, box.rows)
         box.above, box.below = box.part(up), box.part(~up)
         sums = (float(surplus[up].sum()), float(surplus[~up].sum()))
-        gain = sum(max(one, 0.0) for one in sums) - max(sum(sums), 0.0)
+        gain = math.fsum(max(one, 0.0) for one in sums) - max(math.fsum(sums), 0.0)
         box.test = self._rows.cut_test(cut.slot, cut.place, cut.missing, max(gain, NOISE))
         return [(box.above, up), (box.below, ~up)]
 
@@ -699,7 +699,7 @@ class TreeSplitter:
         first, gain = sides.pop()
         if first != 0:
             return None
-        weight = sum(test.gain for test in tests)
+        weight = math.fsum(test.gain for test in tests)
         shared = tuple(replace(test, gain=test.gain / weight) for test in tests)
         return NodeSplit(left, shared, gain)
 
@@ -874,7 +874,8 @@ class TreeTask(Protocol):
     """What the nodes of a tree should tell apart."""
 
     def start(self, root: Node) -> None:
-        """Prepare for a root, which has all rows of the tree."""
+        """Prepare for a root, which has all rows of the tree; nothing by default."""
+        return
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has anything to tell apart."""
@@ -885,7 +886,8 @@ class TreeTask(Protocol):
         """Return the split and its gain per node of a level; None where it stays a leaf."""
 
     def divided(self, node: Node) -> None:
-        """Note what the task keeps of the children of a node."""
+        """Note what the task keeps of the children of a node; nothing by default."""
+        return
 
 
 #: Makes the splitter of one tree from its random numbers.
@@ -1129,7 +1131,7 @@ class PairGains:
         return 0.5 * dot(mine, won - lost) / self.total
 
 
-class MedianTask:
+class MedianTask(TreeTask):
     """Tells rows with labels above the median of a node from the others.
 
     Parameters
@@ -1144,9 +1146,6 @@ class MedianTask:
 
     def __init__(self, label: Ints, weight: Floats, gains: PairGains) -> None:
         self._label, self._weight, self._gains = label, weight, gains
-
-    def start(self, root: Node) -> None:
-        """Nothing is kept of the root."""
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has different labels."""
@@ -1165,9 +1164,6 @@ class MedianTask:
             None if split is None else (split, self._gains.between(node.rows, split.left))
             for node, split in zip(nodes, splits, strict=True)
         ]
-
-    def divided(self, node: Node) -> None:
-        """Nothing is kept of the children."""
 
 
 # --- TreeRank Tournament: of the splits that tell two classes apart, make the best for all classes
