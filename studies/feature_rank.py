@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from common import (
+    Numbers,
     experiment_options,
     list_option,
     new_figure,
@@ -33,6 +34,8 @@ from crucial.parameters import at_least, check, int_between, lookup, one_of
 from crucial.types import Floats, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from crucial.boosting.loop import Trace
     from crucial.lab.protocols import TaskLike
     from crucial.lab.rankers import Estimator, LightGBMPeer
@@ -132,7 +135,8 @@ class StrictFolds(FoldTask):
 
     def parts(self, split: Fold) -> SplitRows:
         """Read the files of a fold and check that they are strict."""
-        read, files = super().parts(split), self.files_of(split)
+        read = super().parts(split)
+        files = next(one for one in self.folds if one.name == split.name)
         assert read.valid is not None
 
         def strict(part: Rows, path: str) -> Rows:
@@ -372,46 +376,96 @@ def run(
     return trial.run(folder, n_jobs=n_jobs)
 
 
-def print_tables(found: ExperimentResult) -> None:
-    """Print tables 1 and 2 of the paper, with its figures in brackets."""
-    wide = max(len(name) for name in found.rankers) + 1
+def tables_of(found: ExperimentResult, data: str) -> Numbers:
+    """Return tables 1 and 2, and the mean ranks by the Kendall distance."""
     failed = {one["ranker"] for one in found.failures}
     names = [name for name in found.rankers if name not in failed]
+    values = {
+        name: {measure: found.value(measure, name, "query") for measure in MEASURES}
+        for name in names
+    }
+    best = sorted(names, key=lambda name: values[name]["kendall"])
+    return {"data": data, "values": values, "by_kendall": best,
+            "ranks": str(found.ranks("kendall", "query"))}  # fmt: skip
+
+
+def print_tables(numbers: Numbers) -> None:
+    """Print tables 1 and 2 of the paper, with its figures in brackets."""
+    values = numbers["values"]
+    wide = max(map(len, values)) + 1
     write("\nTable 1: mean over queries (the paper's on MQ2008-list in brackets)")
     write(f"{'':{wide}}{'Kendall distance':>19}{'top-10 persistence':>21}")
-    for name in names:
+    for name, row in values.items():
         cells = []
         for at, measure in enumerate(("kendall", "persistence@10")):
             theirs = f"[{PUBLISHED[name][at]:.3f}]" if name in PUBLISHED else " " * 7
-            cells.append(f"{found.value(measure, name, 'query'):.3f} {theirs}")
+            cells.append(f"{row[measure]:.3f} {theirs}")
         write(f"{name:{wide}}{cells[0]:>19}{cells[1]:>21}")
     write("\nTable 2: NDCG at k, linear gain, base 2 (the paper's on MQ2008-list in brackets)")
     write(f"{'k':{wide}}" + "".join(f"{k:>8}" for k in range(1, 11)))
-    for name in names:
-        ours = [found.value(measure, name, "query") for measure in NDCG]
-        write(f"{name:{wide}}" + "".join(f"{value:8.3f}" for value in ours))
+    for name, row in values.items():
+        write(f"{name:{wide}}" + "".join(f"{row[measure]:8.3f}" for measure in NDCG))
         if name in PUBLISHED_NDCG:
             theirs = "".join(f"{f'[{value:.3f}]':>8}" for value in PUBLISHED_NDCG[name])
             write(f"{'':{wide}}{theirs}")
-    write(f"\n{found.ranks('kendall', 'query')}")
+    order = numbers["by_kendall"]
+    write(f"\n{numbers['ranks']}")
+    if "DiffRank" in order:
+        write(
+            f"DiffRank is number {order.index('DiffRank') + 1} of {len(order)} by Kendall distance."
+        )
 
 
-def draw(found: ExperimentResult, path: PathLike) -> Path:
-    """Draw figure 8 of the paper, NDCG at 1 to 10 of every system, to a file; return its path.
-
-    The lines of the paper, on MQ2008-list, are dashed.
-    """
-    failed = {one["ranker"] for one in found.failures}
+def draw_tables(numbers: Numbers) -> Figure:
+    """Draw figure 8 of the paper, NDCG at 1 to 10; the lines of the paper are dashed."""
     figure, (panel,) = new_figure(size=(8.0, 5.0))
-    for name in (name for name in found.rankers if name not in failed):
-        ours = [found.value(measure, name, "query") for measure in NDCG]
+    for name, row in numbers["values"].items():
+        ours = [row[measure] for measure in NDCG]
         (line,) = panel.plot(range(1, 11), ours, marker="o", label=name)
         if name in PUBLISHED_NDCG:
             panel.plot(range(1, 11), PUBLISHED_NDCG[name], "--", color=line.get_color(), alpha=0.5)
     panel.set_xlabel("k (dashed: the paper's)")
     panel.set_ylabel("NDCG@k")
     figure.legend(loc="outside right center")
-    return save_figure(figure, path)
+    return figure
+
+
+@app.item(
+    "tables-1-2",
+    needs=("mq2008_list",),
+    minutes=10,
+    quick={"substitute": "diabetes", "rounds": 50},
+    tiny={"substitute": "diabetes", "rounds": 3, "intervals": 4, "few": True},
+)
+@click.option("--substitute", default="digits", help=f"without lists: {' or '.join(SUBSTITUTES)}")
+@click.option("--rounds", type=int, default=200)
+@click.option("--intervals", type=int, default=8, help="K of quasi-KNN")
+@click.option("--few", is_flag=True, help="the paper's own three rankers only")
+def tables_1_2(
+    data: Mapping[str, Path], substitute: str, rounds: int, intervals: int, few: bool
+) -> Numbers:
+    """Rank strictly ordered lists by the paper's six rankers and ours: tables 1 and 2, figure 8.
+
+    Without MQ2008-list of LETOR 4.0, real data that come with scikit-learn are used: its figures
+    cannot be reached there. `strict-order` runs the same with a report and more options.
+    """
+    task: TaskLike
+    if "mq2008_list" in data:
+        task, named = read_strict_folds(data["mq2008_list"]), "MQ2008-list, five folds"
+    else:
+        make = lookup(SUBSTITUTES, substitute, "substitute")
+        task = make()
+        named = (
+            f"a substitute, {substitute}: {' '.join((make.__doc__ or '').split('.')[0].split())}"
+        )
+    systems = rankers(rounds, intervals)
+    if few:
+        systems = {name: systems[name] for name in ("DiffRank", "BL-FeatureRank", "FeatureRank")}
+    return tables_of(run(task, systems, n_jobs=1), named)
+
+
+tables_1_2.shows(print_tables)
+tables_1_2.draws(draw_tables)
 
 
 @app.command("strict-order")
@@ -466,9 +520,10 @@ def strict_order_command(
         systems = {name: lookup(systems, name, "system") for name in only}
 
     def show(found: ExperimentResult) -> None:
-        print_tables(found)
+        numbers = tables_of(found, task.name)
+        print_tables(numbers)
         if plot:
-            write(f"drawn: {draw(found, plot)}")
+            write(f"drawn: {save_figure(draw_tables(numbers), plot)}")
 
     print_experiment(
         lambda: run(task, systems, folder, jobs, seed), show, "Strictly ordered lists", report
@@ -505,60 +560,69 @@ def promised(trace: Trace) -> Floats:
     return trace.column("bound" if "bound" in trace[0].extras else "loss")
 
 
-def print_steadiness(traces: Mapping[str, Trace]) -> None:
-    """Print how often, and how far, the Kendall distance on the training pairs rose again."""
-    write(f"{'':16}{'first':>8}{'last':>8}{'rises':>7}{'climbed':>9}")
-    for name, trace in traces.items():
-        kendall = trace.column("r2")
-        rises = np.maximum(np.diff(kendall), 0.0)
-        count = np.count_nonzero(rises > 1e-12)
-        write(f"{name:16}{kendall[0]:8.4f}{kendall[-1]:8.4f}{count:7}{rises.sum():9.4f}")
-
-
-def draw_training(
-    centres_of: Mapping[str, Floats], traces: Mapping[str, Trace], path: PathLike
-) -> Path:
-    """Draw centres of the first feature, distances, losses and errors; return the path."""
-    figure, panels = new_figure(1, 3, (15.0, 4.4))
-    for kind, table in centres_of.items():
-        panels[0].plot(np.arange(1, table.shape[1] + 1), table[0], marker=".", label=kind)
-    panels[0].set_xlabel("interval (more relevant to the right)")
-    for name, trace in traces.items():
-        steps = np.arange(1, len(trace) + 1)
-        (line,) = panels[1].plot(steps, trace.column("r2"), label=name)
-        color = line.get_color()
-        panels[2].plot(steps, trace.column("loss"), color=color, label=f"{name}: loss")
-        panels[2].plot(steps, promised(trace), ":", color=color, label="promised")
-        panels[2].plot(steps, wrong_shares(trace), "--", color=color, label="misordered")
-    for step in np.flatnonzero(np.diff(traces["FeatureRank"].column("cycle"))) + 1.5:
-        panels[1].axvline(step, linestyle="--", color="0.7")
-    for panel, title in zip(panels, ("centres", "Kendall distance", "bound and error")):
-        panel.set_title(title)
-        panel.legend()
-    return save_figure(figure, path)
-
-
-@app.command("training")
+@app.item(
+    "figures-5-7",
+    quick={"substitute": "diabetes"},
+    tiny={"substitute": "diabetes", "intervals": 4, "cycles": 2},
+)
 @click.option("--substitute", default="diabetes", help=" or ".join(SUBSTITUTES))
 @click.option("--intervals", type=int, default=8, help="K of quasi-KNN")
 @click.option("--cycles", type=int, default=3, help="how often each feature is added")
-@click.option("--plot", help="file to draw the figures to; needs matplotlib")
-def training_command(substitute: str, intervals: int, cycles: int, plot: str | None) -> None:
-    """Show the four kinds of centre, and how steadily rankers learn: figures 5, 6 and 7."""
+def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
+    """The four kinds of centre, and how steadily rankers learn: figures 5, 6 and 7."""
     task = lookup(SUBSTITUTES, substitute, "substitute")()
-    found = centres_by_kind(task, intervals)
-    write("centres of the first feature, least relevant interval first")
-    for kind, table in found.items():
-        write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in table[0]))
-    traces = {}
+    centres_of = {kind: table[0] for kind, table in centres_by_kind(task, intervals).items()}
+    curves = {}
     for name, ranker in rankers(intervals=intervals).items():
         if name in ("FeatureRank", "BL-FeatureRank", "DiffRank"):
             more = {"record_risks": True} if name == "DiffRank" else {}
             ranker.set_params(cycles=cycles, **more)
-            traces[name] = ranker.fit(task.X, task.y, qid=task.qid).trace_
-    print_steadiness(traces)
-    if plot:
-        write(f"drawn: {draw_training(found, traces, plot)}")
+            trace = ranker.fit(task.X, task.y, qid=task.qid).trace_
+            curves[name] = {
+                "kendall": trace["r2"],
+                "loss": trace["loss"],
+                "promised": promised(trace),
+                "misordered": wrong_shares(trace),
+                "rises": int((np.diff(trace["r2"]) > 1e-12).sum()),
+                "climbed": float(np.maximum(np.diff(trace["r2"]), 0.0).sum()),
+            }
+    return {"data": f"{substitute}, from scikit-learn", "cycles": cycles, "centres": centres_of,
+            "curves": curves}  # fmt: skip
+
+
+@figures_5_7.shows
+def print_figures_5_7(numbers: Numbers) -> None:
+    """Print centres, and how often and far the Kendall distance on the training pairs rose."""
+    write("centres of the first feature, least relevant interval first")
+    for kind, centres_ in numbers["centres"].items():
+        write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in centres_))
+    write(f"{'Kendall distance':16}{'first':>8}{'last':>8}{'rises':>7}{'climbed':>9}")
+    for name, one in numbers["curves"].items():
+        ends = f"{one['kendall'][0]:8.4f}{one['kendall'][-1]:8.4f}"
+        write(f"{name:16}{ends}{one['rises']:7}{one['climbed']:9.4f}")
+
+
+@figures_5_7.draws
+def draw_figures_5_7(numbers: Numbers) -> Figure:
+    """Draw centres of the first feature, Kendall distances, losses and errors."""
+    figure, panels = new_figure(1, 3, (15.0, 4.4))
+    for kind, centres_ in numbers["centres"].items():
+        panels[0].plot(range(1, len(centres_) + 1), centres_, marker=".", label=kind)
+    panels[0].set_xlabel("interval (more relevant to the right)")
+    for name, one in numbers["curves"].items():
+        rounds = range(1, len(one["kendall"]) + 1)
+        (line,) = panels[1].plot(rounds, one["kendall"], label=name)
+        color = line.get_color()
+        panels[2].plot(rounds, one["loss"], color=color, label=f"{name}: loss")
+        panels[2].plot(rounds, one["promised"], ":", color=color, label="promised")
+        panels[2].plot(rounds, one["misordered"], "--", color=color, label="misordered")
+    length = len(numbers["curves"]["FeatureRank"]["kendall"])
+    for cycle in range(1, numbers["cycles"]):
+        panels[1].axvline(cycle * length / numbers["cycles"] + 0.5, linestyle="--", color="0.7")
+    for panel, title in zip(panels, ("centres", "Kendall distance", "bound and error")):
+        panel.set_title(title)
+        panel.legend()
+    return figure
 
 
 # -- figure 9: a feature that ranks along a curve, not a line -----------------------------------
@@ -610,27 +674,47 @@ def distances(x: Floats) -> dict[str, float]:
     return {name: float(kendall(truth, scores)) for name, scores in orders.items()}
 
 
-def print_curve(x: Floats) -> None:
-    """Print the intervals and the distances."""
+@app.item("figure-9", tiny={"points": 90})
+@click.option("--points", type=int, default=900, help="values from -5 to 4")
+def figure_9(points: int) -> Numbers:
+    """Rank along a curve by quasi-KNN: figure 9, theorem 1.
+
+    The curve of equation 19 is cut by the lines y = 2 and y = -1 into three intervals of relevance,
+    whose centres are the means of the feature's values. The table compares quasi-KNN's order of the
+    values with the true one and with the linear orders. The paper gives -2.5 as the centre of the
+    lowest interval, which is from -5 to -2 and has its mean at -3.5; both are shown.
+    """
+    check("figure-9", "points", points, at_least(9))
+    x = sample(points)
     interval = np.searchsorted(LINES, curve(x))
-    own = centres(x)
+    shares = [float(np.mean(interval == k)) for k in range(len(LINES) + 1)]
+    return {"data": f"the curve of equation 19 at {points} points", "points": points,
+            "centres": centres(x), "shares": shares, "distances": distances(x)}  # fmt: skip
+
+
+@figure_9.shows
+def print_figure_9(numbers: Numbers) -> None:
+    """Print the intervals and the distances."""
     write("interval  relevance        values                   centre  the paper's")
     bounds = ("below -1", "from -1 to 2", "above 2")
     places = ("-5 to -2", "-2 to -1 and 2 to 4", "-1 to 2")
+    own = numbers["centres"]
     for k in reversed(range(len(own))):
         number = len(own) - k  # (the paper counts from the top)
-        share = f"{np.mean(interval == k):.0%}"
+        share = f"{numbers['shares'][k]:.0%}"
         write(
             f"{number:<10}{bounds[k]:<17}{places[k]:<20}{share:>4} {own[k]:7.2f} "
             f"{PUBLISHED_CENTRES[k]:9.2f}"
         )
     write("\nKendall distance to the true order")
-    for name, value in distances(x).items():
+    for name, value in numbers["distances"].items():
         write(f"{name:34}{value:.4f}")
 
 
-def draw_curve(x: Floats, path: PathLike) -> Path:
-    """Draw the curve, its intervals and centres, and quasi-KNN's order; return the path."""
+@figure_9.draws
+def draw_figure_9(numbers: Numbers) -> Figure:
+    """Draw the curve, its intervals and centres, and quasi-KNN's order."""
+    x = sample(numbers["points"])
     figure, panels = new_figure(1, 2, (10.0, 4.2))
     panels[0].plot(x, curve(x))
     for line in LINES:
@@ -648,25 +732,7 @@ def draw_curve(x: Floats, path: PathLike) -> Path:
     panels[1].legend(markerscale=4)
     for panel in panels:
         panel.set_xlabel("value of the feature")
-    return save_figure(figure, path)
-
-
-@app.command("quasi-knn")
-@click.option("--points", type=int, default=900, help="values from -5 to 4")
-@click.option("--plot", help="file to draw the figure to; needs matplotlib")
-def quasi_knn_command(points: int, plot: str | None) -> None:
-    """Rank along a curve by quasi-KNN: figure 9.
-
-    The curve of equation 19 is cut by the lines y = 2 and y = -1 into three intervals of relevance,
-    whose centres are the means of the feature's values. The table compares quasi-KNN's order of the
-    values with the true one and with the linear orders. The paper gives -2.5 as the centre of the
-    lowest interval, which is from -5 to -2 and has its mean at -3.5; both are shown.
-    """
-    check("quasi_knn", "points", points, at_least(9))
-    x = sample(points)
-    print_curve(x)
-    if plot:
-        write(f"drawn: {draw_curve(x, plot)}")
+    return figure
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ a round keeps the promise:
 
 The treatments are a step rule of this script's own, `PerfectRound`, in the loop of the library.
 
-    python studies/perfect_rounds.py
+``python studies/rankboost_plus.py appendix-b`` prints them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import click
 import numpy as np
 
 from crucial.boosting.loop import (
@@ -168,20 +167,3 @@ def _limit(problem: Problem, rounds: int) -> Outcome:
         scores = scores + (np.ptp(scores) + 1.0) * output
     r1 = PairFeedback(problem.pairs, len(problem.X)).r1(scores)
     return Outcome(r1, e1, _bound(slopes))
-
-
-def main() -> None:
-    """Print the treatments of both lemmas."""
-    for problem in (lemma_1(3), lemma_1(4), lemma_1(30), lemma_2(2)):
-        click.echo(f"{problem.name}\n{'':10} {'R1':>7} {'E1':>7} {'bound':>7}  R1 <= E1 <= bound")
-        for treatment in TREATMENTS:
-            found = treat(problem, treatment)
-            near = 1e-9
-            kept = found.r1 <= found.e1 + near and found.e1 <= found.bound + near
-            numbers = " ".join(f"{value:7.4f}" for value in found)
-            click.echo(f"{treatment:10} {numbers}  {'yes' if kept else 'no'}")
-        click.echo("")
-
-
-if __name__ == "__main__":
-    main()

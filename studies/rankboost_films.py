@@ -1,26 +1,26 @@
-"""Films: Freund, Iyer, Schapire & Singer (2003, section 6.2), on MovieLens or other ratings.
+"""RankBoost: Freund, Iyer, Schapire & Singer (2003), section 6.2, films.
 
-RATINGS is u.data, ml-100k.inter, ratings.csv or any table that crucial.read_ratings takes;
-scripts/movielens.py fetches one. (The paper's EachMovie data are no longer given out.)
+The paper's EachMovie data are no longer given out; scripts/movielens.py fetches MovieLens-100K.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import list_option, new_figure, save_figure, studies, write
-from crucial.data.ratings import Ratings
+from common import Item, Numbers, list_option, new_figure, studies, title_of, write
+from crucial.data.dataset import Ratings
 from crucial.errors import DataError
 from crucial.io.ratings import read_ratings
 from crucial.kernels.runtime import count_threads, run_all
@@ -37,6 +37,9 @@ from crucial.recommend import (
     ndcg,
 )
 from crucial.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 app = studies(__doc__)
 
@@ -99,7 +102,8 @@ def regression(target: Viewer, normalise: bool = False) -> Floats:
     # One thread: for tables of this size, more threads wait longer than they work.
     with threadpool_limits(1):
         weight = np.linalg.lstsq(table, labels, rcond=None)[0]
-    return float(weight @ filled) + club.row_sums(weight[club.column] * apart)
+    scores = float(weight @ filled) + club.row_sums(weight[club.column] * apart)
+    return np.round(scores, 8)  # (LAPACK's last digits, which depend on the CPU, order no films)
 
 
 def nearest(target: Viewer, k: int = 1) -> Floats:
@@ -193,7 +197,7 @@ RANDOM, FACTORS = "random", "implicit"
 
 # -- figures 5 to 7 ------------------------------------------------------------------------
 
-MEASURES = ("disagreement", "prot", "ap", "coverage")
+MEASURES = ("disagreement", "prot", "freund_ap", "coverage")
 SIZES = (100, 200, 500, 750, 1000, 2000)
 DENSITIES = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 10**9))
 # Groups of fewer users are left out.
@@ -223,6 +227,8 @@ class Point:
         The same as a number.
     n_targets : list of int
         Number of users per split.
+    good : list of float
+        Share of films with the user's highest rating, in training, per split.
     values : dict
         By ranker: the four measures per split.
     """
@@ -230,6 +236,7 @@ class Point:
     label: str
     x: float
     n_targets: list[int] = field(default_factory=list)
+    good: list[float] = field(default_factory=list)
     values: dict[str, list[list[float]]] = field(default_factory=dict)
 
     def mean(self, ranker: str, measure: str) -> float:
@@ -349,6 +356,8 @@ class Study:
         labels = np.concatenate([one.test_labels for one in halves])
         qid = np.repeat(np.arange(len(halves)), [len(one.test) for one in halves])
         point.n_targets.append(len(halves))
+        shares = [np.mean(one.train_labels == one.train_labels.max()) for one in halves]
+        point.good.append(float(np.mean(shares)))
         for name, parts in scores.items():
             judged = evaluate(labels, np.concatenate(parts), qid, measures=MEASURES)
             point.values.setdefault(name, []).append([judged[one] for one in MEASURES])
@@ -402,87 +411,194 @@ def factor_scores(club: Opinions, users: Sequence[Halves]) -> list[Floats]:
     ]
 
 
-def write_table(title: str, points: Sequence[Point], rankers: Sequence[str]) -> None:
-    """Write one block per measure, one line per ranker and one column per point."""
-    write(f"\n{title}")
-    users = "  ".join(f"{p.label}: {sum(p.n_targets) / len(p.n_targets):.0f}" for p in points)
-    write(f"target users per split: {users}")
-    width = max(map(len, rankers)) + 2
-    for measure in MEASURES:
-        write(f"{measure:{width}}" + "".join(f"{point.label:>10}" for point in points))
-        best = []
-        for point in points:
-            values = [point.mean(name, measure) for name in rankers]
-            best.append(min(values) if measure == "disagreement" else max(values))
-        for name in rankers:
-            cells = []
-            for point, top in zip(points, best):
-                value = point.mean(name, measure)
-                cells.append(f"{value:.3f}{'*' if value == top else ' '}".rjust(10))
-            write(f"  {name:{width - 2}}" + "".join(cells))
+#: What chance has on EachMovie (section 6.2.5).
+EACHMOVIE_CHANCE = {"disagreement": 0.5, "prot": 0.45, "ap": 0.41}
+#: The share of good films in the feedback by the density of figure 7, on EachMovie.
+EACHMOVIE_GOOD = {"10-20": 0.33, "21-40": 0.26, "41-60": 0.22, "61-100": 0.20, ">100": 0.18}
 
 
-def draw(
-    title: str, varied: str, points: Sequence[Point], rankers: Sequence[str], folder: str
-) -> Path:
-    """Draw four panels with one line per ranker as a PNG in the folder; return its path."""
+def made_ratings(n_users: int = 240, n_films: int = 300, seed: int = 0) -> Ratings:
+    """Return generated ratings from 1 to 5 of users who rated 12 to 150 films, and share tastes."""
+    random = np.random.default_rng(seed)
+    quality, taste = random.normal(size=n_films), random.normal(size=(n_users, 2))
+    kind = random.normal(size=(2, n_films))
+    users = np.repeat(
+        np.arange(n_users), np.round(12.0 * 12.5 ** random.random(n_users)).astype(int)
+    )
+    films = np.concatenate([random.permutation(n_films)[:n] for n in np.bincount(users)])
+    liked = quality[films] + (taste[users] * kind[:, films].T).sum(axis=1)
+    stars = np.clip(np.round(3 + liked + 0.5 * random.normal(size=len(films))), 1, 5)
+    return Ratings.from_columns(users, films, stars)
+
+
+def figure_numbers(figure: int, data: Mapping[str, Path], users: int, targets: int, features: int,
+                   splits: int, seed: int, jobs: int | None) -> Numbers:  # fmt: skip
+    """Return the four measures of all rankers at every point of a figure."""
+    if "movielens" in data:
+        words, ratings = title_of(data, "movielens"), read_ratings(data["movielens"])
+    else:
+        words, ratings = "generated ratings", made_ratings(users)
+    study = Study(ratings, tuple(METHODS), targets, features, jobs)
+    points = run(study, figure, splits, seed)
+    if not points:
+        raise DataError(f"figure {figure}: no group has {_FEWEST} users.")
+    return {
+        "data": f"{words}; {splits} split{'s' * (splits > 1)}",
+        "varied": FIGURES[figure][0],
+        "points": [{"label": one.label, "x": one.x, "targets": float(np.mean(one.n_targets)),
+                    "good": float(np.mean(one.good))} for one in points],
+        "values": {measure.removeprefix("freund_"): {
+            name: [one.mean(name, measure) for one in points] for name in study.rankers
+        } for measure in MEASURES},
+    }  # fmt: skip
+
+
+def print_figure(numbers: Numbers) -> None:
+    """Print one block per measure, a line per ranker and a column per point; * is the best."""
+    points = numbers["points"]
+    write("target users per split: "
+          + "  ".join(f"{one['label']}: {one['targets']:.0f}" for one in points))  # fmt: skip
+    write("share of good films in training: "
+          + "  ".join(f"{one['label']}: {one['good']:.2f}" for one in points))  # fmt: skip
+    for measure, rows in numbers["values"].items():
+        write(f"{measure:24}" + "".join(f"{one['label']:>10}" for one in points))
+        best = min if measure == "disagreement" else max
+        tops = [best(values) for values in zip(*rows.values())]
+        for name, values in rows.items():
+            cells = (f"{value:.3f}{'*' if value == top else ' '}".rjust(10)
+                     for value, top in zip(values, tops))  # fmt: skip
+            write(f"  {name:22}" + "".join(cells))
+
+
+def draw_figure(numbers: Numbers) -> Figure:
+    """Draw four panels with one line per ranker."""
     figure, panels = new_figure(2, 2, (10, 7))
-    for panel, measure in zip(panels, MEASURES):
-        for name in rankers:
-            values = [point.mean(name, measure) for point in points]
-            dashed = "--" if name == "random" else "-"
-            panel.plot([point.x for point in points], values, dashed, marker="o", label=name)
+    for panel, (measure, rows) in zip(panels, numbers["values"].items()):
+        for name, values in rows.items():
+            style = {"random": "k:", FACTORS: "k-."}.get(name, "-" if name in PAPERS else "--")
+            x = [point["x"] for point in numbers["points"]]
+            panel.plot(x, values, style, marker="o", markersize=3, label=name,
+                       linewidth=2 if name == "rankboost" else 1)  # fmt: skip
         panel.set_title(measure)
-        panel.set_xlabel(varied)
-    figure.suptitle(title)
+        panel.set_xlabel(numbers["varied"])
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center")
-    name = title.split(":")[0].lower().replace(" ", "_")
-    return save_figure(figure, Path(folder) / f"{name}.png")
+    return figure
 
 
-@app.command("figures")
-@click.argument("ratings")
-@list_option("--figures", (5, 6, 7), choices=(5, 6, 7))
-@list_option("--methods", tuple(METHODS), kind=str, choices=tuple(METHODS))
-@click.option("--targets", type=int, default=1000, help="users to rank for, at most")
-@click.option("--features", type=int, default=2000, help="viewers to learn from, at most")
-@click.option("--splits", type=int, default=1, help="the paper has 5 and 6")
-@click.option("--seed", type=int, default=0)
-@click.option("--plots", help="folder for the figures; needs matplotlib")
-@click.option("--jobs", type=int)
-def figures_command(
-    ratings: str,
-    figures: Sequence[int],
-    methods: Sequence[str],
-    targets: int,
-    features: int,
-    splits: int,
-    seed: int,
-    plots: str | None,
-    jobs: int | None,
-) -> None:
-    """Order films that users have seen: figures 5 to 7.
+#: The four algorithms of the paper; the others are ours, or those that section 6.2.6 proposes.
+PAPERS = ("rankboost", "vsim", "neighbour", "regression")
 
-    Half of the films of each target user are learned from, half are ranked. Three experiments vary
-    the number of viewers that are features (figure 5), how many films these rated (figure 6), and
-    how many the target user rated (figure 7). All rankers use the same halves.
+
+def _figure_item(number: int, minutes: float) -> Callable[[Callable[..., Numbers]], Item]:
+    """Return a decorator that makes figure 5, 6 or 7 of a function with a docstring alone."""
+
+    def decorate(function: Callable[..., Numbers]) -> Item:
+        options = (
+            click.option("--users", type=int, default=240, help="of generated ratings"),
+            click.option("--targets", type=int, default=1000, help="users to rank for, at most"),
+            click.option("--features", type=int, default=2000, help="viewers, at most"),
+            click.option("--splits", type=int, default=1, help="the paper has 5 and 6"),
+            click.option("--seed", type=int, default=0),
+            click.option("--jobs", type=int, default=1, help="threads"),
+        )
+        for option in reversed(options):
+            function = option(function)
+        item = app.item(
+            f"figure-{number}", needs=["movielens"], minutes=minutes, quick={"targets": 40},
+            tiny={"users": 120, "targets": 12},
+        )(function)  # fmt: skip
+        item.shows(print_figure)
+        item.draws(draw_figure)
+        return item
+
+    return decorate
+
+
+@_figure_item(5, 6)
+def figure_5(**options: Any) -> Numbers:
+    """Figure 5: four measures against the number of viewers that are features.
+
+    Half of the films of each target user are learned from, half are ranked. All rankers use the
+    same halves.
     """
-    table = read_ratings(ratings)
-    study = Study(table, methods, targets, features, jobs)
-    write(f"{table!r}; {', '.join(MEASURES)}; on EachMovie, chance has .5, .45, .41")
-    for figure in figures:
-        began = time.perf_counter()
-        points = run(study, figure, splits, seed)
-        title = f"Figure {figure}: {FIGURES[figure][0]}"
-        if not points:
-            write(f"\n{title}: no group has {_FEWEST} users")
-            continue
-        write_table(title, points, study.rankers)
-        write(f"({time.perf_counter() - began:.0f} s)")
-        if plots is not None:
-            path = draw(title, FIGURES[figure][0], points, study.rankers, plots)
-            write(f"drawn: {path}")
+    return figure_numbers(5, **options)
+
+
+@_figure_item(6, 4)
+def figure_6(**options: Any) -> Numbers:
+    """Figure 6: four measures against the density of the features: films that a viewer rated."""
+    return figure_numbers(6, **options)
+
+
+@_figure_item(7, 4)
+def figure_7(**options: Any) -> Numbers:
+    """Figure 7: four measures against the density of the feedback: films the target user rated."""
+    return figure_numbers(7, **options)
+
+
+def chance(n_films: int, n_good: int) -> tuple[float, float, float]:
+    """Return the expected PROT, AP and coverage of a random order, by equation 22.
+
+    Examples
+    --------
+    >>> [round(one, 6) for one in chance(3, 1)]  # (1 + 1/2 + 1/3) / 3
+    [0.611111, 0.611111, 0.611111]
+    """
+    at = [[k / i * math.comb(i - 1, k - 1) * math.comb(n_films - i, n_good - k)
+           / math.comb(n_films, n_good) for i in range(k, n_films - n_good + k + 1)]
+          for k in range(1, n_good + 1)]  # fmt: skip
+    precision = [math.fsum(one) for one in at]
+    return precision[0], math.fsum(precision) / n_good, precision[-1]
+
+
+@app.item("figure-8", minutes=0.1)
+@click.option("--films", type=int, default=60, help="in the left picture")
+def figure_8(films: int) -> Numbers:
+    """Figure 8: random guessing, when the share of good films or the number of films varies.
+
+    Exact expectations by equation 22 of appendix A; the measures of the library agree, since they
+    are expectations over ties and random guessing ties all films.
+    """
+    shares, sizes = [2, 3, 4, 5], [12, 20, 40, 60, 80, 120, 160]
+    left = [chance(films, films // one) for one in shares]
+    right = [chance(size, size // 4) for size in sizes]
+    measured = []
+    for size in sizes:
+        y = np.arange(size) < size // 4
+        judged = evaluate(y.astype(float), np.zeros(size), np.zeros(size), measures=MEASURES[1:])
+        measured.append([judged[name] for name in MEASURES[1:]])
+    apart = float(np.abs(np.array(measured) - np.array(right)).max())
+    return {"data": "none: exact expectations", "films": films, "shares": shares, "left": left,
+            "sizes": sizes, "right": right, "measures_apart": apart}  # fmt: skip
+
+
+@figure_8.shows
+def print_chance(numbers: Numbers) -> None:
+    """Print both pictures as tables."""
+    names = ("PROT", "AP", "coverage")
+    write(f"{numbers['films']} films, share of good ones"
+          + "".join(f"{f'1/{one}':>8}" for one in numbers["shares"]))  # fmt: skip
+    for at, name in enumerate(names):
+        write(f"{name:30}" + "".join(f"{row[at]:8.3f}" for row in numbers["left"]))
+    write(f"{'a quarter is good, films':30}" + "".join(f"{one:>8}" for one in numbers["sizes"]))
+    for at, name in enumerate(names):
+        write(f"{name:30}" + "".join(f"{row[at]:8.3f}" for row in numbers["right"]))
+    write(f"largest difference from the measures prot, ap, coverage: {numbers['measures_apart']:g}")
+
+
+@figure_8.draws
+def draw_chance(numbers: Numbers) -> Figure:
+    """Draw both pictures."""
+    figure, panels = new_figure(1, 2, (9.0, 3.6), sharey=True)
+    for at, name in enumerate(("PROT", "AP", "coverage")):
+        shares = [1 / one for one in numbers["shares"]]
+        panels[0].plot(shares, [row[at] for row in numbers["left"]], "o-", label=name)
+        panels[1].plot(numbers["sizes"], [row[at] for row in numbers["right"]], "o-", label=name)
+    panels[0].set_xlabel(f"share of good films among {numbers['films']}")
+    panels[1].set_xlabel("films, a quarter of them good")
+    panels[0].legend()
+    return figure
 
 
 # -- the top-N table --------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from common import experiment_options, list_option, studies, write
+from common import Numbers, experiment_options, list_option, new_figure, studies, write
 from crucial.data.files import atomic_write
 from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
@@ -30,6 +30,8 @@ from crucial.rankers.regression_boosting import ComponentwiseBoost
 from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from crucial.lab.protocols import FoldTask
     from crucial.lab.results import ExperimentResult
 
@@ -133,23 +135,24 @@ def _fit(X: Floats, y: Floats, rounds: int, settings: dict[str, Any]) -> tuple[f
     return hard, float(np.count_nonzero(ranker.coef_)), ranker.diverged_ is not None
 
 
-def print_losses(p: int, n: int, nonzero: int, cells: Sequence[LossCell]) -> None:
+def print_allocation(one: Numbers) -> None:
     """Print one allocation: losses by rows, rules of choice by columns."""
-    found = {(one.loss, one.choice, one.expit): one for one in cells}
-    draws = len(cells[0].hard)
+    p, n, nonzero = one["allocation"]
+    draws = one["draws"]
     write(f"p = {p}, n = {n}, {nonzero} coefficients other than 0, means of {draws} draws")
     head = f"{'':14}{'labels':8}{'simple fit alone':>26}{'updated model':>26}   in the paper"
     write(head)
     write(f"{'':22}" + 2 * f"{'loss':>9}{'features':>10}{'diverged':>7}" + "   ")
-    for name in LOSSES:
-        for expit in (False, True):
-            line = f"{name if not expit else '':14}{'expit' if expit else 'raw':8}"
+    for name, rows in one["losses"].items():
+        for labels, cells in rows.items():
+            line = f"{name if labels == 'raw' else '':14}{labels:8}"
             for choice in ("simple", "updated"):
-                one = found[name, choice, expit]
-                line += f"{one.hard.mean():9.3f}{one.features.mean():10.1f}"
-                line += f"{one.diverged if name != 'L2' else '':>7}"
-            words = "" if expit else WORDS[name.split()[0]]
+                hard, features, diverged = cells[choice]
+                line += f"{hard:9.3f}{features:10.1f}"
+                line += f"{diverged if name != 'L2' else '':>7}"
+            words = WORDS[name.split()[0]] if labels == "raw" else ""
             write(f"{line}   {words}".rstrip())
+    write(one["verdict"])
     write("")
 
 
@@ -169,7 +172,12 @@ def verdict(cells: Sequence[LossCell]) -> str:
     )
 
 
-@app.command("component-boosting")
+@app.item(
+    "section-4-6",
+    minutes=5,
+    quick={"allocations": 1},
+    tiny={"allocations": 1, "draws": 1, "rounds": 8},
+)
 @click.option("--draws", type=int, default=5, help="tables per allocation")
 @click.option("--rounds", type=int, default=ROUNDS)
 @click.option("--seed", type=int, default=0)
@@ -179,8 +187,8 @@ def verdict(cells: Sequence[LossCell]) -> str:
     default=len(ALLOCATIONS),
     help="how many of the three, smallest first",
 )
-def component_boosting_command(draws: int, rounds: int, seed: int, allocations: int) -> None:
-    """Boost surrogates of the ranking loss: a simulation.
+def section_4_6(draws: int, rounds: int, seed: int, allocations: int) -> Numbers:
+    """Boost surrogates of the ranking loss: the simulation of section 4.6.
 
     Draws tables of standard normal features and linear responses, boosts every loss for 100 rounds
     with a step of .1, and prints the hard ranking loss on the rows learned from, the features
@@ -189,10 +197,40 @@ def component_boosting_command(draws: int, rounds: int, seed: int, allocations: 
     by the loss of the updated model. The paper prints no numbers, only what it saw; its words stand
     beside the table.
     """
-    for p, n, nonzero in ALLOCATIONS[:allocations]:
-        cells = run_losses(p, n, nonzero, draws=draws, seed=seed, rounds=rounds)
-        print_losses(p, n, nonzero, cells)
-        write(f"{verdict(cells)}\n")
+    out = []
+    for allocation in ALLOCATIONS[:allocations]:
+        cells = run_losses(*allocation, draws=draws, seed=seed, rounds=rounds)
+        table: Numbers = {name: {"raw": {}, "expit": {}} for name in LOSSES}
+        for one in cells:
+            mean = [float(one.hard.mean()), float(one.features.mean()), one.diverged]
+            table[one.loss]["expit" if one.expit else "raw"][one.choice] = mean
+        out.append({"allocation": allocation, "draws": draws, "losses": table,
+                    "verdict": verdict(cells)})  # fmt: skip
+    return {"data": f"{draws} draws of {allocations} allocations", "allocations": out}
+
+
+@section_4_6.shows
+def print_section_4_6(numbers: Numbers) -> None:
+    """Print every allocation."""
+    for one in numbers["allocations"]:
+        print_allocation(one)
+
+
+@section_4_6.draws
+def draw_section_4_6(numbers: Numbers) -> Figure:
+    """Draw the hard loss of every surrogate on labels as they are, by the rule of choice."""
+    found = numbers["allocations"]
+    figure, panels = new_figure(1, len(found), (4.2 * len(found), 3.8), sharey=True)
+    for panel, one in zip(panels, found):
+        places = np.arange(len(one["losses"]))
+        for shift, choice in ((-0.2, "simple"), (0.2, "updated")):
+            values = [rows["raw"][choice][0] for rows in one["losses"].values()]
+            panel.bar(places + shift, values, 0.38, label=f"{choice} model chooses")
+        panel.set_xticks(places, list(one["losses"]), rotation=40, ha="right")
+        panel.set_title(f"p = {one['allocation'][0]}, n = {one['allocation'][1]}")
+    panels[0].set_ylabel("hard ranking loss")
+    panels[0].legend()
+    return figure
 
 
 # -- Werner (2019, figure 1): times of losses ---------------------------------------------------
@@ -281,33 +319,56 @@ def time_losses(n_rows: int, n_columns: int, listed: bool = True, seed: int = 0)
     return LossTimes(n_rows, n_columns, slow, found[0][0], localised)
 
 
-def print_times(found: Sequence[LossTimes]) -> None:
-    """Print the seconds, and how many times faster the hard loss is by sorting."""
-    write("Seconds for all columns (figure 1 of Werner 2019 draws them for one data set each)")
-    heads = [f"localised {share:.0%}" for share in SHARES]
-    write(f"{'n':>7}{'p':>5}{'hard, listed':>15}{'hard':>10}"
-          + "".join(f"{head:>15}" for head in heads) + f"{'listed/hard':>13}")  # fmt: skip
-    for one in found:
-        slow = "left out" if one.listed is None else f"{one.listed:.4f}"
-        times = "" if one.listed is None else f"{one.listed / one.hard:.0f}"
-        cells = "".join(f"{seconds:>15.4f}" for seconds in one.localised.values())
-        write(f"{one.n_rows:>7}{one.n_columns:>5}{slow:>15}{one.hard:>10.4f}{cells}{times:>13}")
-
-
-@app.command("loss-times")
+@app.item(
+    "figure-1", minutes=2, quick={"rows": (100, 1000)}, tiny={"rows": (20, 40), "columns": (2,)}
+)
 @list_option("--rows", SIZES, text="values of n")
 @list_option("--columns", COLUMNS, text="values of p")
 @click.option("--list-up-to", type=int, default=max(SIZES), help="largest n whose pairs are listed")
 @click.option("--seed", type=int, default=0, help="of the random columns")
-def loss_times_command(
-    rows: Sequence[int], columns: Sequence[int], list_up_to: int, seed: int
-) -> None:
+def figure_1(rows: Sequence[int], columns: Sequence[int], list_up_to: int, seed: int) -> Numbers:
     """Measure the time of ranking losses: figure 1.
 
     For p columns of n rows against one label: the hard loss from the listed pairs, O(n^2), and hard
     and localised losses in O(n log n).
     """
-    print_times([time_losses(n, p, n <= list_up_to, seed) for n in rows for p in columns])
+    found = [time_losses(n, p, n <= list_up_to, seed) for n in rows for p in columns]
+    return {
+        "data": "random columns",
+        "sizes": [[one.n_rows, one.n_columns, one.listed is not None] for one in found],
+        "seconds": [[one.listed, one.hard, *one.localised.values()] for one in found],
+    }
+
+
+@figure_1.shows
+def print_figure_1(numbers: Numbers) -> None:
+    """Print the seconds, and how many times faster the hard loss is by sorting."""
+    write("Seconds for all columns (figure 1 of Werner 2019 draws them for one data set each)")
+    heads = [f"localised {share:.0%}" for share in SHARES]
+    write(f"{'n':>7}{'p':>5}{'hard, listed':>15}{'hard':>10}"
+          + "".join(f"{head:>15}" for head in heads) + f"{'listed/hard':>13}")  # fmt: skip
+    for (n, p, _), (listed, hard, *localised) in zip(numbers["sizes"], numbers["seconds"]):
+        slow = "left out" if listed is None else f"{listed:.4f}"
+        times = "" if listed is None else f"{listed / hard:.0f}"
+        cells = "".join(f"{seconds:>15.4f}" for seconds in localised)
+        write(f"{n:>7}{p:>5}{slow:>15}{hard:>10.4f}{cells}{times:>13}")
+
+
+@figure_1.draws
+def draw_figure_1(numbers: Numbers) -> Figure:
+    """Draw seconds by the number of rows, for the largest number of columns."""
+    figure, (panel,) = new_figure()
+    most = max(p for _, p, _ in numbers["sizes"])
+    rows = [
+        (n, times) for (n, p, _), times in zip(numbers["sizes"], numbers["seconds"]) if p == most
+    ]
+    names = ("hard, pairs listed", "hard, sorted", *(f"localised {one:.0%}" for one in SHARES))
+    for at, name in enumerate(names):
+        line = [(n, times[at]) for n, times in rows if times[at] is not None]
+        panel.loglog(*zip(*line), marker="o", label=name)
+    panel.set(xlabel="rows", ylabel=f"seconds for {most} columns")
+    panel.legend()
+    return figure
 
 
 # -- ranking trees beside the authors' package --------------------------------------------------
@@ -387,23 +448,45 @@ def areas(data: TwoClassSet, seed: int = 0) -> dict[str, tuple[float, float]]:
     return out
 
 
-@app.command("treerank")
-@click.argument("folder")
+@app.item("treerank", needs=("treerank",), minutes=2, tiny={"rows": 200})
 @click.option("--seed", type=int, default=0, help="random_state of the rankers")
-def treerank_command(folder: str, seed: int) -> None:
-    """Learn ranking trees on two-class data sets by path.
+@click.option("--rows", type=int, default=2000, help="without the data: generated rows to learn on")
+def treerank(data: Mapping[str, Path], seed: int, rows: int) -> Numbers:
+    """Learn ranking trees beside the authors' package, on its two-class data sets.
 
-    Learns on NAME.learn.csv and prints the area under the ROC curve on NAME.test.csv for every NAME
-    in FOLDER, plain or .gz. The label is the last column. Where FOLDER has NAME.roc.csv, the area
-    under the best possible curve is printed too.
+    Learns on NAME.learn.csv and gives the area under the ROC curve on NAME.test.csv for every NAME
+    in the folder, plain or .gz. The label is the last column. Where there is a NAME.roc.csv, the
+    area under the best possible curve is given too.
     """
+    sets = find_sets(data["treerank"]) if data else [_two_normals(rows)]
+    tables = []
+    for one in sets:
+        for name, (area, seconds) in areas(one, seed).items():
+            known = TREE_AREAS.get(one.name, {}).get(name)
+            tables.append({"set": one.name, "ranker": name, "area": area, "package": known,
+                           "best": one.best, "seconds": seconds})  # fmt: skip
+    named = "the sets of the TreeRank package" if data else "two normal classes, generated"
+    return {"data": named, "areas": tables}
+
+
+def _two_normals(rows: int) -> TwoClassSet:
+    """Return two classes of normal rows in the plane, one moved by 1 in either direction."""
+    random = np.random.default_rng(0)
+    parts = []
+    for _ in range(2):
+        y = random.integers(0, 2, rows)
+        parts.append((random.normal(size=(rows, 2)) + y[:, None], y))
+    return TwoClassSet("normal", parts[0], parts[1], None)
+
+
+@treerank.shows
+def print_treerank(numbers: Numbers) -> None:
+    """Print one line per set and ranker."""
     write(f"{'data':<16}{'ranker':<15}{'AUC':>8}{'package':>9}{'best':>8}{'seconds':>9}")
-    for data in find_sets(folder):
-        for name, (area, seconds) in areas(data, seed).items():
-            known = TREE_AREAS.get(data.name, {}).get(name)
-            published = "" if known is None else f"{known:.4f}"
-            best = "" if data.best is None else f"{data.best:.4f}"
-            write(f"{data.name:<16}{name:<15}{area:>8.4f}{published:>9}{best:>8}{seconds:>9.2f}")
+    for one in numbers["areas"]:
+        package, best = (f"{v:.4f}" if v is not None else "" for v in (one["package"], one["best"]))
+        write(f"{one['set']:<16}{one['ranker']:<15}{one['area']:>8.4f}{package:>9}{best:>8}"
+              f"{one['seconds']:>9.2f}")  # fmt: skip
 
 
 # -- the form of feedback that a ranker takes ---------------------------------------------------
