@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-import crucial.lab.auto_search as search
+import crucial.lab.auto_ranker as search
 from benchmarks.contestants import Part
 from benchmarks.datasets import Case, from_folder
 from benchmarks.quality import RANKING, part_of
@@ -40,7 +40,7 @@ from crucial.lab.auto_candidates import (
     plan_for,
     summarise_trials,
 )
-from crucial.lab.auto_search import _staged, folds_of, fresh, score_spread, stage_rounds
+from crucial.lab.auto_ranker import _staged, folds_of, fresh, score_spread, stage_rounds
 from crucial.lab.protocols import Rows
 from crucial.lab.rankers import Adapter
 from crucial.measures.names import get_measure
@@ -88,7 +88,7 @@ def held_out(folder: Path, name: str, part: Part) -> list[HeldOut]:
     facts = Facts.of(part.X.shape[1], y, part.groups, True)
     prepared = get_measure(RANKING).prepare(y, part.groups)
     found = []
-    for one in candidates_for(facts, None, plan_for("normal", facts).stages[0].candidates):
+    for one in candidates_for(facts, None, plan_for("thorough", facts).stages[0].candidates):
         path = folder / name / f"auto.{one.name.replace(' ', '_')}.npz"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -242,7 +242,7 @@ def results(tried: list[HeldOut], part: Part, n_deals: int) -> dict[str, Floats]
     rows = _rows(part)
     facts = Facts.of(part.X.shape[1], rows.y, part.groups, True)
     measure = get_measure(RANKING)
-    plan = plan_for("normal", facts)
+    plan = plan_for("thorough", facts)
     queries = np.flatnonzero(~np.isnan(tried[0].values[0]))
     found: dict[str, Floats] = {}
     for title, changes in VARIANTS.items():

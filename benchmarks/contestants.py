@@ -38,11 +38,6 @@ class Part:
     def groups(self) -> Groups:
         return Groups.from_qid(self.qid, len(self.y))
 
-    @property
-    def none(self) -> Part:
-        """No rows at all."""
-        return Part(self.X[:0], self.y[:0], None if self.qid is None else self.qid[:0])
-
 
 @dataclass(frozen=True)
 class Contestant:
@@ -102,16 +97,14 @@ def _auto(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[
     return _on_both(AutoRanker(measure=measure, **setting), train, valid)
 
 
+def _plain(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
+    return _on_both(GradientRanker(**setting), train, valid)
+
+
 def _bags(train: Part, valid: Part, measure: str, setting: Setting) -> Callable[..., Floats]:
     # (the rows that a bag leaves out choose the number of rounds)
     ranker = GradientRanker(200, RATE, eval_metric=measure, early_stopping_rounds=30, **setting)
     return _on_both(ranker, train, valid)
-
-
-def _bags_of_training(
-    train: Part, valid: Part, measure: str, setting: Setting
-) -> Callable[..., Floats]:
-    return _bags(train, train.none, measure, setting)
 
 
 def _on_both(ranker: Any, train: Part, valid: Part) -> Callable[..., Floats]:
@@ -132,26 +125,20 @@ _STOPPED = {"n_estimators": ROUNDS, "early_stopping_rounds": PATIENCE}
 def _gradient(loss: str, graded: bool) -> Contestant:
     fixed = {"loss": loss, "learning_rate": RATE, "random_state": SEED, **_STOPPED}
     more = {"gain": "exp"} if graded and loss in ("exponential", "logistic") else {}
-    settings = tuple({"max_leaves": n, **more} for n in LEAVES)
+    settings = tuple({"max_leaves": n, **more} for n in (2, 16, 64))
     return Contestant(
         "crucial", f"GradientRanker {loss}", settings, fitted_by(GradientRanker, fixed)
     )
 
 
-_BAGS = "bagged GradientRanker"
-#: Ten bags of GradientRanker, without and with queries.
-_BAGGED = (
-    {"loss": "logistic", "max_leaves": 4, "n_bags": 10},
-    {"loss": "query_rmse", "max_leaves": 8, "n_bags": 10},
-)
-
-
 def ours(queries: bool) -> list[Contestant]:
     """Rankers of this library, for queries of graded labels or for two classes."""
+    loss = "query_rmse" if queries else "logistic"
     found = [
         Contestant("crucial", "AutoRanker", ({},), _auto),
-        Contestant("crucial", _BAGS, (_BAGGED[queries],), _bags),
-        Contestant("crucial", f"{_BAGS}, training part", (_BAGGED[queries],), _bags_of_training),
+        Contestant("crucial", "AutoRanker quick", ({"budget": "quick"},), _auto),
+        Contestant("crucial", "GradientRanker", ({"loss": loss},), _plain),
+        Contestant("crucial", "GradientRanker, 5 bags", ({"loss": loss, "n_bags": 5},), _bags),
         Contestant("crucial", "RankBoost", ({},), fitted_by(RankBoost, {"random_state": SEED})),
     ]
     losses = ["exponential", "logistic", "query_rmse"]

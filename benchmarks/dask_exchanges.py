@@ -23,9 +23,9 @@ from crucial.distributed.transport import LocalParts
 QUERIES, DOCS, FEATURES, ROUNDS = 500, 120, 136, 5
 RANKERS = {
     "stumps": RankBoost(ROUNDS),
-    "trees of depth 3": GradientRanker(ROUNDS, max_depth=3),
-    "trees of 8 leaves": GradientRanker(ROUNDS, max_leaves=8),
-    "trees of 31 leaves": GradientRanker(ROUNDS, max_leaves=31),
+    "trees of depth 3": GradientRanker(ROUNDS, symmetric=False, max_leaves=8, max_depth=3),
+    "trees of 8 leaves": GradientRanker(ROUNDS, symmetric=False, max_leaves=8),
+    "trees of 31 leaves": GradientRanker(ROUNDS, symmetric=False, max_leaves=31),
 }
 
 

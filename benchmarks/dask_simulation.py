@@ -1,6 +1,7 @@
 """The real Dask scheduler with workers that sleep instead of adding: 8, 64 and 256 parts.
 
-Checks the cost model of docs/scaling.md. The scheduler and the client are in this process, and all
+Checks the cost model of docs/internals/scaling.md. The scheduler and the client are in this
+process, and all
 workers in a second one: they talk TCP as on a cluster, and sleeping takes no processor.
 """
 

@@ -39,7 +39,9 @@ def measure(who: str, leaves: int) -> None:
         def ranker(rounds: int) -> RankBoost | GradientRanker:
             if leaves == 2:
                 return RankBoost(rounds, n_jobs=THREADS)
-            return GradientRanker(rounds, loss="lambda", max_leaves=leaves, n_jobs=THREADS)
+            return GradientRanker(
+                rounds, loss="lambda", symmetric=False, max_leaves=leaves, n_jobs=THREADS
+            )
 
         ranker(2).fit(small.X, small.y, qid=small.qid)
         reset_peak()

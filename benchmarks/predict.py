@@ -95,7 +95,12 @@ def trees() -> dict[str, float]:
     found = {}
     for name, interactions in (("no limit", None), ("interactions=2", 2)):
         ranker = GradientRanker(
-            N_ROUNDS, loss="lambda", max_leaves=31, interactions=interactions, n_jobs=THREADS
+            N_ROUNDS,
+            loss="lambda",
+            symmetric=False,
+            max_leaves=31,
+            interactions=interactions,
+            n_jobs=THREADS,
         ).fit(X, y, qid=qid)
         ours, theirs = _interleaved(
             partial(ranker.predict, rows), lambda: booster.predict(rows, num_threads=THREADS), 5

@@ -273,7 +273,7 @@ def difference(case: Case, values: Floats, reference: Floats) -> tuple[float, fl
 def lines_of(cells: Cells, case: Case, mine: list[Contestant], peers: list[Contestant],
              folds: int) -> list[Line]:  # fmt: skip
     """Return a line per contestant, and one for the best of each package by validation."""
-    boosted = [one for one in mine if one.name.startswith("GradientRanker")]
+    boosted = [one for one in mine if one.name.startswith("GradientRanker ")]
     lines = [
         line_of(cells, case, one.title, [one], folds, one not in boosted) for one in [*peers, *mine]
     ]
@@ -312,33 +312,31 @@ def overview(cases: list[Case], tables: list[list[Line]]) -> None:
     table(title, ["contestant", *(case.name for case in cases), "mean"], rows)
 
 
-def summary(cases: list[Case], tables: list[list[Line]]) -> None:
-    """Print ours beside the best of the others, data set by data set.
+def summary(cases: list[Case], tables: list[list[Line]], folds: int) -> None:
+    """Print ours beside the best of the others, data set by data set, and the mean over them.
 
-    The best is the one with the best test values, which flatters it.
+    The best is the one with the best test values, which flatters it. Seconds are those of all fits
+    of a fold, also of settings that validation did not choose.
     """
     names = [line.title for line in tables[0] if line.maker == OURS and line.leading]
-    rows = []
-    for case, lines in zip(cases, tables):
-        best = _best(lines)
-        row: list[Any] = [case.name, f"{best.title} {best.mean:.4f}"]
-        for name in names:
+    rows: list[list[Any]] = []
+    for name in names:
+        moments = []
+        for case, lines in zip(cases, tables):
+            best = _best(lines)
             mine = next(line for line in lines if line.title == name)
             mean, error, _ = difference(case, mine.values, best.values)
-            level = "+" if mean > error else "=" if mean >= -error else "-"
-            row.append(f"{mine.mean:.4f} {mean:+.4f} ± {error:.4f} {level}")
-        rows.append(row)
-    mean_of_best = float(np.mean([_best(lines).mean for lines in tables]))
-    means: list[Any] = ["mean", f"{mean_of_best:.4f}"]
-    for name in names:
-        found = [next(line.mean for line in lines if line.title == name) for lines in tables]
-        means.append(f"{np.mean(found):.4f} {np.mean(found) - mean_of_best:+.4f}")
-    header = ["data set", "best other", *[name.removeprefix(f"{OURS} ") for name in names]]
-    title = (
-        f"{measure_of(cases[0])}, and the difference to the best other: above (+), within (=) or "
-        "below (-) one standard error"
-    )
-    table(title, header, [*rows, means])
+            moments.append((mine.mean, best.mean, mean, error))
+            shown = f"{mean:+.4f} ± {error:.4f}", mine.seconds / folds, best.seconds / folds
+            rows.append(
+                [name, case.name, f"{mine.mean:.4f}", best.title, f"{best.mean:.4f}", *shown]
+            )
+        own, other, mean, _ = np.mean(moments, axis=0)
+        error = float(np.sqrt(np.sum([one[3] ** 2 for one in moments]))) / len(moments)
+        shown = f"{mean:+.4f} ± {error:.4f}", "", ""
+        rows.append([name, "mean", f"{own:.4f}", "the best of each", f"{other:.4f}", *shown])
+    header = ["ours", "data", "value", "best other", "value", "difference", "CPU s", "of the other"]
+    table(f"{measure_of(cases[0])} of the test rows, against the best other", header, rows)
 
 
 def _best(lines: list[Line]) -> Line:
@@ -385,4 +383,4 @@ def main(arguments: list[str] | None = None) -> None:
             show(case, lines)
         if tables:
             overview(cases, tables)
-            summary(cases, tables)
+            summary(cases, tables, options.folds)

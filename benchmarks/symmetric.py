@@ -20,7 +20,10 @@ from crucial import GradientRanker
 
 MEASURE, N_FEATURES, SIZE = "ndcg_exp@10", 25, 60
 STOPPED = {"n_estimators": 500, "early_stopping_rounds": 50, "random_state": 0}
-SYMMETRIC = {"symmetric": True, "min_rows": 1.0, "l2": 3.0}
+SHAPES = (
+    {"max_leaves": 31, "symmetric": False, "min_rows": 20.0, "l2": 1.0},
+    {"max_leaves": 64, "symmetric": True, "min_rows": 1.0, "l2": 3.0},
+)
 
 
 def made(n_queries: int, seed: int) -> Part:
@@ -43,7 +46,7 @@ def contestants() -> list[tuple[Contestant, dict[str, Any]]]:
         mine = Contestant(
             "crucial", loss, (), fitted_by(GradientRanker, {"loss": loss, **STOPPED, **more})
         )
-        found += [(mine, {"max_leaves": 31}), (mine, {"max_leaves": 64, **SYMMETRIC})]
+        found += [(mine, shape) for shape in SHAPES]
     for other in others(True):
         if "refitted" not in other.name:
             found.append((other, other.settings[-1]))
