@@ -9,6 +9,7 @@ test. Every measure chooses its own round. Results can be kept in a folder, so t
 was killed goes on; here they stay in memory.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -55,4 +56,16 @@ tasks = {
 films = crucial.Experiment(
     tasks, ["rb_c", "rb_d", "best-feature"], "r2", changes={"n_estimators": 30}
 ).run()
-print(f"\n{films.ranks('r2')}")
+ranks = films.ranks("r2")
+print(f"\n{ranks}")
+
+# 5. The same as a picture: each person is a line, and lower is better.
+errors = films.to_frame("cell").pivot_table("value", "task", "ranker")
+errors = errors[list(ranks.rankers)]
+figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
+ax.plot(range(errors.shape[1]), errors.to_numpy().T, "o-", color="0.7", linewidth=1)
+ax.plot(range(errors.shape[1]), errors.mean(), "s-", label="mean of 20 people")
+ax.set_xticks(range(errors.shape[1]), errors.columns)
+ax.set_ylabel("r2: misordered pairs")
+ax.legend()
+plt.show()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -55,6 +56,16 @@ print(
 
 # -- The fusion is one file, and fuses the runs of new queries ----------------------
 found.fusion.save(folder / "fuse.json")
-again = FusionRanker.load(folder / "fuse.json").fuse(paths, depth=10, tag="fused")
+loaded = FusionRanker.load(folder / "fuse.json")
+again = loaded.fuse(paths, depth=10, tag="fused")
 crucial.write_run(folder / "fused.run", again)
 print(crucial.evaluate_run(crucial.read_qrels(folder / "train.qrels"), again, "ndcg@10"))
+
+# -- What a place in each run's list is worth ----------------------------------------
+figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+places = range(1, 31)
+for name, share in loaded.weights().items():
+    ax.plot(places, loaded.contribution(name, places), label=f"{name}, {share:.0%}")
+ax.set(xlabel="place in the run", ylabel="adds to the score")
+ax.legend(fontsize="small", ncol=2)
+plt.show()

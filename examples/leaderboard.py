@@ -8,6 +8,7 @@ Who is best, who is tied, whom the judges agree with, and what the comparisons c
 somebody is asked instead, with as few questions as possible.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from crucial import preferences
@@ -55,3 +56,8 @@ while [one.name for one in session.ranking()] != models:
     session.answer(answer(session))
 pairs = len(models) * (len(models) - 1) // 2
 print(f"\nasked what tells most: the right order after {session.n_answers} of {pairs} pairs")
+
+# 4. The leaderboard as a picture. The last two are on a scale of their own.
+figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+board.plot(ax)
+plt.show()

@@ -9,6 +9,7 @@ the images, return their 50 nearest and have no opinion on the rest. ``crucial d
 the same at full size.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -51,3 +52,12 @@ for feature, shape in ranker.model_.shapes().items():
     gains[test.feature_names[feature]] = shape.values[at] - shape.missing
 for name, gain in sorted(gains.items(), key=lambda pair: -pair[1][0]):
     print(f"{name:<12} " + " ".join(f"{value:7.2f}" for value in gain))
+
+figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+for feature, shape in ranker.model_.shapes().items():
+    places = np.arange(1, 51)
+    gain = shape.values[np.searchsorted(shape.thresholds, -places)] - shape.missing
+    ax.plot(places, gain, drawstyle="steps-mid", label=test.feature_names[feature])
+ax.set(xlabel="place in the engine's list", ylabel="adds to the score")
+ax.legend(fontsize="small")
+plt.show()

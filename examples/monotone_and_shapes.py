@@ -8,6 +8,7 @@ A ranker of stumps is a sum of one step function a feature. The functions can be
 checked and argued about; where one must not fall, it can be told so.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -56,3 +57,13 @@ for feature, shape in held.model_.shapes().items():
     place = np.searchsorted(shape.thresholds, value)
     part = shape.missing if np.isnan(value) else shape.values[place]
     print(f"  {names[feature]:<7} {value:8.2f}  adds {part:+.3f}")
+
+figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
+for title, ranker in (("free", free), ("held to the rules", held)):
+    for ax, name, shape in zip(axes, names, ranker.model_.shapes().values()):
+        ends = np.concatenate(([X[:, names.index(name)][~np.isnan(X[:, names.index(name)])].min()],
+                               shape.thresholds))  # fmt: skip
+        ax.step(ends, shape.values, where="post", label=title)
+        ax.set(xlabel=name, ylabel="adds to the score")
+axes[0].legend()
+plt.show()

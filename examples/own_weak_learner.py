@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -113,3 +114,9 @@ if __name__ == "__main__":
             own.save(Path(folder) / "model.json")
         except NotRankedError as error:
             print(f"\nsave says: {error}")
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)
+    for ax, title, ranker in zip(axes, ("stumps", "agreements"), (stumps, own)):
+        ax.scatter(X[:, 0], X[:, 2], c=ranker.rank(X), cmap="RdYlBu", s=12)
+        ax.set(title=f"ranked by {title}: best red", xlabel="x0", ylabel="x2")
+    plt.show()

@@ -8,6 +8,7 @@ People or programs judged pairs of answers. They are not equally sure, they cont
 other, and their preferences run in circles; all of that is fine.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import crucial
@@ -73,3 +74,12 @@ print("\nThe three best answers, and their features:")
 for row in best:
     said = ", ".join(f"{name} {value:+.2f}" for name, value in zip(names, X[row]))
     print(f"  answer {row:>3}: {said}")
+
+figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+unknown = np.isnan(X[:, 1])
+scores = weighted.predict(X)
+ax.scatter(quality[~unknown], scores[~unknown], s=14, label="all features known")
+ax.scatter(quality[unknown], scores[unknown], s=14, label="clarity not assessed")
+ax.set(xlabel="true quality", ylabel="learned score")
+ax.legend()
+plt.show()

@@ -10,12 +10,14 @@ Run it with ``python examples/quickstart.py`` (it uses pandas; polars works the 
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 import crucial
+from crucial import inspection
 
-FEATURES = ["text_match", "clicks", "price", "age_days"]
+FEATURES = ["text_match", "sales", "price", "age_days"]
 
 
 def make_shop_log(n_queries: int = 80, n_items: int = 20, seed: int = 0) -> pd.DataFrame:
@@ -27,16 +29,16 @@ def make_shop_log(n_queries: int = 80, n_items: int = 20, seed: int = 0) -> pd.D
             "query": np.repeat([f"query {i:02d}" for i in range(n_queries)], n_items),
             "item": [f"item {i}" for i in random.integers(0, 10_000, n)],
             "text_match": random.gamma(2.0, 1.0, n),
-            "clicks": random.poisson(3.0, n).astype(float),
+            "sales": random.poisson(3.0, n).astype(float),
             "price": random.lognormal(3.0, 1.0, n),
             "age_days": random.exponential(200.0, n),
         }
     )
-    liking = np.log1p(log.text_match) + 0.4 * np.log1p(log.clicks) - 0.3 * np.log(log.price)
+    liking = np.log1p(log.text_match) + 0.4 * np.log1p(log.sales) - 0.3 * np.log(log.price)
     liking += 0.4 * random.normal(size=n)
     log["grade"] = np.digitize(liking, np.quantile(liking, [0.6, 0.85, 0.95]))
-    # New items have no clicks yet. NaN means "no opinion", which is not the same as 0.
-    log.loc[log.age_days < 40, "clicks"] = np.nan
+    # New items have no sales yet. NaN means "no opinion", which is not the same as 0.
+    log.loc[log.age_days < 40, "sales"] = np.nan
     return log.sample(frac=1.0, random_state=seed)  # the order of rows does not matter
 
 
@@ -90,3 +92,8 @@ with tempfile.TemporaryDirectory() as folder:
     model = crucial.load_model(path)
     same = np.array_equal(model.predict(held_out[FEATURES]), scores)
     print(f"\nSaved {path.stat().st_size:,} bytes; the scores read back are the same: {same}")
+
+# 6. See it: what each value of a feature adds to the score, and where the rows are.
+inspection.shapes(ranker, held_out[FEATURES]).plot()
+plt.gcf().set_size_inches(8, 6)
+plt.show()

@@ -49,7 +49,8 @@ for name, ranker in rankers.items():
 
 # %%
 # The curve of one tree has a straight piece per leaf. A tree that is pruned has fewer, and the
-# price of a leaf is chosen by cross-validation.
+# price of a leaf is chosen by cross-validation. At the right: what the forest learned; the
+# better the score, the darker.
 
 pruned = crucial.rankers.TreeRank(pruning="cv").fit(X, y)
 print(f"pruned at {pruned.penalty_:.4f} a leaf: {pruned.model_.size}")
@@ -57,10 +58,6 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 inspection.tree_roc(rankers["tree of small trees"], X_test, y_test).plot(left)
 inspection.tree_roc(pruned, X_test, y_test).plot(left)
 left.set_title("before and after pruning")
-
-# %%
-# What the forest learned: the better the score, the darker.
-
 grid = np.stack(np.meshgrid(np.linspace(-2, 2, 80), np.linspace(-2, 2, 80)), axis=-1)
 scores = rankers["forest"].predict(grid.reshape(-1, 2)).reshape(80, 80)
 right.imshow(scores, origin="lower", extent=(-2, 2, -2, 2), cmap="Greys")
