@@ -146,9 +146,12 @@ def reference() -> str:
 def command_line() -> str:
     """Return the verbs of the command line with their options, as click has them."""
     lines: list[str] = []
+    # (a context made as for a call: a command keeps the help option of the first one it gets)
+    parent = app.make_context("crucial", [], resilient_parsing=True)
     for name in VERBS:
-        command = app.get_command(context := click.Context(app, info_name="crucial"), name)
-        usage = command.get_usage(click.Context(command, context, name)).removeprefix("Usage: ")
+        command = app.get_command(parent, name)
+        context = command.make_context(name, [], parent, resilient_parsing=True)
+        usage = command.get_usage(context).removeprefix("Usage: ")
         lines += [f"## {name}", "", "```text", usage, "```", ""]
         for part in inspect.cleandoc(f"{command.help}\n\n{command.epilog or ''}").split("\n\n"):
             marked = part.strip("\n").removeprefix("\b\n")
