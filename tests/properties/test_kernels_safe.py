@@ -78,7 +78,7 @@ def test_nodes_of_scores_are_on_the_grid(scores: np.ndarray, per_unit: float) ->
         tables[..., margin:-margin] = 1.0
         out = np.zeros((1, n))
         inner = tables[..., margin:-margin]
-        losses.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, 0, out)
+        losses.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, out)
 
 
 def test_the_node_of_a_score() -> None:

@@ -191,8 +191,8 @@ class PairSums:
         Call it before threads call `wrong_weights`.
         """
         self._places  # noqa: B018 (computed once, here)
-        sums: Floats = np.add.reduceat(down[: self._levels.n_rows], self._levels.level_start[:-1])
-        return sums
+        starts = self._levels.level_start[:-1]
+        return np.asarray(np.add.reduceat(down[: self._levels.n_rows], starts))
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.integer], NDArray[np.int32] | None]:

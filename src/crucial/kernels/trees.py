@@ -87,12 +87,9 @@ class LeafLimits(NamedTuple):
     least_weight: float
 
     @property
-    def numbers(self) -> tuple[int, float, float, float, float, float, float, float, float]:
-        """The numbers in the order in which kernels take them."""
-        return (
-            self.total, self.weight, self.unit_gradient, self.unit_curvature, self.l2, self.low,
-            self.high, self.least_curvature, self.least_weight,
-        )  # fmt: skip
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers in the order in which kernels take them: a plain tuple, as Numba knows it."""
+        return tuple(self)
 
     @property
     def gradient(self) -> float:
@@ -231,11 +228,9 @@ class TreeRows:
         hist : int64 array, optional
             Histograms of the leaf, for rows in parts.
         """
-        moved: int = self._kernels.partition(
-            self._codes, feature, self._n_bins[feature], place, begin, end, self.rows,
-            self._sums, *self._spare,
-        )  # fmt: skip
-        return moved
+        column = (self._codes, feature, self._n_bins[feature])
+        own = (self.rows, self._sums, *self._spare)
+        return int(self._kernels.partition(*column, place, begin, end, *own))
 
     def settle(self, starts: Ints, l2: float, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the values of all leaves, ``g / (c + l2)`` within bounds, and their gradients.
@@ -388,7 +383,7 @@ class SplitSearch(TreeRows):
         self._cut: dict[int, list[FeatureBlocks]] = {}
         self._alone = FeatureBlocks(np.zeros(0, np.int64), np.zeros(0, bool))
 
-    def _take(self) -> NDArray[np.int64]:
+    def histogram_room(self) -> NDArray[np.int64]:
         """Return room for the histograms of one leaf."""
         if self._room:
             return self._room.pop()
@@ -413,7 +408,7 @@ class SplitSearch(TreeRows):
 
     def root(self, limits: LeafLimits, allowed: Bools) -> tuple[NDArray[np.int64], Floats]:
         """Return the histograms of the root, and the largest gain of every feature."""
-        hist, peaks, end = self._take(), np.zeros(self._n_features), self.n_rows
+        hist, peaks, end = self.histogram_room(), np.zeros(self._n_features), self.n_rows
 
         def work(part: FeatureBlocks) -> None:
             self._add(part, 0, end, self._whole, hist)
@@ -452,7 +447,7 @@ class SplitSearch(TreeRows):
             The rows of the smaller child.
         limits : of the smaller and the larger child
         """
-        hist = self._take()
+        hist = self.histogram_room()
         small, large = np.zeros(self._n_features), np.zeros(self._n_features)
 
         def work(part: FeatureBlocks) -> None:
@@ -517,10 +512,6 @@ class SplitSearch(TreeRows):
             leaf.hist, leaf.hist if less is None else less, less is not None, features,
             *self._facts, limits.numbers, counts, limits.gain, room, totals,
         )  # fmt: skip
-
-    def histogram_room(self) -> NDArray[np.int64]:
-        """Return room for the histograms of one leaf, to be filled by `level`."""
-        return self._take()
 
     def _add(
         self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]
@@ -603,11 +594,8 @@ class SplitSearch(TreeRows):
         target: float,
         peaks: Floats,
     ) -> int:
-        found: int = self._kernels.scan(
-            hist, hist, False, np.array([feature]), *self._facts, limits.numbers, counts, target,
-            *self._alone.room, peaks,
-        )  # fmt: skip
-        return found
+        leaf = (hist, hist, False, np.array([feature]), *self._facts, limits.numbers)
+        return int(self._kernels.scan(*leaf, counts, target, *self._alone.room, peaks))
 
     def left_total(self, hist: NDArray[np.int64], feature: int, place: int) -> int:
         """Return the sum of the words of the rows that a split sends left."""
