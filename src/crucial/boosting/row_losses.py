@@ -17,7 +17,7 @@ from crucial.boosting.pair_losses import LogisticLoss
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
-from crucial.feedback.base import DrawnQueries, Feedback, LabelledRows, Output
+from crucial.feedback.base import DrawnShare, Feedback, LabelledRows, Output
 from crucial.feedback.labels import GAINS
 from crucial.kernels.elementary import ExactSum, QueryNoise, exp, exp2, log, log2
 from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, query_losses
@@ -70,7 +70,7 @@ class LossTotals:
         return scale, log(max(self.loss.value / start, _FLOOR))
 
 
-class RowLossState(DrawnQueries):
+class RowLossState(DrawnShare):
     """See `crucial.feedback.base.ScoreState`; has a `curvature` too.
 
     Queries weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
@@ -147,9 +147,7 @@ class RowLossState(DrawnQueries):
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores: O(n log n)."""
-        state = self._feedback.state(threads=self._threads)
-        state.advance(self.scores, 1.0)
-        return state.risks()
+        return self._feedback.risks_at(self.scores, self._threads)
 
 
 class RowLoss(Objective):

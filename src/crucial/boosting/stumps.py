@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -327,28 +327,12 @@ _FIRST_SCANS = 2
 _TOGETHER = 16
 
 
-class _Kernels(Protocol):
-    scans_all: bool
-    drop_bounds: Callable[..., None]
-    drops: Callable[..., float]
+def of_z(z: Floats) -> Floats:
+    """Return a criterion that is larger for a smaller Z, and 0 from 1 up.
 
-
-class Slopes(Protocol):
-    """The slopes of all stumps, as `SlopeSearch` has them; renewed by ``scan``."""
-
-    bins: Bins
-    first: Ints
-    slope: Floats
-    best_slope: Floats
-    offered: Bools
-    slope_change: Floats
-
-    @property
-    def sums(self) -> _Kernels:
-        """What computes bounds on Z, and Z."""
-
-    def scan(self, features: Ints) -> None:
-        """Compute slopes and peaks of some features."""
+    What is equal in Z by the tie rule is equal in it.
+    """
+    return np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
 
 
 class DropSearch:
@@ -371,7 +355,9 @@ class DropSearch:
         Lowest Z of its stumps, when last scanned.
     """
 
-    def __init__(self, slopes: Slopes, threads: int, keeps_z: bool = True) -> None:
+    def __init__(
+        self, slopes: SlopeSearch | SparseSearch, threads: int, keeps_z: bool = True
+    ) -> None:
         self._slopes, self._threads = slopes, threads
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
@@ -728,7 +714,7 @@ class SparseStumps:
         search = self.search
         search.renew(potentials)
         if self._choice == "largest_drop":
-            criterion = self._of_z(search.lowest_z())
+            criterion = of_z(search.lowest_z())
         else:
             search.scan_contenders()
             criterion = np.where(search.slope_change == 0.0, search.best_slope, 0.0)
@@ -748,18 +734,11 @@ class SparseStumps:
         k, default = divmod(found[1], 2)
         return self._stump(feature, k, default, *weights[feature])
 
-    @staticmethod
-    def _of_z(z: Floats) -> Floats:
-        """Return a criterion that is larger for a smaller Z, and 0 from 1 up."""
-        # What is equal in Z by the tie rule is equal here.
-        out: Floats = np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
-        return out
-
     def _criterion(self, feature: int) -> tuple[Floats, Floats, Floats]:
         """Return criterion, slope and (W+, W-) of the stumps of a feature, by all rows."""
         if self._choice == "largest_drop":
             slope, right, wrong, z = self.search.dense_drops(feature)
-            return self._of_z(z), slope, np.stack((right, wrong))
+            return of_z(z), slope, np.stack((right, wrong))
         slope = self.search.dense_slopes(feature)
         return (slope if self._positive else np.abs(slope)), slope, np.zeros(0)
 
@@ -801,7 +780,7 @@ class SparseStumps:
             rough = self.search.entry_slopes(feature)
             reach = rough[:, k] if self._positive else np.abs(rough[:, k])
             if self._choice == "largest_drop":
-                reach = self._of_z(1.0 - reach)  # (1 - Z is at most the slope)
+                reach = of_z(1.0 - reach)  # (1 - Z is at most the slope)
             if not (reach >= worst_tied(best) * (1.0 - _OF_SUMS)).any():
                 continue
             criterion, slope, pairs = self._criterion(feature)
@@ -963,9 +942,7 @@ class StumpLearner(WeakLearner):
         criterion = np.zeros_like(self.search.slope)
         for f in scanned:
             cells = np.s_[:, first[f] : first[f + 1]]
-            z = drops.z[cells]
-            # Larger is better for the tie rule, and what is equal in Z is equal here.
-            criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
+            criterion[cells] = of_z(drops.z[cells])
         if self._constraints.any:
             self._forbid(criterion, potentials)
         return self._best(scanned.tolist(), criterion)

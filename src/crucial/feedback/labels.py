@@ -14,7 +14,7 @@ from crucial.data.arrays import as_array, as_reals, check_sum, complex_error
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NoPairError, in_short
 from crucial.feedback.base import (
-    DrawnQueries,
+    DrawnShare,
     Feedback,
     LabelledRows,
     LabelMargins,
@@ -127,7 +127,7 @@ def wrong_unit_of(total: float) -> float:
     return unit_for(2.0 * total)  # (a pair may come and go again)
 
 
-class LabelState(DrawnQueries):
+class LabelState(DrawnShare):
     """See `crucial.feedback.base.PairState`.
 
     ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
@@ -728,7 +728,8 @@ class LabelFeedback(Feedback):
         low, high = layout.values.tolist()
         return TwoClasses(low, high, int(layout.level_start[1]))
 
-    def _state(self, threads: int) -> PairState:
+    def state(self, threads: int = 1) -> PairState:
+        """Return the state of ``self.rows`` at scores of 0."""
         return LabelState(self._labelled, threads)
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:
@@ -811,13 +812,6 @@ def query_factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | 
         query = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
         raise DataError(f"query_weight must be constant inside a query. It is not in {query!r}.")
     return per_group
-
-
-def weighing_rows(
-    weight: Floats | None, query_weight: QueryWeight | None, groups: Groups
-) -> Bools | None:
-    """Return which rows weigh more than 0, and so do their queries; None where all do."""
-    return kept_rows(weight, query_factors(query_weight, groups), groups)
 
 
 def kept_rows(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:

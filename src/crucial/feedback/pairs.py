@@ -54,9 +54,7 @@ class ExplicitState:
 
     def _logs(self) -> Floats:
         """Return the logarithm of the weight of every pair."""
-        pairs = self._pairs
-        logs: Floats = self._log_weight + self.scores[pairs.low] - self.scores[pairs.high]
-        return logs
+        return self._log_weight + self.scores[self._pairs.low] - self.scores[self._pairs.high]
 
     def _weigh(self, logs: Floats) -> Floats:
         """Return the weights of the pairs drawn, over the largest of them."""
@@ -211,7 +209,8 @@ class PairFeedback(Feedback):
         self._pairs = ListedPairs(*places, w * scale)
         self.total = finite_total(exact_sum(self._pairs.weight) / scale)
 
-    def _state(self, threads: int) -> PairState:
+    def state(self, threads: int = 1) -> PairState:
+        """Return the state of ``self.rows`` at scores of 0."""
         return ExplicitState(self._pairs, len(self.rows))
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:

@@ -61,40 +61,47 @@ class SumFeedback(Feedback):
             raise DataError(
                 f"feedbacks to be added have different numbers of rows: {sorted(sizes)}."
             )
-        self.factors = _positive(factors, len(parts), "factors")
-        totals = [finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())]
-        own = _positive(totals, len(parts), "totals")
+        self.factors = np.ones(len(parts)) if factors is None else np.asarray(factors, np.float64)
+        usable = (self.factors > 0) & np.isfinite(self.factors)
+        if self.factors.shape != (len(parts),) or not usable.all():
+            raise DataError(
+                f"factors must be one positive finite number per part. Got {factors!r}."
+            )
+        own = np.array([finite_total(p.total * f) for p, f in zip(parts, self.factors.tolist())])
         self.parts = tuple(parts)
         # (first: the sum of large ones overflows; and the logarithm of a share is a number)
-        own = np.maximum(own / own.max(), _LEAST_SHARE)
-        self.shares = own / own.sum()
+        shares = np.maximum(own / own.max(), _LEAST_SHARE)
+        self.shares = shares / shares.sum()
         self.n_rows = parts[0].n_rows
         # The order of the largest part: it works on contiguous rows, the others gather.
-        largest = max(parts, key=lambda p: len(p.rows))
+        largest = self._largest = max(parts, key=lambda p: len(p.rows))
         extra = np.setdiff1d(np.concatenate([p.rows for p in parts]), largest.rows)
         self.rows = np.concatenate((largest.rows, extra)) if len(extra) else largest.rows
-        self.weight = None
-        if any(part.weight is not None for part in parts):
-            per_row = np.ones(self.n_rows)
-            for part in parts:
-                if part.weight is not None:
-                    per_row[part.rows] = part.weight
-            self.weight = per_row[self.rows]
+        self.weight = _row_weights(parts, self.rows)
         self.n_pairs = sum(p.n_pairs for p in parts)
-        self.total = finite_total(math.fsum(totals))
+        self.total = finite_total(math.fsum(own.tolist()))
         self.n_queries = sum(p.n_queries for p in parts)
         self.n_skipped = sum(p.n_skipped for p in parts)
 
-    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
-        """Return the state at scores of 0, for rows in this order (default: ``self.rows``)."""
-        wanted = self.rows if rows is None else rows
-        states = [part.state(wanted, threads) for part in self.parts]
-        return SumState(states, self.shares, len(wanted))
+    def state(self, threads: int = 1) -> PairState:
+        """Return the state of ``self.rows`` at scores of 0."""
+        place = self._places()
+        at = [
+            slice(len(part.rows)) if part is self._largest else place[part.rows]
+            for part in self.parts
+        ]
+        states = [part.state(threads) for part in self.parts]
+        return SumState(states, at, self.shares, len(self.rows))
+
+    def _places(self) -> Ints:
+        """Return where every row is among ``self.rows``; -1 for those without a pair."""
+        place = np.full(self.n_rows, -1, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        return place
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:
         """Return the pairs with these numbers, those of one part after those of another."""
-        place = np.full(self.n_rows, -1, np.int64)
-        place[self.rows] = np.arange(len(self.rows))
+        place = self._places()
         start = np.concatenate(([0], np.cumsum([part.n_pairs for part in self.parts])))
         owner = np.searchsorted(start, numbers, "right") - 1
         high, low = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
@@ -133,97 +140,110 @@ class SumFeedback(Feedback):
         return [(part, everywhere[part.rows]) for part in self.parts]
 
 
-def _positive(values: Sequence[float] | Floats | None, n: int, name: str) -> Floats:
-    """Return one positive number per part, 1 by default."""
-    numbers = np.ones(n) if values is None else np.asarray(values, np.float64)
-    if numbers.shape != (n,) or not ((numbers > 0) & np.isfinite(numbers)).all():
-        raise DataError(f"{name} must be one positive finite number per part. Got {values!r}.")
-    return numbers
+def _row_weights(parts: Sequence[Feedback], rows: Ints) -> Floats | None:
+    """Return the weights that rows have in the last part that has some; None without weights."""
+    if all(part.weight is None for part in parts):
+        return None
+    per_row = np.ones(parts[0].n_rows)
+    for part in parts:
+        if part.weight is not None:
+            per_row[part.rows] = part.weight
+    return per_row[rows]
 
 
 class SumState:
-    """See `crucial.feedback.base.PairState`."""
+    """See `crucial.feedback.base.PairState`.
 
-    def __init__(self, states: Sequence[PairState], shares: Floats, n_rows: int) -> None:
+    Parameters
+    ----------
+    states : sequence of PairState
+        One per part.
+    at : sequence of slices or int arrays
+        Where the rows of each part are among those of the sum.
+    shares : array
+    n_rows : int
+        Of the sum.
+    """
+
+    def __init__(
+        self, states: Sequence[PairState], at: Sequence[slice | Ints], shares: Floats, n_rows: int
+    ) -> None:
         self.scores = np.zeros(n_rows)
-        self._states = states
+        self._parts = list(zip(states, at, strict=True))
         self._start = log(shares)
         self._now = shares
         self._scale = shares  # on the potentials of each part
-        self._n_padded = padded(n_rows)
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write the potentials of the parts, each by its share of the loss."""
-        columns = [np.zeros(self._n_padded) for _ in self._states]
-        found = [state.potentials(column) for state, column in zip(self._states, columns)]
+        columns = [np.zeros(padded(len(state.scores))) for state, _ in self._parts]
+        found = [state.potentials(own) for (state, _), own in zip(self._parts, columns)]
         log_loss = self._start + np.array([f[1] for f in found])
         top = float(log_loss.max())
         now = exp(log_loss - top)
         self._now = now / now.sum()
         pi[:] = 0.0
         self._scale = self._now * [scale for scale, _ in found]
-        for scale, column in zip(self._scale, columns):
-            pi += scale * column[: len(pi)]
+        for scale, own, (state, at) in zip(self._scale, columns, self._parts):
+            pi[at] += scale * own[: len(state.scores)]
         return 1.0, top + log(float(now.sum()))
 
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         self.scores += alpha * output[: len(self.scores)]
-        for state in self._states:
-            state.advance(output, alpha)
+        for state, at in self._parts:
+            state.advance(output[at], alpha)
 
     @property
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in, of all parts."""
         out = np.zeros(len(self.scores))
-        for scale, state in zip(self._scale, self._states):
-            out += scale * state.curvature
+        for scale, (state, at) in zip(self._scale, self._parts):
+            out[at] += scale * state.curvature
         return out
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker."""
-        right, wrong = _mixed(self._now, [s.binary_weights(output) for s in self._states])
-        return float(right), float(wrong)
+        return _mixed(self._now, [state.binary_weights(output[at]) for state, at in self._parts])
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained."""
-        mean, square = _mixed(self._now, [s.moments(output) for s in self._states])
-        return float(mean), float(square)
+        return _mixed(self._now, [state.moments(output[at]) for state, at in self._parts])
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature."""
         out[:] = 0.0
-        for share, state in zip(self._now, self._states):
-            part = np.zeros_like(out)
-            state.wrong_weights(codes, n_bins, missing_rank, part)
-            out += share * part
+        for share, (state, at) in zip(self._now, self._parts):
+            own = np.zeros_like(out)
+            state.wrong_weights(codes[at], n_bins, missing_rank, own)
+            out += share * own
 
     def prepare_scan(self) -> None:
         """Make what `wrong_weights` shares between features."""
-        for state in self._states:
+        for state, _ in self._parts:
             state.prepare_scan()
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
-        r1, r2 = _mixed(exp(self._start), [s.risks() for s in self._states])
-        return float(r1), float(r2)
+        return _mixed(exp(self._start), [state.risks() for state, _ in self._parts])
 
     def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the queries (or pairs) of every part."""
-        for state in self._states:
+        for state, _ in self._parts:
             state.subsample(fraction, random)
 
     def copy(self) -> SumState:
         """Return a copy of the drawn pairs that can be moved without moving this state."""
         other = copy.copy(self)
         other.scores = self.scores.copy()
-        other._states = [state.copy() for state in self._states]
+        other._parts = [(state.copy(), at) for state, at in self._parts]
         return other
 
 
-def _mixed(shares: Floats, values: list[tuple[float, float]]) -> Floats:
-    """Return the sums of the values of the parts, each times its share."""
-    return np.asarray((shares[:, None] * np.array(values)).sum(axis=0))
+def _mixed(shares: Floats, values: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the sums of both values of the parts, each times its share."""
+    one, other = (shares[:, None] * np.array(values)).sum(axis=0).tolist()
+    return one, other
 
 
 # --- Contradictions between feedbacks, netted: of two opposite pairs only the difference stays
@@ -330,12 +350,7 @@ def _netted(parts: Sequence[ListedPairs], labels: Sequence[LabelFeedback]) -> Pa
     if not len(weight):
         return None
     netted = PairFeedback(np.column_stack((high, low)), n_rows, weight=weight)
-    if any(part.weight is not None for part in labels):
-        per_row = np.ones(n_rows)
-        for part in labels:
-            if part.weight is not None:
-                per_row[part.rows] = part.weight
-        netted.weight = per_row[netted.rows]
+    netted.weight = _row_weights(labels, netted.rows)
     return netted
 
 
