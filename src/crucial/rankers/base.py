@@ -42,8 +42,8 @@ from crucial.feedback.labels import (
     QueryWeight,
     check_labels,
     check_weights,
+    kept_rows,
     query_factors,
-    weighing_rows,
 )
 from crucial.feedback.pairs import PairFeedback
 from crucial.measures.evaluation import agreement_score
@@ -223,6 +223,12 @@ VERBOSE: Any = parameter(
     "elsewhere. A larger number writes one line per so many rounds there.",
     default=0,
     shapes_model=False,
+)
+BALANCE: Any = parameter(
+    one_of("pairs", "queries"),
+    "Whether all pairs weigh the same, or all queries do.",
+    default="pairs",
+    grid=("pairs", "queries"),
 )
 MAX_BINS: Any = parameter(
     none_or(int_between(2, 65535)),
@@ -418,7 +424,8 @@ class RankingInput:
     @cached_property
     def weighing(self) -> Bools | None:
         """Which rows weigh more than 0, and so do their queries; None where all do."""
-        return weighing_rows(self.weight, self.query_weight, self.groups)
+        factor = query_factors(self.query_weight, self.groups)
+        return kept_rows(self.weight, factor, self.groups)
 
     def label_feedback(self, balance: str = "pairs", gain: Any = None) -> LabelFeedback:
         """Return the pairs that the labels imply."""

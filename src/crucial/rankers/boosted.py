@@ -68,6 +68,7 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import (
+    BALANCE,
     MAX_BINS,
     RANDOM_STATE,
     EvalRows,
@@ -121,12 +122,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         kw_only=False,
         grid=(0.1, 0.3, 1.0),
     )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
+    balance: str = BALANCE
     gain: Any = parameter(
         either(one_of(None, "linear", "exp"), function),
         "Weigh a pair by the difference of the gains of its labels: y, 2^y - 1, or a rising "
@@ -358,26 +354,28 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
     def _boost(self, run: LoopInput) -> Ensemble:
         """Run the loop; an algorithm with a loop of its own replaces this."""
         objective, learner, step = self._parts(run.feedback)
-        constraints = self._constraints(run.training.instances)
         if isinstance(learner, TreeLearner) and run.rounds > len(run.earlier):
             pairs = self._chosen_pairs(run, objective, learner, step)
             if pairs is not None:
                 learner.pairs, self.feature_pairs_ = set(pairs), pairs
-        return boost(
-            run.training,
-            run.feedback,
-            objective,
-            learner,
-            step,
-            rounds=run.rounds,
-            constraints=constraints,
-            subsample=self.subsample,
-            seed=run.seed,
-            watch=run.watch,
-            record_risks=self.record_risks,
-            progress=run.progress,
-            earlier=run.earlier,
+        followed = {"watch": run.watch, "progress": run.progress, "earlier": run.earlier}
+        return self._loop(
+            run, objective, learner, step, run.rounds, record_risks=self.record_risks, **followed
         )
+
+    def _loop(
+        self,
+        run: LoopInput,
+        objective: Objective,
+        learner: WeakLearner,
+        step: StepRule,
+        rounds: int,
+        **followed: Any,
+    ) -> Ensemble:
+        """Run the loop with given parts for some rounds; further arguments as of `boost`."""
+        constraints, drawn = self._constraints(run.training.instances), self.subsample
+        how = {"constraints": constraints, "subsample": drawn, "seed": run.seed, **followed}
+        return boost(run.training, run.feedback, objective, learner, step, rounds=rounds, **how)
 
     def _chosen_pairs(
         self, run: LoopInput, objective: Objective, learner: TreeLearner, step: StepRule
@@ -390,17 +388,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         if learner.limits.max_pairs == 0:
             return []
         # (copies: a trial must leave no trace in the parts)
-        trial = boost(
-            run.training,
-            run.feedback,
-            objective,
-            copy(learner),
-            copy(step),
-            rounds=TRIAL_ROUNDS,
-            constraints=self._constraints(run.training.instances),
-            subsample=self.subsample,
-            seed=run.seed,
-        )
+        trial = self._loop(run, objective, copy(learner), copy(step), TRIAL_ROUNDS)
         return list(gains_of_pairs(trial.rankers))[: learner.limits.max_pairs]
 
     # -- feedback: labels of one judge or several, and explicit pairs ---------------
@@ -495,16 +483,10 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         self._after_fit(ensemble, instances)
         self._classes: ClassSums | None = None
         if not with_qid and feedback.two_classes() is not None:
-            self._classes = self._class_sums(ensemble, instances, feedback)
-
-    def _class_sums(
-        self, ensemble: Ensemble, instances: Instances, feedback: Feedback
-    ) -> ClassSums:
-        """Return the sums over the rows of two classes under ``model_``."""
-        scores, current = ensemble.scores, self.best_round_ == len(ensemble.trace)
-        if not current or len(scores) != len(feedback.rows):
-            scores = scores_of_rows(self.model_, instances)[feedback.rows]
-        return ClassSums.of(feedback, scores)
+            scores = ensemble.scores
+            if best != len(trace) or len(scores) != len(feedback.rows):
+                scores = scores_of_rows(self.model_, instances)[feedback.rows]
+            self._classes = ClassSums.of(feedback, scores)
 
     def _best_round(self, trace: Trace, watch: Watch | None) -> int:
         """Return how many rounds ``model_`` has: as the eval set decides, or all."""

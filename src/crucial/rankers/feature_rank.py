@@ -394,7 +394,9 @@ class FeatureRankings:
         weight = self._queries.weight
         if feature not in self._known:
             centres = centres_of(values, self._codes, self._n_intervals, weight)
-            self._known[feature] = _ranker(feature, centres)
+            # (equal centres: no interval is better than another)
+            useful = {*centres} != {None} and Regions.around(centres).direction.any()
+            self._known[feature] = QuasiKNN(feature, centres) if useful else None
         ranker = self._known[feature]
         if ranker is None:
             return None
@@ -405,14 +407,6 @@ class FeatureRankings:
         step = _AHEAD * self._training.threads
         for begin in range(0, len(features), step):
             yield from self.ranked(features[begin : begin + step])
-
-
-def _ranker(feature: int, centres: tuple[float | None, ...]) -> QuasiKNN | None:
-    if all(one is None for one in centres):
-        return None
-    if not Regions.around(centres).direction.any():
-        return None  # all centres are equal: no interval is better than another
-    return QuasiKNN(feature, centres)
 
 
 class QuasiKNNLearner(WeakLearner):
@@ -652,7 +646,7 @@ class RankAddition:
         plain = now.positions  # (H of the model, where training uses more than it does)
         features = self._order(order)
         for cycle in range(1, cycles + 1):
-            for ranker, ranking in self._turns(features):
+            for ranker, ranking in filter(None, self._rankings.stream(features)):
                 began = time.perf_counter()
                 share = self._share(now, ranking, first=not steps.rankers)
                 weights = self._factor * exp(-now.agreement)
@@ -690,13 +684,10 @@ class RankAddition:
         if order == "given":
             return features
         found = self._rankings.stream(features)
-        return best_first([-1.0 if one is None else self._worth(one[1]) for one in found])
-
-    def _worth(self, ranking: Floats) -> float:
-        return exact_dot(self._factor, self._agreement.of(ranking))
-
-    def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
-        return (found for found in self._rankings.stream(features) if found is not None)
+        agreements = (None if one is None else self._agreement.of(one[1]) for one in found)
+        return best_first(
+            [-1.0 if one is None else exact_dot(self._factor, one) for one in agreements]
+        )
 
     def _share(self, now: _Judged, ranking: Floats, first: bool) -> Mixture:
         if self._balance is None or first:

@@ -40,7 +40,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Model, Ranker, RankingInput, documented, warn_caller
+from crucial.rankers.base import BALANCE, Model, Ranker, RankingInput, documented, warn_caller
 from crucial.rankers.linear.closed_form import (
     Centring,
     Decomposition,
@@ -91,6 +91,14 @@ from crucial.rankers.linear.solvers import (
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base classes of the rankers that are one weighted sum of the features
+
+
+_STANDARDISE: Any = parameter(
+    flag,
+    "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
+    "taken as they are.",
+    default=True,
+)
 
 
 class LinearRanker(Ranker[Model]):
@@ -277,18 +285,8 @@ class KernelMachine(ConvexRanker):
         "20,000.",
         default=None,
     )
-    standardise: bool = parameter(
-        flag,
-        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
-        "taken as they are.",
-        default=True,
-    )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
+    standardise: bool = _STANDARDISE
+    balance: str = BALANCE
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -563,12 +561,7 @@ class RSRank(ConvexRanker):
         default="mean",
     )
 
-    standardise: bool = parameter(
-        flag,
-        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
-        "taken as they are.",
-        default=True,
-    )
+    standardise: bool = _STANDARDISE
     tol: float = parameter(default=1e-6)
     max_iter: int = parameter(text="Steps at most.", default=1000)
 
@@ -700,8 +693,7 @@ class InfinitePush(ConvexRanker):
                 parameter="sample_weight",
             )
         losers /= losing[query]
-        weights: Floats = winners / winners.sum() + losers
-        return weights
+        return np.asarray(winners / winners.sum() + losers)
 
 
 # --- ListMLE, as a scikit-learn estimator

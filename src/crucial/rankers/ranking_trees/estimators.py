@@ -562,9 +562,8 @@ class PooledRanker(Ranker[RankingTrees]):
     def _rows(self, data: RankingInput, feedback: LabelFeedback, n_trees: int) -> NodeRows:
         """Cut the features into bins; several trees share the threads instead of the scans."""
         threads = count_threads(self.n_jobs)
-        rows = NodeRows.build(
-            data.instances, feedback.rows, feedback.weight, self.max_bins, threads
-        )
+        shown = (data.instances, feedback.rows, feedback.weight)
+        rows = NodeRows.build(*shown, self.max_bins, threads)
         return replace(rows, threads=threads if n_trees == 1 else 1, learned=self.side == "learned")
 
 
@@ -680,37 +679,25 @@ class SplitTrees(PooledRanker):
         """
         classes, n_classes = _classes(label, task), int(label.max()) + 1
 
+        pairs = class_pairs(n_classes, self.pairs)
+        least = float(self.min_rows or max(2.0, math.sqrt(float(rows.weight.sum()))))
+
         def make_task(weight: Floats) -> TreeTask:
             if task == "bipartite":
                 return TwoClassTask(classes, weight)
             if task == "tournament":
-                return TournamentTask(
-                    classes, n_classes, weight, class_pairs(n_classes, self.pairs)
-                )
+                return TournamentTask(classes, n_classes, weight, pairs)
             return MedianTask(label, weight, PairGains.of(label, weight, measure))
 
         def make_splitter(random: np.random.Generator) -> Splitter:
-            return self._make_splitter(rows, random, max_features)
+            if not isinstance(self.splitter, str):
+                return ClassifierSplitter(rows, self.splitter, max_features, random)
+            if self.splitter == "stump":
+                return StumpSplitter(rows, max_features, random)
+            depth, exact = self.splitter_depth, self.splitter_search == "exact"
+            return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)
 
-        return TreeGrower(rows, make_task, make_splitter, self.max_depth, self._min_rows(rows))
-
-    def _min_rows(self, rows: NodeRows) -> float:
-        """Return the weight below which a node is not split."""
-        if self.min_rows is not None:
-            return float(self.min_rows)
-        return max(2.0, math.sqrt(float(rows.weight.sum())))
-
-    def _make_splitter(
-        self, rows: NodeRows, random: np.random.Generator, max_features: int | None
-    ) -> Splitter:
-        """Return the splitter of one tree."""
-        if not isinstance(self.splitter, str):
-            return ClassifierSplitter(rows, self.splitter, max_features, random)
-        if self.splitter == "stump":
-            return StumpSplitter(rows, max_features, random)
-        least, depth = self._min_rows(rows), self.splitter_depth
-        exact = self.splitter_search == "exact"
-        return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)
+        return TreeGrower(rows, make_task, make_splitter, self.max_depth, least)
 
 
 # --- One tree
@@ -977,15 +964,9 @@ class RankingForest(SplitTrees):
                 growers.append(partial(_grow_inside, grower, (label == low) | (label == high)))
         else:
             growers.append(self._grower(rows, label, task, "iauc", tried).grow)
-        roots = grow_forest(
-            rows,
-            _classes(label, task),
-            growers,
-            self.n_estimators,
-            self._seed(),
-            count_threads(self.n_jobs),
-            self.bootstrap,
-        )
+        threads, classes = count_threads(self.n_jobs), _classes(label, task)
+        size = (self.n_estimators, self._seed(), threads, self.bootstrap)
+        roots = grow_forest(rows, classes, growers, *size)
         model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
         if exact is not None:
             self.exact_ = exact

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import factorial
@@ -95,8 +95,7 @@ class NodeCells:
 
     def sums(self, values: Floats) -> Floats:
         """Return the sum of values per cell; no cell is empty."""
-        out: Floats = np.add.reduceat(values, self.starts[:-1])
-        return out
+        return np.asarray(np.add.reduceat(values, self.starts[:-1]))
 
     def parts(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Cut an array like ``rows`` into one array per cell."""
@@ -181,12 +180,10 @@ class NodeRows:
     bins: Bins
     threads: int = 1
     learned: bool = True
-    _sums: SplitSums = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        bins = self.bins
-        sums = SplitSums(bins.codes, bins.n_bins, self.threads, self.learned)
-        object.__setattr__(self, "_sums", sums)
+    @cached_property
+    def _sums(self) -> SplitSums:
+        return SplitSums(self.bins.codes, self.bins.n_bins, self.threads, self.learned)
 
     @classmethod
     def build(
@@ -260,8 +257,7 @@ class NodeRows:
         code = self.bins.codes[slot, cells.rows].astype(np.int64)
         above = (code >= np.repeat(found.place, sizes)) == np.repeat(found.above, sizes)
         absent = code == self.bins.n_bins[slot]
-        left: Bools = np.where(absent, np.repeat(found.missing, sizes), above) & (slot >= 0)
-        return left
+        return np.where(absent, np.repeat(found.missing, sizes), above) & (slot >= 0)
 
     def test(self, found: CellSplits, cell: int, left: int, right: int, gain: float) -> NodeTest:
         """Return the split of a cell as a test that leads to ``left`` or ``right``."""
@@ -299,8 +295,7 @@ class NodeRows:
         rows, table = self.rows[places], self.instances.table
         if self.instances.is_sparse:
             return self.instances.column(feature, rows)
-        values: NDArray[Any] = table[rows, feature]  # (`column` would copy all rows first)
-        return values
+        return np.asarray(table[rows, feature])  # (`column` would copy all rows first)
 
     def cut_test(self, slot: int, place: int, missing: bool, gain: float) -> NodeTest:
         """Return the test whether the code of a feature is at least ``place``."""
@@ -722,8 +717,7 @@ class FittedClassifier:
     def goes_left(self, instances: Instances, rows: Ints) -> Bools:
         """Return the answer for some rows."""
         answer = self.classifier.predict(rows_of(instances, rows, self.columns))
-        left: Bools = np.asarray(answer) == 1
-        return left
+        return np.asarray(np.asarray(answer) == 1)
 
 
 class ClassifierSplitter:
@@ -870,24 +864,40 @@ class Node:
             waiting += node.children or ()
 
 
-class TreeTask(Protocol):
-    """What the nodes of a tree should tell apart."""
+class TreeTask:
+    """Base of the tasks: what the nodes of a tree should tell apart.
+
+    A task of two sides per node names them (`sides`) and what a split gains (`gain`); any other
+    chooses by itself.
+    """
 
     def start(self, root: Node) -> None:
         """Prepare for a root, which has all rows of the tree; nothing by default."""
-        return
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has anything to tell apart."""
+        raise NotImplementedError
+
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows of the nodes of a level should go to the left."""
+        raise NotImplementedError
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the measure of the tree."""
+        raise NotImplementedError
 
     def choose(
         self, nodes: list[Node], cells: NodeCells, splitter: Splitter
     ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
+        splits = splitter.split(self.sides(nodes, cells))
+        return [
+            None if split is None else (split, self.gain(node, split))
+            for node, split in zip(nodes, splits, strict=True)
+        ]
 
     def divided(self, node: Node) -> None:
         """Note what the task keeps of the children of a node; nothing by default."""
-        return
 
 
 #: Makes the splitter of one tree from its random numbers.
@@ -983,7 +993,7 @@ def frozen_tree(root: Node, routers: list[Router]) -> TreeTable:
 # --- TreeRank: split a node so that the ROC curve of the tree rises most
 
 
-class TwoClassTask:
+class TwoClassTask(TreeTask):
     """Tells high rows from low ones, with both classes of a node weighing the same.
 
     With alpha and beta the shares of all low and all high rows in a node C, a split into L and
@@ -1012,16 +1022,13 @@ class TwoClassTask:
         """Return whether a node has rows of both classes."""
         return node.alpha > 0.0 and node.beta > 0.0
 
-    def choose(
-        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
-    ) -> list[tuple[NodeSplit, float] | None]:
-        """Return the split and its gain per node of a level; None where it stays a leaf."""
-        sides = Sides(cells, self._good[cells.rows], self._weight[cells.rows])
-        splits = splitter.split(sides)
-        return [
-            None if split is None else (split, 0.5 * node.alpha * node.beta * split.gain)
-            for node, split in zip(nodes, splits, strict=True)
-        ]
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows are high."""
+        return Sides(cells, self._good[cells.rows], self._weight[cells.rows])
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the area under the ROC curve."""
+        return 0.5 * node.alpha * node.beta * split.gain
 
     def divided(self, node: Node) -> None:
         """Set the shares of the children; one without rows of a class has none of it."""
@@ -1151,19 +1158,16 @@ class MedianTask(TreeTask):
         """Return whether a node has different labels."""
         return bool(self._label[node.rows[0]] != self._label[node.rows[-1]])
 
-    def choose(
-        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
-    ) -> list[tuple[NodeSplit, float] | None]:
-        """Return the split and its gain per node of a level; None where it stays a leaf."""
-        weight = self._weight[cells.rows]
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows are above the median of their node."""
         good = np.concatenate(
             [above_median(self._label[node.rows], self._weight[node.rows]) for node in nodes]
         )
-        splits = splitter.split(Sides(cells, good.astype(np.uint8), weight))
-        return [
-            None if split is None else (split, self._gains.between(node.rows, split.left))
-            for node, split in zip(nodes, splits, strict=True)
-        ]
+        return Sides(cells, good.astype(np.uint8), self._weight[cells.rows])
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the measure."""
+        return self._gains.between(node.rows, split.left)
 
 
 # --- TreeRank Tournament: of the splits that tell two classes apart, make the best for all classes
@@ -1181,7 +1185,7 @@ def class_pairs(n_classes: int, which: str) -> list[tuple[int, int]]:
     return list(pairwise(classes) if which == "neighbours" else combinations(classes, 2))
 
 
-class TournamentTask:
+class TournamentTask(TreeTask):
     """Splits a node where the volume under the ROC surface of the whole tree rises most.
 
     Per node and pair of classes, the splitter finds the split of those two classes with the
