@@ -15,7 +15,7 @@ from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import SumFeedback
 from crucial.rankers import LogisticRanker, PNormPush
 from naive.own_losses import logistic_weights
 from naive.pairs import from_list

@@ -758,8 +758,13 @@ def boost(
             potentials.subsample(subsample, np.random.default_rng([seed, number]))
             learner.reset_bounds()
         before = potentials.log_loss
+        found: tuple[Candidate, float] | str
         if number < len(earlier):
-            found = _replayed(earlier[number], learner, training)
+            one = earlier[number]
+            restored = learner.restore(one.ranker, one.r)
+            if restored is None:
+                restored = Candidate(one.ranker, training.scored(one.ranker), one.r)
+            found = restored, one.alpha
         else:
             found = _next(learner, step, potentials, constraints.rate)
         if isinstance(found, str):
@@ -811,21 +816,15 @@ def _next(
     return folded, weight
 
 
-def _replayed(
-    entry: Round, learner: WeakLearner, training: TrainingRows
-) -> tuple[Candidate, float] | str:
-    """Return the candidate of a round of an earlier call and its weight."""
-    candidate = learner.restore(entry.ranker, entry.r)
-    if candidate is None:
-        candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)
-    return candidate, entry.alpha
-
-
 # --- The eval set of a fit: measures after every round, and when to stop
 
 
 # A share of the squares that is treated as zero.
 _ROUNDING = 1e-13
+
+
+#: A measure of an eval set: its name, a function of the scores, and whether more is better.
+Measured: TypeAlias = tuple[str, Callable[[Floats], float], bool]
 
 
 class Watch:
@@ -848,7 +847,7 @@ class Watch:
         self,
         instances: Instances,
         groups: Groups,
-        measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
+        measures: Sequence[Measured],
         patience: int | None,
         tolerance: float = 0.0,
     ) -> None:

@@ -555,21 +555,17 @@ class CustomLoss(RowLoss):
 
     def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
         """Return the state of the loss at scores of 0."""
-        return CustomState(feedback, rows, query_weights(rows), threads, self.function)
+        return CustomState(feedback, rows, threads, self.function)
 
 
 class CustomState(RowLossState):
     """See `CustomLoss`."""
 
     def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        function: LossFunction,
+        self, feedback: Feedback, rows: LabelledRows, threads: int, function: LossFunction
     ) -> None:
-        super().__init__(feedback, rows, coefficient, threads, CustomState._from_function)
+        write = CustomState._from_function
+        super().__init__(feedback, rows, query_weights(rows), threads, write)
         self._function, self._labels = function, rows.labels
         self._row_weight = feedback.weight
         self._query = rows.layout.query_of_row()

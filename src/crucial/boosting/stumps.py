@@ -132,6 +132,11 @@ class StumpGrid:
         self.bins, self.first = bins, bins.first
         self.fixed = -1 if default_rank == "learned" else int(default_rank)
 
+    @property
+    def stumps(self) -> tuple[Ints, Bools, int]:
+        """First place and abstentions of every feature, and the rank of abstentions or -1."""
+        return self.first, self.bins.has_missing, self.fixed
+
     def offered(self) -> Bools:
         """Return which stumps are not constant and have the default: shape (2, first[-1])."""
         offered = np.zeros((2, int(self.first[-1])), bool)
@@ -228,9 +233,7 @@ class SlopeSearch:
         self.slope = np.zeros((2, int(self.first[-1])))
         self.best_slope = np.zeros(n_features)
         self.slope_change = np.full(n_features, np.inf)
-        self.sums = StumpSums(
-            bins.codes, bins.n_rows, self.first, bins.has_missing, grid.fixed, signed, threads
-        )
+        self.sums = StumpSums(bins.codes, bins.n_rows, grid.stumps, signed, threads)
         self._everything = np.arange(n_features)
 
     def renew(self, potentials: Potentials) -> None:
@@ -538,8 +541,8 @@ class SparseSearch:
         self._grid, self._signed, self._factor, self.first = grid, signed, factor, grid.first
         n = len(bins.features)
         self._sign = np.zeros(n) if sign is None else sign
-        stumps = (grid.first, bins.has_missing, grid.fixed)
-        self.sums = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps, threads)
+        entries = (bins.sparse.entries, bins.sparse.n_padded)
+        self.sums = SparseSums(*entries, grid.stumps, threads)
         self.best_slope, self.slope_change = np.zeros(n), np.full(n, np.inf)
         self._shift = 0.0
         rows = 2 if bins.has_missing.any() else 1
@@ -650,7 +653,8 @@ def sparse_row_sums(grid: StumpGrid, feature: int) -> tuple[Codes, StumpSums]:
     codes = bins.column(feature)
     first = np.array([0, grid.first[feature + 1] - grid.first[feature]])
     missing = bins.has_missing[feature : feature + 1]
-    return codes, StumpSums(codes[None, :], bins.n_rows, first, missing, grid.fixed, False, 1)
+    stumps = (first, missing, grid.fixed)
+    return codes, StumpSums(codes[None, :], bins.n_rows, stumps, False, 1)
 
 
 def slopes_by_rows(sums: StumpSums, fixed: Ints, factor: float) -> Floats:

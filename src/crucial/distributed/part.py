@@ -929,9 +929,9 @@ class Part:
     def _stump_sums(self) -> StumpSums:
         """Return the sums of potentials for stumps."""
         if self._stumps is None:
-            facts = (self._first, self._bins.has_missing, -1, False, self.threads)
+            bins, stumps = self._bins, (self._first, self._bins.has_missing, -1)
             with part_of(self._counts):
-                self._stumps = StumpSums(self._bins.codes, self._bins.n_rows, *facts)
+                self._stumps = StumpSums(bins.codes, bins.n_rows, stumps, False, self.threads)
         return self._stumps
 
     @_of_pairs

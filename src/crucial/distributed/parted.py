@@ -543,9 +543,9 @@ class PartedStumps(StumpLearner):
         """Take the bins that the parts share."""
         bins = super().prepare(training, constraints, step)
         self.grid = _PartedGrid(bins, self.default_rank)
-        facts = (bins.first, bins.has_missing, self.grid.fixed, self.choice == "steepest_positive")
+        signed = self.choice == "steepest_positive"
         with part_of(self._counts):
-            self._sums = _Sums(bins.codes, 0, *facts, training.threads)
+            self._sums = _Sums(bins.codes, 0, self.grid.stumps, signed, training.threads)
         self._sums.n_rows = self._counts.rows
         self._sums.begin()
         self._last_step = 0.0

@@ -183,7 +183,7 @@ class LabelState(DrawnShare):
         """Write the potentials and add up the losses of all queries."""
         self._linear = self._level_sums = None
         loss = np.zeros(self.layout.n_queries)
-        self._sums.potentials(self.up, self.down, self._drawn, pi, loss)
+        self._sums.potentials((self.up, self.down, self._drawn), pi, loss)
         drawn, every = self._totals(loss, loss)
         return QueryTotals(drawn, every, float(loss.min(initial=math.inf)))
 
@@ -197,8 +197,8 @@ class LabelState(DrawnShare):
     def peaks(self) -> Peaks:
         """Return the largest losses, which `log_sums` divides by."""
         log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._drawn, np.empty_like(self.up))
-        self._sums.log_potentials(*inputs, log_loss)
+        weights = (self.scores, self._weight, self._drawn)
+        self._sums.log_potentials(weights, np.empty_like(self.up), log_loss)
         return self._peaks_of(log_loss)
 
     def _peaks_of(self, log_loss: Floats) -> Peaks:
@@ -215,8 +215,9 @@ class LabelState(DrawnShare):
         """
         self._linear = self._level_sums = None
         log_loss = self._log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._drawn, pi, log_loss)
-        self._sums.log_potentials(*inputs, None if peaks is None else peaks.drawn)
+        weights = (self.scores, self._weight, self._drawn)
+        top = None if peaks is None else peaks.drawn
+        self._sums.log_potentials(weights, pi, log_loss, top)
         self._peaks = peaks = self._peaks_of(log_loss) if peaks is None else peaks
         loss = exp(log_loss - log_shift(log_loss, self._drawn, peaks.drawn))
         # The queries that were not drawn may be far worse, or far better, than the others.
@@ -280,7 +281,7 @@ class LabelState(DrawnShare):
             up[:n] = exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
             down[:n] = exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
-            self._sums.potentials(up, down, self._drawn, np.zeros_like(up), loss)
+            self._sums.potentials((up, down, self._drawn), np.zeros_like(up), loss)
             shift = log_shift(self._log_loss, self._drawn, self._peaks.drawn)
             share = exp(self._log_loss - shift)
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
@@ -291,9 +292,9 @@ class LabelState(DrawnShare):
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in: O(n)."""
         if not self.logarithmic:
-            return self._sums.curvature(self.up, self.down, self._drawn)
-        inputs = (self.scores, self._weight, self._drawn)
-        return self._sums.log_curvature(*inputs, self._peaks.drawn)
+            return self._sums.curvature((self.up, self.down, self._drawn))
+        weights = (self.scores, self._weight, self._drawn)
+        return self._sums.log_curvature(weights, self._peaks.drawn)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""
@@ -302,7 +303,7 @@ class LabelState(DrawnShare):
 
     def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
         """Return W+ and W- of a {0, 1} ranker in the units of the potentials."""
-        return self._sums.binary_weights(*self._current(), output)
+        return self._sums.binary_weights(self._current(), output)
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained: O(n)."""
@@ -313,7 +314,7 @@ class LabelState(DrawnShare):
         self, output: Output, span: tuple[float, float] | None = None
     ) -> tuple[ExactSum, ...]:
         """Return the sums of weights, margins and squares; ``span`` as in `PairSums.moments`."""
-        return self._sums.moments(*self._current(), output, span)
+        return self._sums.moments(self._current(), output, span)
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
@@ -338,8 +339,7 @@ class LabelState(DrawnShare):
         """
         self.prepare_scan()
         assert self._level_sums is not None
-        up, down, coefficient = self._current()
-        inputs = (up, down, coefficient, self._level_sums, codes, n_bins, missing_rank)
+        inputs = (self._current(), self._level_sums, codes, n_bins, missing_rank)
         return self._sums.wrong_weights(*inputs, self.wrong_unit if unit is None else unit)
 
     def prepare_scan(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FrameType
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Callback, Trace, Watch
+from crucial.boosting.loop import Callback, Measured, Trace, Watch
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances, leaking_features, suspicious_features
@@ -847,13 +847,11 @@ class EvaluatedRanker(Ranker[Model]):
         measures = self._prepared(rows, self.eval_metric)
         return Watch(rows.instances, rows.groups, measures, patience, self.stopping_tolerance)
 
-    def _prepared(
-        self, rows: EvalRows, metric: Measures | None
-    ) -> list[tuple[str, Callable[[Floats], float], bool]]:
+    def _prepared(self, rows: EvalRows, metric: Measures | None) -> list[Measured]:
         """Return measures of an eval set: name, function of scores, whether more is better."""
         if metric is None:
             metric = rows.measure
-        measures: list[tuple[str, Callable[[Floats], float], bool]] = [
+        measures: list[Measured] = [
             (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
             for m in get_measures(metric, required=True)
         ]

@@ -36,7 +36,7 @@ from crucial.kernels.runtime import one_blas_thread
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
 from crucial.rankers.base import MAX_BINS
-from crucial.rankers.boosted import DEFAULT_RANK, THRESHOLDS, BoostedRanker
+from crucial.rankers.rankboost import DEFAULT_RANK, THRESHOLDS, BoostedRanker
 from crucial.rankers.resampling import LoopInput
 from crucial.types import Bools, Bytes, Floats, Ints
 

@@ -72,9 +72,9 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import EvalRows, RankingInput, warn_caller
-from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, ClassRanker
 from crucial.rankers.classifiers import ClassSums, check_one_list_of_two, probabilities
 from crucial.rankers.linear.estimators import check_two_labels
+from crucial.rankers.rankboost import TREES, Algorithm, BoostedRanker, ClassRanker
 from crucial.rankers.resampling import LoopInput
 from crucial.types import Bools, Floats, Ints, Reals, TableLike
 
@@ -386,9 +386,7 @@ class LineLearner(WeakLearner):
         self._means, self._select, self._l2, self._standardise = means, select, l2, standardise
         self.needs = ("means", "offset") if select == "squares" else ("means", "offset", "risk_of")
 
-    def prepare(
-        self, training: TrainingRows, constraints: Constraints, step: StepRule
-    ) -> Bins | None:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
         """Measure the features."""
         self.columns = UnitColumns(training, self._means)
         self._rate = constraints.rate
@@ -400,7 +398,6 @@ class LineLearner(WeakLearner):
         self._ridge: Floats = self._l2 * self._means.whole * unit * np.ones(len(self.columns))
         self._begun = False
         self._slot = {ranker: at for at, ranker in enumerate(self.columns.rankers)}
-        return None
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the line of the best feature; None if all are flat."""
@@ -490,21 +487,14 @@ class RegressionStumps(WeakLearner):
         self._features = np.arange(len(bins.features))
         self._peak = np.zeros(len(bins.features))
         if bins.sparse is not None:
-            stumps = (bins.first, bins.has_missing, self._grid.fixed, training.threads)
-            self._sparse = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps)
+            entries = (bins.sparse.entries, bins.sparse.n_padded)
+            self._sparse = SparseSums(*entries, self._grid.stumps, training.threads)
             return bins
         self._offered = self._grid.offered()
         # Candidates in the order of the tie rule: feature, threshold, side of abstentions.
         self._at = np.argwhere(self._offered.T)
-        self._sums = StumpSums(
-            bins.codes,
-            bins.n_rows,
-            bins.first,
-            bins.has_missing,
-            self._grid.fixed,
-            False,
-            training.threads,
-        )
+        table = (bins.codes, bins.n_rows, self._grid.stumps)
+        self._sums = StumpSums(*table, False, training.threads)
         self._above, self._mass = np.zeros((2, 2, int(bins.first[-1])))
         return bins
 

@@ -12,7 +12,7 @@ from crucial.errors import DataError
 from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
 from crucial.feedback.base import Feedback, draw_share, padded, risks_of
 from crucial.feedback.labels import TopFeedback
-from crucial.feedback.sums import SumState
+from crucial.feedback.pairs import SumState
 from crucial.rankers import RankingSVM
 from naive.paths import PATHS, using
 from refusals import refused

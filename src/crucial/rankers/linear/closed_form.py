@@ -345,10 +345,6 @@ class Decomposition:
         values, vectors = values[kept], vectors[:, kept]
         return cls(vectors * np.sqrt(values), values, centring.factor(labels), _kinds(gram))
 
-    def theta(self, ridge: float) -> Floats:
-        """Return the weights of the directions for one M."""
-        return np.asarray((self.rows.T @ self.labels) / (self.values + ridge))
-
 
 class LeftOut:
     """What RankRLS predicts for rows that it did not learn from.
@@ -361,10 +357,8 @@ class LeftOut:
         Whether all queries weigh the same.
     """
 
-    def __init__(
-        self, feedback: DifferenceFeedback, decomposition: Decomposition, balanced: bool
-    ) -> None:
-        self._feedback, self._parts, self._balanced = feedback, decomposition, balanced
+    def __init__(self, feedback: DifferenceFeedback, decomposition: Decomposition) -> None:
+        self._feedback, self._parts = feedback, decomposition
         self._centring = Centring(feedback)
         self._pulled = decomposition.rows.T @ decomposition.labels
 
@@ -423,9 +417,35 @@ class LeftOut:
         some = count > 0
         shares = np.full(feedback.n_queries, np.nan)
         shares[some] = right[some] / count[some]
-        if self._balanced:
+        if self._feedback.balanced:
             return float(np.mean(shares[some])), shares
         return float(right.sum() / count.sum()), shares
+
+    def path(self, l2: Floats, measured_by: LabelFeedback) -> RegularisationPath:
+        """Return RankRLS for many ridges.
+
+        Parameters
+        ----------
+        l2 : array
+        measured_by : LabelFeedback
+            The pairs whose order is counted.
+        """
+        feedback, parts = self._feedback, self._parts
+        kind = "query" if feedback.n_queries > 1 else "pair"
+        figures = []
+        for one in l2.tolist():
+            theta = self._pulled / (parts.values + 0.5 * one * feedback.whole)
+            rest = parts.labels - parts.rows @ theta
+            error, length = dot(rest, rest) / feedback.whole, dot(theta, theta)
+            if kind == "query":
+                scores = np.zeros(feedback.n_rows)
+                scores[feedback.rows] = self.queries(one)
+                share = 1.0 - measured_by.r2(scores)
+            else:
+                share = self.pairs(one)[0]
+            figures.append((error + 0.5 * one * length, error, np.sqrt(length), share))
+        objective, errors, norms, shares = np.array(figures).reshape(-1, 4).T
+        return RegularisationPath(l2, objective, errors, norms, shares, kind)
 
     def margins(self, query: int, l2: float) -> Floats:
         """Return ``f_i - f_j`` of all rows of a query, of a fit without i and j: O(n^2)."""
@@ -436,7 +456,9 @@ class LeftOut:
         c = float(feedback.coefficient[query])
         # The query without two of its rows, and the weight of all pairs then.
         left, left_pairs = (n - 2) * u, _pairs_of(n - 2, u)
-        c_left = c * feedback.pairs[query] / left_pairs if self._balanced and left_pairs else c
+        c_left = (
+            c * feedback.pairs[query] / left_pairs if self._feedback.balanced and left_pairs else c
+        )
         others = feedback.whole - c * feedback.pairs[query]
         if feedback.n_queries == 1:
             others = 0.0
@@ -611,44 +633,6 @@ class RegularisationPath(Result):
         for row in zip(self.l2, self.objective, self.norm, self.left_out, strict=True):
             lines.append("{:>10.3g} {:>12.6g} {:>10.4g} {:>9.4f}".format(*row))
         return "\n".join(lines)
-
-
-def regularisation_path(
-    feedback: DifferenceFeedback,
-    decomposition: Decomposition,
-    measured_by: LabelFeedback,
-    l2: Floats,
-    balanced: bool,
-) -> RegularisationPath:
-    """Return RankRLS for many ridges.
-
-    Parameters
-    ----------
-    feedback : DifferenceFeedback
-    decomposition : Decomposition
-    measured_by : LabelFeedback
-        The pairs whose order is counted.
-    l2 : array
-    balanced : bool
-        Whether all queries weigh the same.
-    """
-    left_out = LeftOut(feedback, decomposition, balanced)
-    kind = "query" if feedback.n_queries > 1 else "pair"
-    figures = []
-    for one in l2.tolist():
-        theta = decomposition.theta(0.5 * one * feedback.whole)
-        rest = decomposition.labels - decomposition.rows @ theta
-        error = dot(rest, rest) / feedback.whole
-        length = dot(theta, theta)
-        if kind == "query":
-            scores = np.zeros(feedback.n_rows)
-            scores[feedback.rows] = left_out.queries(one)
-            share = 1.0 - measured_by.r2(scores)
-        else:
-            share = left_out.pairs(one)[0]
-        figures.append((error + 0.5 * one * length, error, np.sqrt(length), share))
-    objective, errors, norms, shares = np.array(figures).reshape(-1, 4).T
-    return RegularisationPath(l2, objective, errors, norms, shares, kind)
 
 
 # --- The normal equations of RankRLS over dense features, in passes over blocks of rows

@@ -18,7 +18,7 @@ from crucial.boosting.stumps import TIE, first_largest
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, LabelledRows, Layout
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import SumFeedback
 from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp, sigmoid
 from crucial.kernels.pairs import HingeSums, ShortPairs
 from crucial.rankers.linear.columns import Matrix

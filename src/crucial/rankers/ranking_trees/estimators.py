@@ -7,7 +7,7 @@ apart is a task: two classes, several ordered classes in a tournament, or contin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -137,50 +137,6 @@ def _hashes(rows: NodeRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         out ^= out >> np.uint64(31)  # (high bits are mixed better than low ones)
         out *= np.uint64(0x9E3779B97F4A7C15)
     return out
-
-
-# --- Grow the trees of a forest, each on a bootstrap of its own
-
-
-#: Grows one tree from the weights of its rows and its random numbers.
-GrowTree = Callable[[Floats, np.random.Generator], Node]
-
-
-def grow_forest(
-    rows: NodeRows,
-    classes: Bytes,
-    growers: Sequence[GrowTree],
-    n_trees: int,
-    seed: int,
-    threads: int,
-    bootstrap: bool = True,
-) -> list[Node]:
-    """Grow trees on bootstraps drawn inside each class.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    classes : uint8 array, one entry per row
-        Rows are drawn from each class separately.
-    growers : sequence of callables
-        In turn, each grows one tree from the weight of every row (0 where it was not drawn) and a
-        generator.
-    n_trees : int
-        Trees per grower.
-    seed, threads : int
-    bootstrap : bool
-        Whether to draw rows at all.
-    """
-    sampler = ClassSampler(rows, classes) if bootstrap else None
-
-    def grown(tree: int) -> Node:
-        random = np.random.default_rng([seed, tree])  # (whatever the number of threads)
-        weight = rows.weight if sampler is None else sampler.bootstrap(random)
-        root = growers[tree % len(growers)](weight, random)
-        root.forget_rows()  # (of fifty trees they would be most of the memory)
-        return root
-
-    return run_all(threads, [partial(grown, tree) for tree in range(n_trees * len(growers))])
 
 
 # --- How the trees of a forest agree on one ranking
@@ -957,16 +913,25 @@ class RankingForest(SplitTrees):
         tried = self._features_tried(
             rows.n_slots if isinstance(self.splitter, str) else rows.instances.n_features
         )
-        growers: list[GrowTree] = []
+        growers: list[Callable[[Floats, np.random.Generator], Node]] = []
         if task == "aggregation":
             for low, high in class_pairs(int(label[-1]) + 1, self.pairs):
                 grower = self._grower(rows, (label == high).astype(int), "bipartite", "", tried)
                 growers.append(partial(_grow_inside, grower, (label == low) | (label == high)))
         else:
             growers.append(self._grower(rows, label, task, "iauc", tried).grow)
-        threads, classes = count_threads(self.n_jobs), _classes(label, task)
-        size = (self.n_estimators, self._seed(), threads, self.bootstrap)
-        roots = grow_forest(rows, classes, growers, *size)
+        sampler = ClassSampler(rows, _classes(label, task)) if self.bootstrap else None
+        seed, n_trees = self._seed(), self.n_estimators * len(growers)
+
+        def grown(tree: int) -> Node:
+            random = np.random.default_rng([seed, tree])  # (whatever the number of threads)
+            weight = rows.weight if sampler is None else sampler.bootstrap(random)
+            root = growers[tree % len(growers)](weight, random)
+            root.forget_rows()  # (of fifty trees they would be most of the memory)
+            return root
+
+        tasks = [partial(grown, tree) for tree in range(n_trees)]
+        roots = run_all(count_threads(self.n_jobs), tasks)
         model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
         if exact is not None:
             self.exact_ = exact

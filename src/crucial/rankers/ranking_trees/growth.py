@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import factorial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,7 +237,7 @@ class NodeRows:
         cells = sides.cells
         scale = sides.scale if scale is None else scale
         inputs = (cells.rows, cells.starts, sides.good, sides.weight, scale)
-        peak = self._sums.peaks(*inputs, slots, gini)
+        peak = self._sums.peaks(inputs, slots, gini)
         top = peak.max(axis=1, initial=0.0)
         least = worst_tied(top)
         chosen = np.full(len(cells), -1, np.int64)
@@ -245,7 +245,7 @@ class NodeRows:
         if len(useful):
             first = np.argmax(peak >= least[:, None], axis=1)
             chosen[useful] = slots[useful, first[useful]]
-        place, above, missing = self._sums.places(*inputs, chosen, least, gini)
+        place, above, missing = self._sums.places(inputs, chosen, least, gini)
         return CellSplits(chosen, place, above, missing, top)
 
     def goes_left(self, cells: NodeCells, found: CellSplits) -> Bools:
@@ -335,19 +335,9 @@ class Cut:
         return np.where(absent, self.missing, codes >= self.place)
 
 
-@dataclass(frozen=True)
-class TwoLevels:
-    """The best tests of a box; None where a half is better left whole.
-
-    Attributes
-    ----------
-    first : Cut
-    above, below : Cut or None
-    """
-
-    first: Cut
-    above: Cut | None
-    below: Cut | None
+#: The best tests of a box, of the rows above its first and of those below; None where a half is
+#: better left whole.
+TwoLevels: TypeAlias = tuple[Cut, Cut | None, Cut | None]
 
 
 @dataclass
@@ -411,7 +401,8 @@ def best_two_levels(
     """
     codes = rows.bins.codes[:, places].astype(np.int64)
     n_bins = rows.bins.n_bins
-    best, found = max(float(surplus.sum()), 0.0) + NOISE, None
+    found: TwoLevels | None = None
+    best = max(float(surplus.sum()), 0.0) + NOISE
     for slot in slots.tolist():
         bins = int(n_bins[slot])
         single = np.bincount(codes[slot], surplus, bins + 1)
@@ -435,7 +426,7 @@ def best_two_levels(
             best = float(gain.max())
             place, missing = divmod(int(np.argmax(gain >= best * (1 - TIE))), 2)
             first = Cut(slot, place, bool(missing))
-            found = TwoLevels(first, *(half.found(missing, place) for half in halves))
+            found = first, halves[0].found(missing, place), halves[1].found(missing, place)
     return found
 
 
@@ -539,7 +530,7 @@ class _Box:
     owner: int
     at: Ints  # places in the cell
     rows: NDArray[np.uint32]
-    good: NDArray[np.uint8]
+    good: Bytes
     weight: Floats
     test: NodeTest | None = None
     above: _Box | None = None
@@ -641,8 +632,8 @@ class TreeSplitter:
             found = best_two_levels(self._rows, box.rows, surplus, slots)
             if found is None:
                 continue
-            for one, cut in self._cut(box, found.first, surplus):
-                half = found.above if one is box.above else found.below
+            first, *halves = found
+            for (one, cut), half in zip(self._cut(box, first, surplus), halves, strict=True):
                 if half is not None:
                     self._cut(one, half, surplus[cut])
 
@@ -753,12 +744,7 @@ class ClassifierSplitter:
         return [self._split(*cell) for cell in cut]
 
     def _split(
-        self,
-        places: NDArray[np.uint32],
-        good: NDArray[np.uint8],
-        weight: Floats,
-        scale: Floats,
-        columns: Ints,
+        self, places: NDArray[np.uint32], good: Bytes, weight: Floats, scale: Floats, columns: Ints
     ) -> NodeSplit | None:
         from sklearn.base import clone
 
@@ -1233,8 +1219,19 @@ class TournamentTask(TreeTask):
     ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
         candidates: list[list[NodeSplit]] = [[] for _ in nodes]
-        for pair in self._pairs:
-            self._compete(pair, nodes, splitter, candidates)
+        mass = [self._mass[id(node)] for node in nodes]
+        for low, high in self._pairs:  # the best split of two classes, of nodes that have both
+            mixed = [at for at, one in enumerate(mass) if one[low] > 0.0 and one[high] > 0.0]
+            if not mixed:
+                continue
+            own = NodeCells.of([nodes[at].rows for at in mixed])
+            classes = self._classes[own.rows]
+            good = classes == high
+            weight = np.where(good | (classes == low), self._weight[own.rows], 0.0)
+            found = splitter.split(Sides(own, good.astype(np.uint8), weight))
+            for at, split in zip(mixed, found, strict=True):
+                if split is not None:
+                    candidates[at].append(split)
         leaves = self._root.leaves()
         columns = [self._mass[id(leaf)] for leaf in leaves]
         place = {id(leaf): number for number, leaf in enumerate(leaves)}
@@ -1257,27 +1254,6 @@ class TournamentTask(TreeTask):
             columns[at : at + 1] = sides[first]
             made += 1
         return out
-
-    def _compete(
-        self,
-        pair: tuple[int, int],
-        nodes: list[Node],
-        splitter: Splitter,
-        candidates: list[list[NodeSplit]],
-    ) -> None:
-        """Add the best split of two classes to the candidates of every node that has both."""
-        mass = [self._mass[id(node)] for node in nodes]
-        mixed = [at for at, one in enumerate(mass) if one[pair[0]] > 0.0 and one[pair[1]] > 0.0]
-        if not mixed:
-            return
-        cells = NodeCells.of([nodes[at].rows for at in mixed])
-        classes = self._classes[cells.rows]
-        good = classes == pair[1]
-        weight = np.where(good | (classes == pair[0]), self._weight[cells.rows], 0.0)
-        splits = splitter.split(Sides(cells, good.astype(np.uint8), weight))
-        for at, split in zip(mixed, splits, strict=True):
-            if split is not None:
-                candidates[at].append(split)
 
     def _volumes(self, columns: list[Floats], at: int, sides: list[list[Floats]]) -> Floats:
         """Return the volume of the tree after each of several splits of one leaf."""
