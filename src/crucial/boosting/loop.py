@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypedDict, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypedDict, overload
 
 import numpy as np
 from msgspec.structs import replace
@@ -957,9 +957,8 @@ class Watch:
         return self._patience is not None and self._seen - self.best_round >= self._patience
 
 
-@dataclass(frozen=True)
-class Differences:
-    """Sums of differences, query by query, without rounding; those of parts merge.
+class Differences(NamedTuple):
+    """Sums of differences, query by query, without rounding; those of parts add up.
 
     Attributes
     ----------
@@ -980,11 +979,6 @@ class Differences:
         w = np.ones(len(d)) if weights is None else weights[known]
         terms = (w, w * d, w**2, w**2 * d, (w * d) ** 2)
         return cls(len(d), tuple(ExactSum.of(term) for term in terms))
-
-    def merge(self, other: Differences) -> Differences:
-        """Return the sums over the queries of both."""
-        sums = (one + two for one, two in zip(self.sums, other.sums, strict=True))
-        return Differences(self.n + other.n, tuple(sums))
 
     def worse_by(self) -> float:
         """Return the weighted mean difference in standard errors of it; see `worse_by`."""

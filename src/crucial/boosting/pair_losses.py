@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -15,7 +14,9 @@ from crucial.feedback.base import (
     DrawnShare,
     Feedback,
     LabelledRows,
+    Least,
     ListedPairs,
+    Most,
     Output,
     PairState,
     Potentials,
@@ -256,24 +257,19 @@ def _mean_log(loss: float, shift: float, weight: float) -> float:
     return log(loss) - shift - log(weight * log(2.0))
 
 
-@dataclass(frozen=True)
-class ScoreReach:
+class ScoreReach(NamedTuple):
     """How far apart scores are, in some queries.
 
     Attributes
     ----------
-    widest : float
+    widest : Most
         Largest distance of two scores of a query.
-    least : float
+    least : Least
         Smallest margin; minus infinity where nothing depends on it.
     """
 
-    widest: float
-    least: float
-
-    def merge(self, other: ScoreReach) -> ScoreReach:
-        """Return the reach of the queries of both."""
-        return ScoreReach(max(self.widest, other.widest), min(self.least, other.least))
+    widest: Most
+    least: Least
 
     @property
     def narrow(self) -> bool:
@@ -286,8 +282,7 @@ class ScoreReach:
         return 0.0 if self.narrow else max(0.0, self.least)
 
 
-@dataclass(frozen=True)
-class LogisticTotals:
+class LogisticTotals(NamedTuple):
     """Sums over pairs, times ``e^shift``, without rounding.
 
     Attributes
@@ -296,16 +291,12 @@ class LogisticTotals:
         Weight of the pairs drawn.
     every : ExactSum
         Loss of all pairs.
-    shift : float
+    shift : Most
     """
 
     drawn: ExactSum
     every: ExactSum
-    shift: float
-
-    def merge(self, other: LogisticTotals) -> LogisticTotals:
-        """Return the sums over the pairs of both."""
-        return LogisticTotals(self.drawn + other.drawn, self.every + other.every, self.shift)
+    shift: Most
 
     def finish(self, pair_weight: float) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss.
@@ -349,8 +340,8 @@ class LabelLogistic(LogisticState):
         """
         widest = self._sums.widest(self.scores)
         if widest <= NARROW and not whole:
-            return ScoreReach(widest, -math.inf)
-        return ScoreReach(widest, margin_range(self._layout, self.scores)[0])
+            return ScoreReach(Most(widest), Least(-math.inf))
+        return ScoreReach(Most(widest), Least(margin_range(self._layout, self.scores)[0]))
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss: O(pairs), or O(n) in large queries."""
@@ -373,7 +364,7 @@ class LabelLogistic(LogisticState):
         pi[:n] = drawn * (positive - negative)
         pi[n:] = 0.0
         every = ExactSum.of(self._all[self._query] * loss)
-        return LogisticTotals(ExactSum.of(drawn * positive), every, reach.shift)
+        return LogisticTotals(ExactSum.of(drawn * positive), every, Most(reach.shift))
 
     def finish(self, totals: LogisticTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""

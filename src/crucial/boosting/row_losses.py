@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,8 +35,7 @@ Gain: TypeAlias = str | Callable[[Floats], Floats] | None
 _FLOOR = 1e-16
 
 
-@dataclass(frozen=True)
-class LossTotals:
+class LossTotals(NamedTuple):
     """The loss of queries and the size of potentials, added up without rounding.
 
     Attributes
@@ -50,10 +48,6 @@ class LossTotals:
 
     loss: ExactSum
     size: ExactSum
-
-    def merge(self, other: LossTotals) -> LossTotals:
-        """Return the totals of both parts of the queries."""
-        return LossTotals(self.loss + other.loss, self.size + other.size)
 
     def finish(self, start: float) -> tuple[float, float]:
         """Return the scale of potentials and the logarithm of the loss.

@@ -40,7 +40,6 @@ from crucial.distributed.input import Schema
 from crucial.distributed.part import (
     DrawnRows,
     LeafSums,
-    Least,
     Move,
     PartSurvey,
     Question,
@@ -55,7 +54,7 @@ from crucial.distributed.part import (
 )
 from crucial.distributed.transport import Parts
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Feedback, Output, Potentials, finite_total, whole_of
+from crucial.feedback.base import Feedback, Least, Output, Potentials, finite_total, whole_of
 from crucial.feedback.labels import PairMass, QueryTotals, wrong_unit_of
 from crucial.kernels.elementary import ExactSum, exact_dot, round_unit, unit_for
 from crucial.kernels.runtime import Counts, part_of

@@ -626,6 +626,25 @@ def draw_share(items: Ints, fraction: float, random: np.random.Generator) -> Int
     return random.permutation(items)[: max(1, round(fraction * len(items)))]
 
 
+class Least(float):
+    """A number of which the smallest of all parts of the rows counts.
+
+    Sums over parts are added up field by field (`crucial.distributed.transport.merge`).
+    """
+
+    def merge(self, other: Least) -> Least:
+        """Return the smaller one."""
+        return min(self, other)
+
+
+class Most(float):
+    """A number of which the largest of all parts of the rows counts; see `Least`."""
+
+    def merge(self, other: Most) -> Most:
+        """Return the larger one."""
+        return max(self, other)
+
+
 class DrawnShare:
     """Base of states that can count a random share of the queries, or of explicit pairs.
 
@@ -761,13 +780,6 @@ class Feedback:
         lightest, heaviest = float(self.weight.min()), float(self.weight.max())
         return RowMass(lightest, heaviest, exact_sum(self.weight), True)
 
-    def class_weights(self) -> tuple[float, float]:
-        """Return what the rows of either class weigh, of two."""
-        classes = self.two_classes()
-        assert classes is not None
-        weight = np.ones(len(self.rows)) if self.weight is None else self.weight
-        return exact_sum(weight[: classes.n_low]), exact_sum(weight[classes.n_low :])
-
     def least_row_margin(self, scores: Floats) -> float:
         """Return the smallest ``y_i H(x_i)`` of two classes y in {-1, 1}.
 
@@ -817,9 +829,11 @@ class Feedback:
 
     def class_summary(self) -> dict[str, float]:
         """Return counts for reports; without rounding where rows are in two classes."""
-        if self.two_classes() is None:
+        classes = self.two_classes()
+        if classes is None:
             return self.summary()
-        bad, good = self.class_weights()
+        weight = np.ones(len(self.rows)) if self.weight is None else self.weight
+        bad, good = exact_sum(weight[: classes.n_low]), exact_sum(weight[classes.n_low :])
         return self.summary() | {"pair_weight": finite_total(bad * good)}
 
     def risks_at(self, scores: Floats, threads: int = 1) -> tuple[float, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from crucial.feedback.base import (
     LabelledRows,
     LabelMargins,
     Layout,
+    Least,
     ListedPairs,
+    Most,
     Output,
     PairState,
     TwoClasses,
@@ -47,41 +50,30 @@ _CLIP = 345.0
 _TINY = 1e-250
 
 
-@dataclass(frozen=True)
-class Peaks:
+class Peaks(NamedTuple):
     """Logarithms of the largest loss of a query, of those drawn and of all."""
 
-    drawn: float
-    every: float
-
-    def merge(self, other: Peaks) -> Peaks:
-        """Return the largest of two parts of the queries."""
-        return Peaks(max(self.drawn, other.drawn), max(self.every, other.every))
+    drawn: Most
+    every: Most
 
 
-@dataclass(frozen=True)
-class QueryTotals:
+class QueryTotals(NamedTuple):
     """Losses of queries, added up without rounding.
 
     Attributes
     ----------
     drawn, every : ExactSum
         What the pairs drawn weigh, and all pairs.
-    least : float
+    least : Least
         The smallest loss of a query, before coefficients.
-    log_unit : float
+    log_unit : Most
         Logarithm of what ``every`` is a multiple of.
     """
 
     drawn: ExactSum
     every: ExactSum
-    least: float
-    log_unit: float = 0.0
-
-    def merge(self, other: QueryTotals) -> QueryTotals:
-        """Return the totals of both parts of the queries."""
-        drawn, every = self.drawn + other.drawn, self.every + other.every
-        return QueryTotals(drawn, every, min(self.least, other.least), self.log_unit)
+    least: Least
+    log_unit: Most = Most(0.0)
 
     def finish(self, log_total: float) -> tuple[float, float]:
         """Return the scale of potentials and the logarithm of the loss.
@@ -99,16 +91,11 @@ class QueryTotals:
         return self.least < _TINY
 
 
-@dataclass(frozen=True)
-class Risks:
+class Risks(NamedTuple):
     """Weight of the pairs in the wrong order and of tied ones, added up without rounding."""
 
     wrong: ExactSum
     tied: ExactSum
-
-    def merge(self, other: Risks) -> Risks:
-        """Return the sums of both parts of the queries."""
-        return Risks(self.wrong + other.wrong, self.tied + other.tied)
 
     def shares(self, log_total: float) -> tuple[float, float]:
         """Return R1 and R2, for the logarithm of the weight of all pairs."""
@@ -153,7 +140,7 @@ class LabelState(DrawnShare):
         self._sums = PairSums(rows.layout, rows.gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
         self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
-        self._peaks = Peaks(0.0, 0.0)  # the largest of them
+        self._peaks = Peaks(Most(0.0), Most(0.0))  # the largest of them
         self._linear: tuple[Floats, Floats, Floats] | None = None
         self._level_sums: Floats | None = None
 
@@ -185,7 +172,7 @@ class LabelState(DrawnShare):
         loss = np.zeros(self.layout.n_queries)
         self._sums.potentials((self.up, self.down, self._drawn), pi, loss)
         drawn, every = self._totals(loss, loss)
-        return QueryTotals(drawn, every, float(loss.min(initial=math.inf)))
+        return QueryTotals(drawn, every, Least(loss.min(initial=math.inf)))
 
     def _totals(self, drawn: Floats, every: Floats) -> tuple[ExactSum, ExactSum]:
         """Return the losses of the queries drawn, and of all, added up."""
@@ -203,7 +190,7 @@ class LabelState(DrawnShare):
 
     def _peaks_of(self, log_loss: Floats) -> Peaks:
         drawn, every = (log_loss[c > 0] for c in (self._drawn, self._all))
-        return Peaks(float(drawn.max(initial=-math.inf)), float(every.max(initial=-math.inf)))
+        return Peaks(Most(drawn.max(initial=-math.inf)), Most(every.max(initial=-math.inf)))
 
     def log_sums(self, pi: Floats, peaks: Peaks | None = None) -> QueryTotals:
         """Do as `sums` does, for scores whose exponentials overflow.
@@ -222,7 +209,7 @@ class LabelState(DrawnShare):
         loss = exp(log_loss - log_shift(log_loss, self._drawn, peaks.drawn))
         # The queries that were not drawn may be far worse, or far better, than the others.
         every = exp(np.minimum(log_loss - peaks.every, 0.0))
-        return QueryTotals(*self._totals(loss, every), math.inf, peaks.every)
+        return QueryTotals(*self._totals(loss, every), Least(math.inf), peaks.every)
 
     def finish(self, totals: QueryTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
@@ -408,33 +395,27 @@ def gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> F
     return gains - np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
 
 
-@dataclass(frozen=True)
-class Largest:
+class Largest(NamedTuple):
     """The largest weights, of all rows whose pairs are weighed together.
 
     Attributes
     ----------
-    weight : float
+    weight : Most
         Of a row.
-    factor : float
+    factor : Most
         Of a query.
     """
 
-    weight: float
-    factor: float
+    weight: Most
+    factor: Most
 
     @classmethod
     def of(cls, weight: Floats | None, factor: Floats | None) -> Largest:
         """Return the largest of the weights at hand."""
-        return cls(*(1.0 if one is None else float(one.max()) for one in (weight, factor)))
-
-    def merge(self, other: Largest) -> Largest:
-        """Return the largest of two parts of the rows."""
-        return Largest(max(self.weight, other.weight), max(self.factor, other.factor))
+        return cls(*(Most(1.0 if one is None else one.max()) for one in (weight, factor)))
 
 
-@dataclass(frozen=True)
-class PairMass:
+class PairMass(NamedTuple):
     """What the pairs of some queries weigh, without rounding.
 
     Attributes
@@ -450,12 +431,6 @@ class PairMass:
     total: ExactSum
     scaled: ExactSum
     whole: ExactSum
-
-    def merge(self, other: PairMass) -> PairMass:
-        """Return the sums of both masses."""
-        return PairMass(
-            self.total + other.total, self.scaled + other.scaled, self.whole + other.whole
-        )
 
     @property
     def log_total(self) -> float:
@@ -603,11 +578,10 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, str | bytes):
         return False
     try:
-        float(value)
+        with suppress(OverflowError):
+            float(value)
     except (TypeError, ValueError):
         return False
-    except OverflowError:
-        return True
     return True
 
 

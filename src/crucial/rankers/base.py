@@ -832,7 +832,9 @@ class EvaluatedRanker(Ranker[Model]):
         if (eval_qid is not None) != data.with_qid and data.labels is not None:
             has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
-        groups = _eval_groups(eval_qid, instances.n_rows, queries)
+        if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
+            eval_qid = eval_qid[0]  # (queries too may come in a list of one)
+        groups = Groups.from_qid(eval_qid, instances.n_rows, queries)
         return EvalRows(instances, labels, groups, default_measure(labels, eval_qid is not None))
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
@@ -900,13 +902,6 @@ def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, Vector
             f"{name} must be a pair (X, y); its queries go to {queries}.", parameter=name
         )
     return pair[0], pair[1]
-
-
-def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
-    """Return the queries of an eval set; they too may come in a list of one."""
-    if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
-        eval_qid = eval_qid[0]
-    return Groups.from_qid(eval_qid, n_rows, name)
 
 
 def take_rows(data: RankingInput, rows: Ints) -> EvalRows:

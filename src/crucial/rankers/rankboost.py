@@ -581,15 +581,12 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
 
     def _check_resampling(self, data: RankingInput, has_eval_set: bool, has_pairs: bool) -> None:
         """Refuse what does not go with bags or folds."""
-        for name, wanted in (
-            ("n_bags", self.n_bags > 1),
-            ("validation_folds", self.validation_folds is not None),
-        ):
-            if wanted and has_pairs:
-                raise DataError(
-                    f"{name} resamples the queries of labels, and explicit pairs belong to none. "
-                    f"Leave {name} at its default."
-                )
+        name = "n_bags" if self.n_bags > 1 else "validation_folds"
+        if has_pairs and (self.n_bags > 1 or self.validation_folds is not None):
+            raise DataError(
+                f"{name} resamples the queries of labels, and explicit pairs belong to none. "
+                f"Leave {name} at its default."
+            )
         if self.n_bags > 1 and self.callbacks is not None:
             raise ParameterError(
                 "callbacks follow one run, and n_bags makes several: set callbacks=None or "
@@ -1315,7 +1312,15 @@ class SmoothMarginRanker(StumpRanker):
         trace = ensemble.trace
         self.separable_round_ = first_separable(trace)
         if self.separable_round_ is None and len(trace):
-            warn_caller(_not_separable(ensemble, self.choice), NotSeparableWarning)
+            what = "some pair is in the wrong order, or tied"
+            if trace[-1].extras["margin"] > 0.0:
+                what = "every pair is in the right order, but the weights are too small yet"
+            hope = "More rounds may get there, if any ranker can."
+            if trace.stopped:
+                hope = f"The rounds ended by themselves: {trace.stopped}."
+            if self.choice == "steepest_positive":
+                hope += " choice='steepest' also uses features that point down."
+            _warn_not_separable(trace, what, "RankBoost's coordinate descent", hope)
 
 
 def first_separable(trace: Trace) -> int | None:
@@ -1324,20 +1329,12 @@ def first_separable(trace: Trace) -> int | None:
     return next(reached, None)
 
 
-def _not_separable(ensemble: Ensemble, choice: str) -> str:
-    """Say that the margin was never worked on, and what might help."""
-    last = ensemble.trace[-1].extras
-    what = "some pair is in the wrong order, or tied"
-    if last["margin"] > 0.0:
-        what = "every pair is in the right order, but the weights are too small yet"
-    hope = "More rounds may get there, if any ranker can."
-    if ensemble.trace.stopped:
-        hope = f"The rounds ended by themselves: {ensemble.trace.stopped}."
-    if choice == "steepest_positive":
-        hope += " choice='steepest' also uses features that point down."
-    return (
-        f"after {len(ensemble.trace)} rounds the smooth margin is {last['smooth_margin']:.4g}, not "
-        f"above 0 ({what}), so all steps were RankBoost's coordinate descent. {hope}"
+def _warn_not_separable(trace: Trace, what: str, steps: str, hope: str) -> None:
+    """Warn that the margin was never worked on, and say what might help."""
+    warn_caller(
+        f"after {len(trace)} rounds the smooth margin is {trace[-1].extras['smooth_margin']:.4g}, "
+        f"not above 0 ({what}), so all steps were {steps}. {hope}",
+        NotSeparableWarning,
     )
 
 
@@ -1439,11 +1436,6 @@ class AdaBoostRanker(ClassRanker):
             return
         self.separable_round_ = first_separable(ensemble.trace)
         if self.separable_round_ is None:
-            last = ensemble.trace[-1].extras
-            warn_caller(
-                f"after {len(ensemble.trace)} rounds the smooth margin is "
-                f"{last['smooth_margin']:.4g}, not above 0 (the smallest margin is "
-                f"{last['margin']:.4g}), so all steps were AdaBoost's. More rounds may get there, "
-                "if any sum of votes classifies every row right.",
-                NotSeparableWarning,
-            )
+            what = f"the smallest margin is {ensemble.trace[-1].extras['margin']:.4g}"
+            hope = "More rounds may get there, if any sum of votes classifies every row right."
+            _warn_not_separable(ensemble.trace, what, "AdaBoost's", hope)

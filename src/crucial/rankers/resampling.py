@@ -275,19 +275,6 @@ def choose_rounds(
     return curves
 
 
-def _check_queries(found: int, n_folds: int) -> None:
-    """Refuse more folds than there are queries in which anything can be ranked."""
-    if found < n_folds:
-        remedy = f"Use validation_folds={found} or less." if found > 1 else ""
-        raise DataError(
-            f"validation_folds={n_folds} needs as many queries with rows of different labels. "
-            f"Got {found}.",
-            remedy=remedy or "Set validation_folds=None.",
-            parameter="validation_folds",
-            value=n_folds,
-        )
-
-
 def _lengths(rounds: int, patience: int | None) -> Iterator[int]:
     """Yield how far to go before looking whether to stop: twice as far each time."""
     length = rounds if patience is None else min(rounds, 2 * patience)
@@ -414,7 +401,16 @@ class Refits:
         if len(rows) < len(labels):  # (those of weight 0 are as good as absent)
             labels, groups = labels[rows], Groups.from_qid(groups.codes[rows], len(rows))
         if self.with_qid:
-            _check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
+            usable = int((~groups.one_valued(labels)).sum())
+            if usable < n_folds:
+                fewer = f"Use validation_folds={usable} or less." if usable > 1 else ""
+                raise DataError(
+                    f"validation_folds={n_folds} needs as many queries with rows of different "
+                    f"labels. Got {usable}.",
+                    remedy=fewer or "Set validation_folds=None.",
+                    parameter="validation_folds",
+                    value=n_folds,
+                )
         random = np.random.default_rng([seed, 20037])
         folds = np.full(len(self._own), -1)
         folds[rows] = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
