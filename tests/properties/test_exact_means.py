@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.naive.sweep import holds_for
 
 from crucial.boosting.loop import Differences, worse_by
+from crucial.distributed.transport import merge
 from crucial.measures.base import Tally, summarise
 
 NUMBERS = st.floats(-1, 1) | st.just(math.nan) | st.sampled_from([0.0, 1.0, 0.1])
@@ -31,7 +32,7 @@ def merged(kind, values, weights, parts, *more):
     of_part = [
         kind(values[part], None if weights is None else weights[part], *more) for part in parts
     ]
-    return reduce(lambda one, other: one.merge(other), of_part)
+    return reduce(merge, of_part)
 
 
 @holds_for(

@@ -11,7 +11,13 @@ from tests.naive import feature_ranks as naive
 from crucial.errors import ParameterError
 from crucial.feedback.labels import TopFeedback
 from crucial.rankers import DiffRank, FeatureRank
-from crucial.rankers.feature_rank import CENTRES, centres_of, interval_codes
+from crucial.rankers.feature_rank import (
+    CENTRES,
+    IntervalRule,
+    RankedQueries,
+    centres_of,
+    interval_codes,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -161,7 +167,8 @@ def test_centres_are_those_of_lists(problem, kind, seed):
     starts = np.concatenate(([0], np.cumsum(np.bincount(qid))))
     expected = naive.centres(column[rows].tolist(), y[rows].tolist(), qid[rows].tolist(), k, kind)
     mass = weight.astype(float)
-    found = centres_of(column, interval_codes(y.astype(float), starts, k, mass, kind), k, mass)
+    queries = RankedQueries(y.astype(float), starts, mass)
+    found = centres_of(column, interval_codes(queries, IntervalRule(k, kind)), k, mass)
     assert np.allclose(np.array(found, float), np.array(expected, float), equal_nan=True)
 
 
@@ -187,4 +194,6 @@ def test_top_feedback_has_the_pairs_of_the_first_positions(problem, first):
 
 def test_more_intervals_than_rows_in_any_query_are_refused_with_the_limit():
     with pytest.raises(ParameterError, match=r"'n_intervals' parameter of X must be at most 3"):
-        interval_codes(np.arange(5.0), np.array([0, 3, 5]), 4, owner="X")
+        interval_codes(
+            RankedQueries(np.arange(5.0), np.array([0, 3, 5])), IntervalRule(4, owner="X")
+        )

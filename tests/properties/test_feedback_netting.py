@@ -13,7 +13,7 @@ from crucial import RankBoost, RankBoostPlus
 from crucial.data import Groups
 from crucial.errors import DataError
 from crucial.feedback import LabelFeedback, PairFeedback
-from crucial.feedback.sums import add_feedback, net_feedback
+from crucial.feedback.pairs import add_feedback, net_feedback
 from crucial.rankers import SmoothMarginRanker
 from naive.pairs import Pairs, from_labels, from_list
 

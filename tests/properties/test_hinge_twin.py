@@ -11,8 +11,7 @@ from tests.naive.hinges import hinge_sums, hinge_value, shortfalls
 
 from crucial.data.groups import Groups
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import PairFeedback, SumFeedback
 from crucial.kernels.pairs import HingeSums
 from crucial.rankers import RankingSVM
 from crucial.rankers.linear.losses import Hinges

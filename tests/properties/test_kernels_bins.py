@@ -87,10 +87,10 @@ def test_histograms_of_parts_add_up_to_those_of_all_rows(drawn, kind, random):
                 width = -(-len(at) // 8) * 8
                 table, mine = np.zeros((len(codes), width), kind), np.zeros(width)
                 table[:, : len(at)], mine[: len(at)] = codes[:, at], pi[at]
-                stumps = StumpSums(table, len(at), first, missing, -1, False, 2)
+                stumps = StumpSums(table, len(at), (first, missing, -1), False, 2)
                 hist += stumps.histogram(features, to_fixed(mine, UNIT))
             assert hist.tolist() == by_hand
-            whole = StumpSums(codes, n, first, missing, -1, False, 1)
+            whole = StumpSums(codes, n, (first, missing, -1), False, 1)
             slope, peak = np.zeros((2, 2, first[-1])), np.zeros((2, len(codes)))
             stumps.slopes(features, hist, 2.0 * UNIT, slope[0], peak[0])
             whole.scan(features, fixed, 2.0 * UNIT, slope[1], peak[1])

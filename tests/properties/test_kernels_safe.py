@@ -14,7 +14,7 @@ from crucial.kernels.compiled import losses, pairs, predict
 from crucial.kernels.compiled.losses import lambda_sums
 from crucial.kernels.compiled.sums import order_falling
 from crucial.kernels.compiled.trees import tree_sum
-from crucial.rankers.feature_rank import interval_codes
+from crucial.rankers.feature_rank import IntervalRule, RankedQueries, interval_codes
 
 pytestmark = [pytest.mark.kernels, pytest.mark.bounds]
 
@@ -78,7 +78,7 @@ def test_nodes_of_scores_are_on_the_grid(scores: np.ndarray, per_unit: float) ->
         tables[..., margin:-margin] = 1.0
         out = np.zeros((1, n))
         inner = tables[..., margin:-margin]
-        losses.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, 0, out)
+        losses.read_grid(scores, ones, none, 1.0, 0.0, 0.0, *place, inner, out)
 
 
 def test_the_node_of_a_score() -> None:
@@ -107,6 +107,7 @@ def test_intervals_have_numbers(weights: list[float]) -> None:
             labels = np.arange(float(n))
             if sum(weights) < 2:
                 continue
-            codes = interval_codes(labels, np.array([0, n]), 2, np.array(weights), kind)
+            queries = RankedQueries(labels, np.array([0, n]), np.array(weights))
+            codes = interval_codes(queries, IntervalRule(2, kind))
         assert codes.min() >= -1
         assert codes.max() < 2

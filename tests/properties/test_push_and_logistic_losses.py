@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from crucial import RankBoost
-from crucial.boosting.pair_losses import LogisticLoss, PNormLoss, PushLine, PushTerms
+from crucial.boosting.pair_losses import LogisticLoss, PNormLoss, PushLine
 from crucial.boosting.steps import newton_root
 from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import SumFeedback
 from crucial.rankers import LogisticRanker, PNormPush
 from naive.own_losses import logistic_weights
 from naive.pairs import from_list
@@ -150,8 +150,8 @@ def test_a_large_p_looks_at_the_top_alone():
 
 def test_sums_along_a_stump_do_not_depend_on_the_top_they_are_divided_by():
     random = np.random.default_rng(4)
-    terms = PushTerms(random.normal(size=(9, 2)), random.normal(size=(9, 2)), 8.0)
-    near, far = PushLine(terms, 8.0, 0.0), PushLine(terms, 8.0, 900.0)
+    terms = random.normal(size=(9, 2)), random.normal(size=(9, 2))
+    near, far = PushLine(*terms, 8.0, 0.0), PushLine(*terms, 8.0, 900.0)
     assert near.weights() == pytest.approx(far.weights(), rel=1e-13)
     for alpha in (0.0, 0.7, -2.0, 40.0):
         assert near(alpha) == pytest.approx(far(alpha), rel=1e-12, abs=1e-13)

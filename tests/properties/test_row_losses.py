@@ -12,7 +12,7 @@ from crucial.boosting.row_losses import LambdaLoss, QuerySquares, SoftmaxLoss, X
 from crucial.data import Groups
 from crucial.feedback import LabelFeedback, PairFeedback
 from crucial.feedback.base import Potentials
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import SumFeedback
 from naive import top_losses as naive
 from naive.pairs import from_list
 from naive.paths import PATHS, using

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypedDict, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypedDict, overload
 
 import numpy as np
 from msgspec.structs import replace
@@ -758,8 +758,13 @@ def boost(
             potentials.subsample(subsample, np.random.default_rng([seed, number]))
             learner.reset_bounds()
         before = potentials.log_loss
+        found: tuple[Candidate, float] | str
         if number < len(earlier):
-            found = _replayed(earlier[number], learner, training)
+            one = earlier[number]
+            restored = learner.restore(one.ranker, one.r)
+            if restored is None:
+                restored = Candidate(one.ranker, training.scored(one.ranker), one.r)
+            found = restored, one.alpha
         else:
             found = _next(learner, step, potentials, constraints.rate)
         if isinstance(found, str):
@@ -811,21 +816,15 @@ def _next(
     return folded, weight
 
 
-def _replayed(
-    entry: Round, learner: WeakLearner, training: TrainingRows
-) -> tuple[Candidate, float] | str:
-    """Return the candidate of a round of an earlier call and its weight."""
-    candidate = learner.restore(entry.ranker, entry.r)
-    if candidate is None:
-        candidate = Candidate(entry.ranker, training.scored(entry.ranker), entry.r)
-    return candidate, entry.alpha
-
-
 # --- The eval set of a fit: measures after every round, and when to stop
 
 
 # A share of the squares that is treated as zero.
 _ROUNDING = 1e-13
+
+
+#: A measure of an eval set: its name, a function of the scores, and whether more is better.
+Measured: TypeAlias = tuple[str, Callable[[Floats], float], bool]
 
 
 class Watch:
@@ -848,7 +847,7 @@ class Watch:
         self,
         instances: Instances,
         groups: Groups,
-        measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
+        measures: Sequence[Measured],
         patience: int | None,
         tolerance: float = 0.0,
     ) -> None:
@@ -958,9 +957,8 @@ class Watch:
         return self._patience is not None and self._seen - self.best_round >= self._patience
 
 
-@dataclass(frozen=True)
-class Differences:
-    """Sums of differences, query by query, without rounding; those of parts merge.
+class Differences(NamedTuple):
+    """Sums of differences, query by query, without rounding; those of parts add up.
 
     Attributes
     ----------
@@ -981,11 +979,6 @@ class Differences:
         w = np.ones(len(d)) if weights is None else weights[known]
         terms = (w, w * d, w**2, w**2 * d, (w * d) ** 2)
         return cls(len(d), tuple(ExactSum.of(term) for term in terms))
-
-    def merge(self, other: Differences) -> Differences:
-        """Return the sums over the queries of both."""
-        sums = (one + two for one, two in zip(self.sums, other.sums, strict=True))
-        return Differences(self.n + other.n, tuple(sums))
 
     def worse_by(self) -> float:
         """Return the weighted mean difference in standard errors of it; see `worse_by`."""

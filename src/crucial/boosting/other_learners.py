@@ -50,9 +50,7 @@ class FeatureLearner(WeakLearner):
         if choice == "largest_drop":
             self.needs = ("binary_weights", "moments", "copy")
 
-    def prepare(
-        self, training: TrainingRows, constraints: Constraints, step: StepRule
-    ) -> Bins | None:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
         """Find the range of every feature; the columns are kept as float64."""
         self._step, self._constraints = step, constraints
         self._weight: dict[int, float] = {}
@@ -74,7 +72,6 @@ class FeatureLearner(WeakLearner):
                     self._rankers.append(ScaledFeature(j, low, high, default))
                     alone = ScaledFeature(0, low, high, default)
                     self._outputs.append(alone.scores(values[:, None]))
-        return None
 
     def _range(self, feature: int, ranked: Floats, default: float) -> tuple[float, float]:
         """Return the values that score 0 and 1.
@@ -147,13 +144,10 @@ class ColumnLearner(FeatureLearner):
     is. Columns of only 0 and 1 may also take the exact step.
     """
 
-    def prepare(
-        self, training: TrainingRows, constraints: Constraints, step: StepRule
-    ) -> Bins | None:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
         """Check the columns."""
         super().prepare(training, constraints, step)
         self._outputs = [as_output(output) for output in self._outputs]
-        return None
 
     def _range(self, feature: int, ranked: Floats, default: float) -> tuple[float, float]:
         if ranked.min() < 0.0 or ranked.max() > 1.0:

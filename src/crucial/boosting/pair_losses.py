@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from crucial.boosting.loop import Objective
 from crucial.errors import DataError
 from crucial.feedback.base import (
-    DrawnQueries,
+    DrawnShare,
     Feedback,
     LabelledRows,
+    Least,
     ListedPairs,
+    Most,
     Output,
     PairState,
     Potentials,
-    draw_share,
     margin_range,
 )
-from crucial.feedback.classes import BipartiteState
-from crucial.feedback.labels import Peaks
+from crucial.feedback.classes import BipartiteState, log_sum
 from crucial.kernels.elementary import ExactSum, exact_dot, exact_sum, exp, log, log1p, logaddexp
 from crucial.kernels.losses import NARROW, LogisticSums
 from crucial.kernels.pairs import PushSums
@@ -73,9 +72,10 @@ class Line(Protocol):
 
     def closed_form(self) -> float | None:
         """Return where the minimum is, if there is a formula for it."""
+        return None
 
 
-class PairLossState:
+class PairLossState(DrawnShare):
     """`ScoreState` whose weights of pairs are those of a loss that is not exponential.
 
     Parameters
@@ -120,10 +120,6 @@ class PairLossState:
         """Return the smallest and the largest margin of the pairs that count."""
         raise NotImplementedError
 
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries (or pairs) until the next draw."""
-        raise NotImplementedError
-
     def advance(self, output: Output, alpha: float) -> None:
         """Add ``alpha * output`` to the scores."""
         self._inner.advance(output, alpha)
@@ -163,25 +159,6 @@ class PairLoss(Objective):
             f"{type(feedback).__name__}: use fit(X, y, qid=...), or fit_pairs(X, pairs) without y. "
             "RankBoost takes both together."
         )
-
-
-def log_sum(logs: Floats, top: float | None = None) -> float:
-    """Return the logarithm of the sum of exponentials, which is rounded once.
-
-    Parameters
-    ----------
-    top : float, optional
-        The largest of the logarithms.
-
-    Examples
-    --------
-    >>> log_sum(np.array([1000.0, 1000.0])) - 1000.0
-    0.69314718...
-    """
-    top = float(logs.max(initial=-np.inf)) if top is None else top
-    if top == -np.inf:
-        return top
-    return top + log(exact_sum(exp(logs - top)))
 
 
 # --- The logistic loss over pairs, RankNet's (Burges et al. 2005): ``ln(1 + e^-(H(hi) - H(lo)))``
@@ -250,8 +227,12 @@ class LogisticState(PairLossState):
         """
         raise NotImplementedError
 
+    def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
+        """Return the scores after a step, and the shift of their sums."""
+        return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
-class LogisticLine:
+
+class LogisticLine(Line):
     """See `crucial.boosting.pair_losses.Line`."""
 
     reach = 1.0
@@ -270,34 +251,25 @@ class LogisticLine:
         """Return the weight of the pairs ordered right and wrong, before the step."""
         return self._start[0] / self._total, self._start[1] / self._total
 
-    def closed_form(self) -> float | None:
-        """Return None: there is no formula."""
-        return None
-
 
 def _mean_log(loss: float, shift: float, weight: float) -> float:
     """Return the logarithm of the mean loss in units of ln 2, for a sum times e^shift."""
     return log(loss) - shift - log(weight * log(2.0))
 
 
-@dataclass(frozen=True)
-class ScoreReach:
+class ScoreReach(NamedTuple):
     """How far apart scores are, in some queries.
 
     Attributes
     ----------
-    widest : float
+    widest : Most
         Largest distance of two scores of a query.
-    least : float
+    least : Least
         Smallest margin; minus infinity where nothing depends on it.
     """
 
-    widest: float
-    least: float
-
-    def merge(self, other: ScoreReach) -> ScoreReach:
-        """Return the reach of the queries of both."""
-        return ScoreReach(max(self.widest, other.widest), min(self.least, other.least))
+    widest: Most
+    least: Least
 
     @property
     def narrow(self) -> bool:
@@ -310,8 +282,7 @@ class ScoreReach:
         return 0.0 if self.narrow else max(0.0, self.least)
 
 
-@dataclass(frozen=True)
-class LogisticTotals:
+class LogisticTotals(NamedTuple):
     """Sums over pairs, times ``e^shift``, without rounding.
 
     Attributes
@@ -320,16 +291,12 @@ class LogisticTotals:
         Weight of the pairs drawn.
     every : ExactSum
         Loss of all pairs.
-    shift : float
+    shift : Most
     """
 
     drawn: ExactSum
     every: ExactSum
-    shift: float
-
-    def merge(self, other: LogisticTotals) -> LogisticTotals:
-        """Return the sums over the pairs of both."""
-        return LogisticTotals(self.drawn + other.drawn, self.every + other.every, self.shift)
+    shift: Most
 
     def finish(self, pair_weight: float) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss.
@@ -344,7 +311,7 @@ class LogisticTotals:
         return scale, _mean_log(self.every.value, self.shift, pair_weight)
 
 
-class LabelLogistic(DrawnQueries, LogisticState):
+class LabelLogistic(LogisticState):
     """The logistic loss over labels; rows are spread over threads, each summed up for itself."""
 
     def __init__(self, rows: LabelledRows, inner: PairState, threads: int) -> None:
@@ -373,8 +340,8 @@ class LabelLogistic(DrawnQueries, LogisticState):
         """
         widest = self._sums.widest(self.scores)
         if widest <= NARROW and not whole:
-            return ScoreReach(widest, -math.inf)
-        return ScoreReach(widest, margin_range(self._layout, self.scores)[0])
+            return ScoreReach(Most(widest), Least(-math.inf))
+        return ScoreReach(Most(widest), Least(margin_range(self._layout, self.scores)[0]))
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of the loss: O(pairs), or O(n) in large queries."""
@@ -397,7 +364,7 @@ class LabelLogistic(DrawnQueries, LogisticState):
         pi[:n] = drawn * (positive - negative)
         pi[n:] = 0.0
         every = ExactSum.of(self._all[self._query] * loss)
-        return LogisticTotals(ExactSum.of(drawn * positive), every, reach.shift)
+        return LogisticTotals(ExactSum.of(drawn * positive), every, Most(reach.shift))
 
     def finish(self, totals: LogisticTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
@@ -419,10 +386,6 @@ class LabelLogistic(DrawnQueries, LogisticState):
 
     def _margins(self, output: Output) -> tuple[float, float]:
         return margin_range(self._layout, np.where(self._drawn[self._query] > 0, output, 0.0))
-
-    def _after(self, output: Output, alpha: float) -> tuple[Floats, float]:
-        """Return the scores after a step, and the shift of their sums."""
-        return self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
 
 
 class PairLogistic(LogisticState):
@@ -464,8 +427,7 @@ class PairLogistic(LogisticState):
 
     def along(self, output: Floats, alpha: float) -> tuple[float, float, float]:
         """Return the weight of right and wrong pairs and their curvature, after a step of alpha."""
-        scores = self.scores + alpha * output
-        shift = max(0.0, self._shift - abs(alpha))
+        scores, shift = self._after(output, alpha)
         share, against = self._shares(self._pairs.margins(scores), shift)
         d = self._drawn * share
         gained = self._pairs.margins(output)
@@ -473,19 +435,13 @@ class PairLogistic(LogisticState):
         return exact_sum(d[gained > 0]), exact_sum(d[gained < 0]), bend
 
     def _gained(self, output: Floats, alpha: float) -> float:
-        scores, shift = self.scores + alpha * output, max(0.0, self._shift - abs(alpha))
+        scores, shift = self._after(output, alpha)
         share, _ = self._shares(self._pairs.margins(scores), shift)
         return exact_sum(self._drawn * share * self._pairs.margins(output))
 
     def _margins(self, output: Output) -> tuple[float, float]:
         margins = self._pairs.margins(output)[self._drawn > 0]
         return float(margins.min()), float(margins.max())
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Use only a random share of the pairs, at least one."""
-        chosen = draw_share(np.arange(len(self._all)), fraction, random)
-        self._drawn = np.zeros_like(self._all)
-        self._drawn[chosen] = self._all[chosen]
 
 
 # --- The p-norm push along a weak ranker of 0 and 1
@@ -495,119 +451,73 @@ class PairLogistic(LogisticState):
 _RANGE = (1e-90, 1e90)
 
 
-def in_range(total: ExactSum) -> bool:
+def in_range(total: float) -> bool:
     """Return whether a sum of exponentials has all its digits.
 
-    >>> in_range(ExactSum.of(np.array([0.5]))), in_range(ExactSum.of(np.array([1e-300])))
+    >>> in_range(0.5), in_range(1e-300)
     (True, False)
     """
-    return _RANGE[0] <= total.value <= _RANGE[1]
+    return _RANGE[0] <= total <= _RANGE[1]
 
 
-@dataclass(frozen=True)
-class LineTotals:
-    """Sums over the terms of F after a step along a ranker, times ``e^-top``, without rounding.
-
-    Attributes
-    ----------
-    sums : tuple of ExactSum
-        F; the share of it that the pairs have that the ranker orders right, and wrong; and, of
-        what a loser gains on those above it, the square and the derivative.
-    peak : float
-        Logarithm of the largest term.
-    """
-
-    sums: tuple[ExactSum, ...]
-    peak: float
-
-    @property
-    def far(self) -> bool:
-        """Whether F is so far from ``e^top`` that digits can be lost."""
-        return not in_range(self.sums[0])
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """All sums but F, over F."""
-        total = self.sums[0].value
-        return tuple(one.value / total for one in self.sums[1:])
-
-
-class PushTerms:
-    """The terms of F along a ranker of 0 and 1, one for all rows of a level.
+class PushLine(Line):
+    """See `crucial.boosting.pair_losses.Line`; ``(1/p) ln F`` along a ranker of 0 and 1.
 
     ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 + A_s1 e^(-alpha))^p``; the rows of a level
-    have the same inner sum.
+    have the same inner sum, and one term.
 
     Parameters
     ----------
     log_inside, log_above : arrays of shape (n_terms, 2)
         Logarithms of C, coefficients included, and of A.
     p : float
-    """
-
-    def __init__(self, log_inside: Floats, log_above: Floats, p: float) -> None:
-        counts = (log_inside.max(axis=1) > -np.inf) & (log_above.max(axis=1) > -np.inf)
-        self._c, self._a, self._p = log_inside[counts].T, log_above[counts].T, p
-
-    def sums(self, alpha: float, top: float) -> LineTotals:
-        """Return the sums after a step of alpha, times ``e^-top``."""
-        a = np.stack((self._a[0], self._a[1] - alpha))
-        whole = logaddexp(*a)
-        logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
-        inner = exp(a - whole)
-        with np.errstate(over="ignore"):  # (then another top is asked for)
-            term = exp(logs - top)
-        right, wrong = term[0] * inner[1], term[1] * inner[0]
-        # How far the loser moves more than the mean of what should win against it.
-        square = np.stack((right * inner[1], wrong * inner[0]))
-        parts = (term, right, wrong, square, term * (inner[0] * inner[1]))
-        return LineTotals(
-            tuple(ExactSum.of(one) for one in parts), float(logs.max(initial=-np.inf))
-        )
-
-    def best(self) -> float | None:
-        """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)``, the best step, for one term; else None."""
-        if self._a.shape[1] != 1:
-            return None
-        (a0, a1), (c0, c1) = self._a[:, 0].tolist(), self._c[:, 0].tolist()
-        return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
-
-
-class PushLine:
-    """See `crucial.boosting.pair_losses.Line`; ``(1/p) ln F`` along a ranker of 0 and 1.
-
-    Parameters
-    ----------
-    terms : PushTerms
-    p : float
     top : float
         Logarithm of F, or of about as much, before the step.
     """
 
-    def __init__(self, terms: PushTerms, p: float, top: float) -> None:
-        self._terms, self._p, self._top = terms, p, top
-        self.reach = 2.0 / (p + 1.0)
-        self._start = self._at(0.0)
+    def __init__(self, log_inside: Floats, log_above: Floats, p: float, top: float) -> None:
+        counts = (log_inside.max(axis=1) > -np.inf) & (log_above.max(axis=1) > -np.inf)
+        self._c, self._a, self._p = log_inside[counts].T, log_above[counts].T, p
+        self.reach, self._top = 2.0 / (p + 1.0), top
+        self._start = self._shares(0.0)
 
-    def _at(self, alpha: float) -> LineTotals:
-        found = self._terms.sums(alpha, self._top)
-        return self._terms.sums(alpha, found.peak) if found.far else found
+    def _shares(self, alpha: float) -> list[float]:
+        """Return sums after a step of alpha as shares of F.
+
+        Of the pairs that the ranker orders right, and wrong; and, of what a loser gains on those
+        above it, the square and the derivative.
+        """
+        a = np.stack((self._a[0], self._a[1] - alpha))
+        whole = logaddexp(*a)
+        logs = self._c + self._p * (whole + np.array([[0.0], [alpha]]))
+        inner = exp(a - whole)
+        with np.errstate(over="ignore"):
+            term = exp(logs - self._top)
+        if not in_range(exact_sum(term)):
+            term = exp(logs - float(logs.max(initial=-np.inf)))
+        right, wrong = term[0] * inner[1], term[1] * inner[0]
+        # How far the loser moves more than the mean of what should win against it.
+        square = np.stack((right * inner[1], wrong * inner[0]))
+        parts = (right, wrong, square, term * (inner[0] * inner[1]))
+        total = exact_sum(term)
+        return [exact_sum(one) / total for one in parts]
 
     def __call__(self, alpha: float) -> tuple[float, float]:
         """Return the first and second derivative after a step of alpha."""
-        found = self._start if alpha == 0.0 else self._at(alpha)
-        right, wrong, square, bend = found.shares
+        right, wrong, square, bend = self._start if alpha == 0.0 else self._shares(alpha)
         slope = wrong - right
         return slope, bend + self._p * max(square - slope * slope, 0.0)
 
     def weights(self) -> tuple[float, float]:
         """Return the weight of the pairs ordered right and wrong, before the step."""
-        right, wrong, _, _ = self._start.shares
-        return right, wrong
+        return self._start[0], self._start[1]
 
     def closed_form(self) -> float | None:
         """Return ``ln(A1 C0 / (A0 C1)) / (p + 1)`` for one term: one query of two labels."""
-        return self._terms.best()
+        if self._a.shape[1] != 1:
+            return None
+        (a0, a1), (c0, c1) = self._a[:, 0].tolist(), self._c[:, 0].tolist()
+        return float(a1 + c0 - a0 - c1) / (self._p + 1.0)
 
 
 # --- The p-norm push: the higher a negative ranks, the more it costs (Rudin 2009)
@@ -645,41 +555,6 @@ class PNormLoss(PairLoss):
         return PairPush(pairs, inner, self.p)
 
 
-@dataclass(frozen=True)
-class PushTotals:
-    """What the push of queries adds up to, without rounding.
-
-    Attributes
-    ----------
-    drawn, every : ExactSum
-        F of the queries drawn and of all, each times ``e^-top`` of ``tops``.
-    tops : Peaks
-        Logarithms of about as much as these sums are.
-    """
-
-    drawn: ExactSum
-    every: ExactSum
-    tops: Peaks
-
-    @classmethod
-    def of(cls, drawn: Floats, every: Floats, tops: Peaks) -> PushTotals:
-        """Add up queries by the logarithms of their F."""
-        with np.errstate(over="ignore"):  # (then others are tried)
-            sums = [ExactSum.of(exp(drawn - tops.drawn)), ExactSum.of(exp(every - tops.every))]
-        return cls(sums[0], sums[1], tops)
-
-    @property
-    def far(self) -> bool:
-        """Whether F is so far from ``e^top`` that digits can be lost."""
-        return not (in_range(self.drawn) and in_range(self.every))
-
-    @property
-    def logs(self) -> Peaks:
-        """Logarithms of F."""
-        drawn = self.tops.drawn + log(self.drawn.value)
-        return Peaks(drawn, self.tops.every + log(self.every.value))
-
-
 class PushState(PairLossState):
     """What both forms of the push share.
 
@@ -709,7 +584,7 @@ class PushState(PairLossState):
         pi[n:] = 0.0
 
 
-class LabelPush(DrawnQueries, PushState):
+class LabelPush(PushState):
     """The push over labels: every row against those of its query with a higher label."""
 
     nothing = -math.inf
@@ -720,7 +595,7 @@ class LabelPush(DrawnQueries, PushState):
         self._sums = PushSums(rows.layout, rows.weight, rows.gap, threads)
         self._query = rows.layout.query_of_row()
         self._all = self._drawn = self._coefficients(rows)
-        self._tops = Peaks(0.0, 0.0)
+        self._tops = [0.0, 0.0]
         self._start: float | None = None
 
     def _coefficients(self, rows: LabelledRows) -> Floats:
@@ -736,38 +611,42 @@ class LabelPush(DrawnQueries, PushState):
             logs -= self._sums.logs(self.scores, self._p)[2]
         return np.where(rows.coefficient > 0, logs, -np.inf)
 
-    def _weights(self, scores: Floats, tops: Peaks) -> tuple[Floats, Floats, PushTotals]:
-        """Return the weight of the pairs that every row should win and lose, and their totals.
+    def _weights(
+        self, scores: Floats, tops: list[float]
+    ) -> tuple[Floats, Floats, float, list[float]]:
+        """Return the weight of the pairs that every row should win and lose, and their sum.
+
+        Also the logarithms of F, over the queries drawn and over all.
 
         Parameters
         ----------
-        tops : Peaks
-            What all are divided by; others, if the totals are so far from these that digits are
-            lost.
+        tops : list of float
+            What both F are divided by, as logarithms; others, if they are so far from these that
+            digits are lost.
         """
         positive, negative, log_loss = self._sums.logs(scores, self._p)
-        drawn, every = self._drawn + log_loss, self._all + log_loss
-        totals = PushTotals.of(drawn, every, tops)
-        if totals.far:
-            tops = Peaks(*(float(one.max(initial=-np.inf)) for one in (drawn, every)))
-            totals = PushTotals.of(drawn, every, tops)
-        shift = (self._drawn - tops.drawn)[self._query]
-        return exp(positive + shift), exp(negative + shift), totals
+        both = (self._drawn + log_loss, self._all + log_loss)
+        with np.errstate(over="ignore"):
+            totals = [exact_sum(exp(one - top)) for one, top in zip(both, tops)]
+        if not all(map(in_range, totals)):
+            tops = [float(one.max(initial=-np.inf)) for one in both]
+            totals = [exact_sum(exp(one - top)) for one, top in zip(both, tops)]
+        shift = (self._drawn - tops[0])[self._query]
+        logs = [top + log(total) for top, total in zip(tops, totals)]
+        return exp(positive + shift), exp(negative + shift), totals[0], logs
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
         """Write minus the gradient of ``(1/p) ln F``: O(n)."""
-        self._won, self._lost, totals = self._weights(self.scores, self._tops)
+        self._won, self._lost, total, self._tops = self._weights(self.scores, self._tops)
         self._write(pi)
-        self._tops = totals.logs
         if self._start is None:
-            start = self._weights(np.zeros_like(self.scores), Peaks(0.0, 0.0))[2]
-            self._start = start.logs.every
-        return 1.0 / totals.drawn.value, (self._tops.every - self._start) / self._p
+            self._start = self._weights(np.zeros_like(self.scores), [0.0, 0.0])[3][1]
+        return 1.0 / total, (self._tops[1] - self._start) / self._p
 
     def slope_along(self, output: Floats, alpha: float) -> float:
         """Return the derivative along a weak ranker of any scores; costs what potentials cost."""
-        won, lost, totals = self._weights(self.scores + alpha * output, self._tops)
-        return -exact_sum((won - lost) * output) / totals.drawn.value
+        won, lost, total, _ = self._weights(self.scores + alpha * output, self._tops)
+        return -exact_sum((won - lost) * output) / total
 
     def _margins(self, output: Output) -> tuple[float, float]:
         counts = self._drawn[self._query] > -np.inf
@@ -777,7 +656,7 @@ class LabelPush(DrawnQueries, PushState):
         """Return the loss along a weak ranker: one O(n) pass, then O(levels) per evaluation."""
         above, inside = self._sums.split(self.scores, self._p, output)
         inside += np.repeat(self._drawn, np.diff(self._layout.query_first))[:, None]
-        return PushLine(PushTerms(inside, above, self._p), self._p, self._tops.drawn)
+        return PushLine(inside, above, self._p, self._tops[0])
 
 
 class PairPush(PushState):
@@ -788,7 +667,7 @@ class PairPush(PushState):
         order = np.argsort(pairs.low, kind="stable")
         pairs = self._pairs = pairs.take(order)
         with np.errstate(divide="ignore"):
-            self._all = self._log_weight = log(pairs.weight)
+            self._all = self._drawn = log(pairs.weight)
         self._losers, first = np.unique(pairs.low, return_index=True)
         self._starts = np.append(first, len(order))
         self._term = np.repeat(np.arange(len(first)), np.diff(self._starts))
@@ -813,12 +692,12 @@ class PairPush(PushState):
 
     def _weights(self, scores: Floats) -> tuple[Floats, Floats, float]:
         """Return the weight of the pairs that every row should win and lose, and ln F of all."""
-        inner, total = self._log_total(scores, self._log_weight)
+        inner, total = self._log_total(scores, self._drawn)
         known = np.where(np.isfinite(inner), inner, 0.0)[self._term]
-        d = exp(self._logs(scores, self._log_weight) + (self._p - 1.0) * known - total)
+        d = exp(self._logs(scores, self._drawn) + (self._p - 1.0) * known - total)
         high, low, _ = self._pairs
         won, lost = (np.asarray(np.bincount(x, d, len(scores)), np.float64) for x in (high, low))
-        whole = total if self._log_weight is self._all else self._log_total(scores, self._all)[1]
+        whole = total if self._drawn is self._all else self._log_total(scores, self._all)[1]
         return won, lost, whole
 
     def potentials(self, pi: Floats) -> tuple[float, float]:
@@ -833,21 +712,15 @@ class PairPush(PushState):
         return -exact_dot(won - lost, output)
 
     def _margins(self, output: Output) -> tuple[float, float]:
-        margins = self._pairs.margins(output)[self._log_weight > -np.inf]
+        margins = self._pairs.margins(output)[self._drawn > -np.inf]
         return float(margins.min()), float(margins.max())
 
     def line(self, output: Output) -> PushLine:
         """Return the loss along a weak ranker: one O(pairs) pass, then O(losers) per evaluation."""
-        logs = self._log_weight - self.scores[self._pairs.high]
+        logs = self._drawn - self.scores[self._pairs.high]
         winner = output[self._pairs.high]
         above = np.stack([self._sums(np.where(winner == b, logs, -math.inf)) for b in (0, 1)], 1)
         own = self._p * self.scores[self._losers]
         inside = np.where(output[self._losers, None] == [0, 1], own[:, None], -math.inf)
-        top = self._log_total(self.scores, self._log_weight)[1]
-        return PushLine(PushTerms(inside, above, self._p), self._p, top)
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the pairs, at least one."""
-        chosen = draw_share(np.arange(len(self._all)), fraction, random)
-        self._log_weight = np.full_like(self._all, -math.inf)
-        self._log_weight[chosen] = self._all[chosen]
+        top = self._log_total(self.scores, self._drawn)[1]
+        return PushLine(inside, above, self._p, top)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from crucial.boosting.pair_losses import LogisticLoss
 from crucial.data.arrays import check_values
 from crucial.data.groups import Groups
 from crucial.errors import DataError, in_short
-from crucial.feedback.base import DrawnQueries, Feedback, LabelledRows, Output
+from crucial.feedback.base import DrawnShare, Feedback, LabelledRows, Output
 from crucial.feedback.labels import GAINS
 from crucial.kernels.elementary import ExactSum, QueryNoise, exp, exp2, log, log2
 from crucial.kernels.losses import AVERAGE_PRECISION, NDCG, RECIPROCAL_RANK, query_losses
@@ -36,8 +35,7 @@ Gain: TypeAlias = str | Callable[[Floats], Floats] | None
 _FLOOR = 1e-16
 
 
-@dataclass(frozen=True)
-class LossTotals:
+class LossTotals(NamedTuple):
     """The loss of queries and the size of potentials, added up without rounding.
 
     Attributes
@@ -50,10 +48,6 @@ class LossTotals:
 
     loss: ExactSum
     size: ExactSum
-
-    def merge(self, other: LossTotals) -> LossTotals:
-        """Return the totals of both parts of the queries."""
-        return LossTotals(self.loss + other.loss, self.size + other.size)
 
     def finish(self, start: float) -> tuple[float, float]:
         """Return the scale of potentials and the logarithm of the loss.
@@ -70,7 +64,7 @@ class LossTotals:
         return scale, log(max(self.loss.value / start, _FLOOR))
 
 
-class RowLossState(DrawnQueries):
+class RowLossState(DrawnShare):
     """See `crucial.feedback.base.ScoreState`; has a `curvature` too.
 
     Queries weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
@@ -147,9 +141,7 @@ class RowLossState(DrawnQueries):
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores: O(n log n)."""
-        state = self._feedback.state(threads=self._threads)
-        state.advance(self.scores, 1.0)
-        return state.risks()
+        return self._feedback.risks_at(self.scores, self._threads)
 
 
 class RowLoss(Objective):
@@ -557,21 +549,17 @@ class CustomLoss(RowLoss):
 
     def over_labels(self, feedback: Feedback, rows: LabelledRows, threads: int) -> RowLossState:
         """Return the state of the loss at scores of 0."""
-        return CustomState(feedback, rows, query_weights(rows), threads, self.function)
+        return CustomState(feedback, rows, threads, self.function)
 
 
 class CustomState(RowLossState):
     """See `CustomLoss`."""
 
     def __init__(
-        self,
-        feedback: Feedback,
-        rows: LabelledRows,
-        coefficient: Floats,
-        threads: int,
-        function: LossFunction,
+        self, feedback: Feedback, rows: LabelledRows, threads: int, function: LossFunction
     ) -> None:
-        super().__init__(feedback, rows, coefficient, threads, CustomState._from_function)
+        write = CustomState._from_function
+        super().__init__(feedback, rows, query_weights(rows), threads, write)
         self._function, self._labels = function, rows.labels
         self._row_weight = feedback.weight
         self._query = rows.layout.query_of_row()

@@ -319,15 +319,12 @@ class ExactStep(Step):
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
         """Return the weight of the candidate, or None to stop."""
-        weights = candidate.weights
-        if weights is None:
-            if candidate.output.dtype != np.uint8:
-                raise ParameterError(
-                    "step='exact' needs weak rankers of 0 and 1, and "
-                    f"{candidate.ranker!r} has other scores; use step='bound' or 'numeric'."
-                )
-            weights = exponential_pairs(potentials).binary_weights(candidate.output)
-        return half_log_ratio(*weights, self.smoothing)
+        if candidate.weights is None and candidate.output.dtype != np.uint8:
+            raise ParameterError(
+                "step='exact' needs weak rankers of 0 and 1, and "
+                f"{candidate.ranker!r} has other scores; use step='bound' or 'numeric'."
+            )
+        return half_log_ratio(*binary_weights(candidate, potentials), self.smoothing)
 
 
 class NumericStep(Step):
@@ -342,15 +339,19 @@ class NumericStep(Step):
         """Return the weight of the candidate, or None to stop."""
         if candidate.output.dtype == np.uint8:
             # The same minimum in closed form.
-            weights = candidate.weights
-            if weights is None:
-                weights = exponential_pairs(potentials).binary_weights(candidate.output)
-            return half_log_ratio(*weights, self.smoothing)
+            return half_log_ratio(*binary_weights(candidate, potentials), self.smoothing)
         along = log_z_along(candidate, potentials)
         alpha = newton_root(lambda at: along(at)[1:], turns=along.turns)
         if alpha is None and self.smoothing > 0.0:
             alpha = newton_root(lambda at: smoothed(*along(at), at, self.smoothing)[1:])
         return alpha
+
+
+def binary_weights(candidate: Candidate, potentials: Potentials) -> tuple[float, float]:
+    """Return W+ and W- of a {0, 1} ranker, as its learner knows them or as they are computed."""
+    if candidate.weights is not None:
+        return candidate.weights
+    return exponential_pairs(potentials).binary_weights(candidate.output)
 
 
 def half_log_ratio(right: float, wrong: float, smoothing: float) -> float | None:
@@ -584,10 +585,7 @@ class SmoothMarginStep(Step):
         # A ranker that points down is one that points up with a weight below 0.
         sign = 1.0 if candidate.slope > 0.0 else -1.0
         if candidate.output.dtype == np.uint8:
-            weights = candidate.weights
-            if weights is None:
-                weights = exponential_pairs(potentials).binary_weights(candidate.output)
-            right, wrong = weights[:: int(sign)]
+            right, wrong = binary_weights(candidate, potentials)[:: int(sign)]
             alpha = self._binary(right, wrong, g, self._norm)
         else:
             alpha = self._numeric(candidate, potentials, sign, g)

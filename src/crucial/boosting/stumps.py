@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -132,6 +132,11 @@ class StumpGrid:
         self.bins, self.first = bins, bins.first
         self.fixed = -1 if default_rank == "learned" else int(default_rank)
 
+    @property
+    def stumps(self) -> tuple[Ints, Bools, int]:
+        """First place and abstentions of every feature, and the rank of abstentions or -1."""
+        return self.first, self.bins.has_missing, self.fixed
+
     def offered(self) -> Bools:
         """Return which stumps are not constant and have the default: shape (2, first[-1])."""
         offered = np.zeros((2, int(self.first[-1])), bool)
@@ -228,9 +233,7 @@ class SlopeSearch:
         self.slope = np.zeros((2, int(self.first[-1])))
         self.best_slope = np.zeros(n_features)
         self.slope_change = np.full(n_features, np.inf)
-        self.sums = StumpSums(
-            bins.codes, bins.n_rows, self.first, bins.has_missing, grid.fixed, signed, threads
-        )
+        self.sums = StumpSums(bins.codes, bins.n_rows, grid.stumps, signed, threads)
         self._everything = np.arange(n_features)
 
     def renew(self, potentials: Potentials) -> None:
@@ -327,28 +330,12 @@ _FIRST_SCANS = 2
 _TOGETHER = 16
 
 
-class _Kernels(Protocol):
-    scans_all: bool
-    drop_bounds: Callable[..., None]
-    drops: Callable[..., float]
+def of_z(z: Floats) -> Floats:
+    """Return a criterion that is larger for a smaller Z, and 0 from 1 up.
 
-
-class Slopes(Protocol):
-    """The slopes of all stumps, as `SlopeSearch` has them; renewed by ``scan``."""
-
-    bins: Bins
-    first: Ints
-    slope: Floats
-    best_slope: Floats
-    offered: Bools
-    slope_change: Floats
-
-    @property
-    def sums(self) -> _Kernels:
-        """What computes bounds on Z, and Z."""
-
-    def scan(self, features: Ints) -> None:
-        """Compute slopes and peaks of some features."""
+    What is equal in Z by the tie rule is equal in it.
+    """
+    return np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
 
 
 class DropSearch:
@@ -371,7 +358,9 @@ class DropSearch:
         Lowest Z of its stumps, when last scanned.
     """
 
-    def __init__(self, slopes: Slopes, threads: int, keeps_z: bool = True) -> None:
+    def __init__(
+        self, slopes: SlopeSearch | SparseSearch, threads: int, keeps_z: bool = True
+    ) -> None:
         self._slopes, self._threads = slopes, threads
         self.wrong = np.zeros_like(slopes.slope)
         self.right = np.zeros_like(slopes.slope)
@@ -552,8 +541,8 @@ class SparseSearch:
         self._grid, self._signed, self._factor, self.first = grid, signed, factor, grid.first
         n = len(bins.features)
         self._sign = np.zeros(n) if sign is None else sign
-        stumps = (grid.first, bins.has_missing, grid.fixed)
-        self.sums = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps, threads)
+        entries = (bins.sparse.entries, bins.sparse.n_padded)
+        self.sums = SparseSums(*entries, grid.stumps, threads)
         self.best_slope, self.slope_change = np.zeros(n), np.full(n, np.inf)
         self._shift = 0.0
         rows = 2 if bins.has_missing.any() else 1
@@ -664,7 +653,8 @@ def sparse_row_sums(grid: StumpGrid, feature: int) -> tuple[Codes, StumpSums]:
     codes = bins.column(feature)
     first = np.array([0, grid.first[feature + 1] - grid.first[feature]])
     missing = bins.has_missing[feature : feature + 1]
-    return codes, StumpSums(codes[None, :], bins.n_rows, first, missing, grid.fixed, False, 1)
+    stumps = (first, missing, grid.fixed)
+    return codes, StumpSums(codes[None, :], bins.n_rows, stumps, False, 1)
 
 
 def slopes_by_rows(sums: StumpSums, fixed: Ints, factor: float) -> Floats:
@@ -728,7 +718,7 @@ class SparseStumps:
         search = self.search
         search.renew(potentials)
         if self._choice == "largest_drop":
-            criterion = self._of_z(search.lowest_z())
+            criterion = of_z(search.lowest_z())
         else:
             search.scan_contenders()
             criterion = np.where(search.slope_change == 0.0, search.best_slope, 0.0)
@@ -748,18 +738,11 @@ class SparseStumps:
         k, default = divmod(found[1], 2)
         return self._stump(feature, k, default, *weights[feature])
 
-    @staticmethod
-    def _of_z(z: Floats) -> Floats:
-        """Return a criterion that is larger for a smaller Z, and 0 from 1 up."""
-        # What is equal in Z by the tie rule is equal here.
-        out: Floats = np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
-        return out
-
     def _criterion(self, feature: int) -> tuple[Floats, Floats, Floats]:
         """Return criterion, slope and (W+, W-) of the stumps of a feature, by all rows."""
         if self._choice == "largest_drop":
             slope, right, wrong, z = self.search.dense_drops(feature)
-            return self._of_z(z), slope, np.stack((right, wrong))
+            return of_z(z), slope, np.stack((right, wrong))
         slope = self.search.dense_slopes(feature)
         return (slope if self._positive else np.abs(slope)), slope, np.zeros(0)
 
@@ -801,7 +784,7 @@ class SparseStumps:
             rough = self.search.entry_slopes(feature)
             reach = rough[:, k] if self._positive else np.abs(rough[:, k])
             if self._choice == "largest_drop":
-                reach = self._of_z(1.0 - reach)  # (1 - Z is at most the slope)
+                reach = of_z(1.0 - reach)  # (1 - Z is at most the slope)
             if not (reach >= worst_tied(best) * (1.0 - _OF_SUMS)).any():
                 continue
             criterion, slope, pairs = self._criterion(feature)
@@ -963,9 +946,7 @@ class StumpLearner(WeakLearner):
         criterion = np.zeros_like(self.search.slope)
         for f in scanned:
             cells = np.s_[:, first[f] : first[f + 1]]
-            z = drops.z[cells]
-            # Larger is better for the tie rule, and what is equal in Z is equal here.
-            criterion[cells] = np.where(z < 1.0 - SNAP, 1.0 / (z + Z_FLOOR), 0.0)
+            criterion[cells] = of_z(drops.z[cells])
         if self._constraints.any:
             self._forbid(criterion, potentials)
         return self._best(scanned.tolist(), criterion)

@@ -104,7 +104,7 @@ class Leaf:
     depth: int
     parent: int  # the node above, or -1
     is_left: bool
-    hist: NDArray[np.int64] | None = None  # (None: it is not split)
+    hist: Ints | None = None  # (None: it is not split)
     peaks: Floats | None = None
     split: LeafSplit = NO_SPLIT
 
@@ -230,7 +230,7 @@ class Growth:
         leaf: Leaf,
         ranges: tuple[tuple[int, int], tuple[int, int]],
         limits: tuple[LeafLimits, LeafLimits],
-    ) -> Sequence[tuple[NDArray[np.int64] | None, Floats | None]]:
+    ) -> Sequence[tuple[Ints | None, Floats | None]]:
         """Return the histograms and peaks of both children, or none if no child can be split."""
         assert leaf.hist is not None
         full = len(self.feature) + 1 >= self.limits.max_leaves
@@ -766,7 +766,7 @@ class TreeLearner(WeakLearner):
         values = np.array(grown.values)
         return self._search.outputs(grown.starts, values), exact_dot(values, grown.gradients)
 
-    def _drawn(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _drawn(self) -> tuple[NDArray[np.int32], Bools]:
         """Return the rows and features of the next tree; rows of weight 0 never count."""
         n_features = len(self.bins.features)
         free = np.ones(n_features, bool)
@@ -875,29 +875,16 @@ class UnitTreeLearner(TreeLearner):
     Freund et al. (2003, section 3.2) give it a weight with their guarantees, and its slope r lies
     in [-1, 1].
 
-    Parameters
+    Attributes
     ----------
-    limits, max_bins, sampling
-        As in `crucial.boosting.trees.TreeLearner`.
     votes : bool
         Divide by the largest absolute value instead: a vote in [-1, 1] on every row, for
         classification.
-    drawn_by : int, optional
-        Seed to draw thresholds at random; None for quantiles.
     """
 
     parted = "unit trees"
-
-    def __init__(
-        self,
-        limits: TreeLimits | None = None,
-        max_bins: int = 255,
-        sampling: Sampling | None = None,
-        votes: bool = False,
-        drawn_by: int | None = None,
-    ) -> None:
-        super().__init__(limits, max_bins, sampling, drawn_by=drawn_by)
-        self.votes, self._sampled = votes, True
+    votes = False
+    _sampled = True
 
     def _row_share(self) -> float:
         return super()._row_share() if self._sampled else 1.0

@@ -25,7 +25,7 @@ from crucial.boosting.trees import RowDraws, drawn_rows, tree_output
 from crucial.data.bins import Bins, abstains
 from crucial.data.groups import Groups
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Layout, Output, ScoreState, draw_share, padded
+from crucial.feedback.base import Layout, Least, Most, Output, ScoreState, draw_share, padded
 from crucial.feedback.labels import (
     LabelFeedback,
     LabelState,
@@ -96,22 +96,6 @@ class PartRows:
 
 #: What the losses of queries, or of their pairs, add up to.
 Totals: TypeAlias = QueryTotals | LossTotals | LogisticTotals
-
-
-class Least(float):
-    """A number of which the smallest of all parts counts."""
-
-    def merge(self, other: Least) -> Least:
-        """Return the smaller one."""
-        return min(self, other)
-
-
-class Most(float):
-    """A number of which the largest of all parts counts."""
-
-    def merge(self, other: Most) -> Most:
-        """Return the larger one."""
-        return max(self, other)
 
 
 class PartSurvey(NamedTuple):
@@ -491,7 +475,7 @@ class PartFeedback(LabelFeedback):
             self.n_rows,
             self.groups.n_groups,
             Counts(len(self.rows), *numbers),
-            Largest.of(weight, self._factor) if len(self.rows) else Largest(1.0, 1.0),
+            Largest.of(weight, self._factor) if len(self.rows) else Largest(Most(1.0), Most(1.0)),
             int(weight is not None and bool((weight != 1.0).any())),
             ExactSum.of(np.ones(len(self.rows)) if weight is None else weight),
             absent,
@@ -929,9 +913,9 @@ class Part:
     def _stump_sums(self) -> StumpSums:
         """Return the sums of potentials for stumps."""
         if self._stumps is None:
-            facts = (self._first, self._bins.has_missing, -1, False, self.threads)
+            bins, stumps = self._bins, (self._first, self._bins.has_missing, -1)
             with part_of(self._counts):
-                self._stumps = StumpSums(self._bins.codes, self._bins.n_rows, *facts)
+                self._stumps = StumpSums(bins.codes, bins.n_rows, stumps, False, self.threads)
         return self._stumps
 
     @_of_pairs

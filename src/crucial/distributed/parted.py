@@ -40,7 +40,6 @@ from crucial.distributed.input import Schema
 from crucial.distributed.part import (
     DrawnRows,
     LeafSums,
-    Least,
     Move,
     PartSurvey,
     Question,
@@ -55,7 +54,7 @@ from crucial.distributed.part import (
 )
 from crucial.distributed.transport import Parts
 from crucial.errors import DataError, ParameterError
-from crucial.feedback.base import Feedback, Output, Potentials, finite_total, whole_of
+from crucial.feedback.base import Feedback, Least, Output, Potentials, finite_total, whole_of
 from crucial.feedback.labels import PairMass, QueryTotals, wrong_unit_of
 from crucial.kernels.elementary import ExactSum, exact_dot, round_unit, unit_for
 from crucial.kernels.runtime import Counts, part_of
@@ -543,9 +542,9 @@ class PartedStumps(StumpLearner):
         """Take the bins that the parts share."""
         bins = super().prepare(training, constraints, step)
         self.grid = _PartedGrid(bins, self.default_rank)
-        facts = (bins.first, bins.has_missing, self.grid.fixed, self.choice == "steepest_positive")
+        signed = self.choice == "steepest_positive"
         with part_of(self._counts):
-            self._sums = _Sums(bins.codes, 0, *facts, training.threads)
+            self._sums = _Sums(bins.codes, 0, self.grid.stumps, signed, training.threads)
         self._sums.n_rows = self._counts.rows
         self._sums.begin()
         self._last_step = 0.0

@@ -47,9 +47,8 @@ from crucial.model.base import check_queries
 from crucial.model.weak import WeakRanker
 from crucial.parameters import at_least, check, either, flag, none_or, parameters_of, plain, refuse
 from crucial.rankers.base import warn_caller
-from crucial.rankers.boosted import BoostedRanker
 from crucial.rankers.gradient import GradientRanker
-from crucial.rankers.rankboost import RankBoost
+from crucial.rankers.rankboost import BoostedRanker, RankBoost
 from crucial.types import PathLike
 from crucial.wording import counted, printable
 

@@ -6,7 +6,6 @@ pairs, margins and agreement follow.
 
 from __future__ import annotations
 
-import copy
 import math
 import sys
 from collections.abc import Sequence
@@ -627,8 +626,27 @@ def draw_share(items: Ints, fraction: float, random: np.random.Generator) -> Int
     return random.permutation(items)[: max(1, round(fraction * len(items)))]
 
 
-class DrawnQueries:
-    """Base of states that can count a random share of the queries alone.
+class Least(float):
+    """A number of which the smallest of all parts of the rows counts.
+
+    Sums over parts are added up field by field (`crucial.distributed.transport.merge`).
+    """
+
+    def merge(self, other: Least) -> Least:
+        """Return the smaller one."""
+        return min(self, other)
+
+
+class Most(float):
+    """A number of which the largest of all parts of the rows counts; see `Least`."""
+
+    def merge(self, other: Most) -> Most:
+        """Return the larger one."""
+        return max(self, other)
+
+
+class DrawnShare:
+    """Base of states that can count a random share of the queries, or of explicit pairs.
 
     Attributes
     ----------
@@ -637,20 +655,20 @@ class DrawnQueries:
     """
 
     nothing = 0.0
-    _all: Floats  # weights of the queries
+    _all: Floats  # weights of the queries, or pairs
     _drawn: Floats  # the same of those that count until the next draw
 
     def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries, at least one."""
+        """Count only a random share of the queries (or pairs), at least one."""
         self.count_only(draw_share(self.counting, fraction, random))
 
     @property
     def counting(self) -> Ints:
-        """The queries that weigh anything."""
+        """The queries (or pairs) that weigh anything."""
         return np.flatnonzero(self._all > self.nothing)
 
     def count_only(self, chosen: Ints) -> None:
-        """Count only some queries until the next draw."""
+        """Count only some queries (or pairs) until the next draw."""
         self._drawn = np.full_like(self._all, self.nothing)
         self._drawn[chosen] = self._all[chosen]
 
@@ -658,79 +676,6 @@ class DrawnQueries:
 def risks_of(wrong: float, tied: float) -> tuple[float, float]:
     """Return R1 and R2 of the shares of wrong and tied pairs, which may round to above 1."""
     return min(1.0, wrong + tied), min(1.0, wrong + tied / 2)
-
-
-# --- A state that works on its own order of rows, seen from another order
-
-
-class GatheredState:
-    """See `crucial.feedback.base.PairState`.
-
-    Parameters
-    ----------
-    inner : PairState
-        The state, on rows ``own``.
-    own, rows : int arrays
-        Row numbers of the state, and of the outside; ``rows`` contains ``own``.
-    """
-
-    def __init__(self, inner: PairState, own: Ints, rows: Ints) -> None:
-        size = int(max(own.max(initial=-1), rows.max(initial=-1))) + 1
-        where = np.full(size, -1, np.int64)
-        where[rows] = np.arange(len(rows))
-        self._inner, self._at = inner, where[own]
-        self.scores = np.zeros(len(rows))
-        self._buffer = np.zeros(padded(len(own)))
-
-    def potentials(self, pi: Floats) -> tuple[float, float]:
-        """Write the potentials, in the outside order."""
-        scale, log_loss = self._inner.potentials(self._buffer)
-        pi[:] = 0.0
-        pi[self._at] = self._buffer[: len(self._at)]
-        return scale, log_loss
-
-    def advance(self, output: Output, alpha: float) -> None:
-        """Add ``alpha * output`` to the scores."""
-        self.scores += alpha * output[: len(self.scores)]
-        self._inner.advance(output[self._at], alpha)
-
-    @property
-    def curvature(self) -> Floats:
-        """Weight of all pairs that a row is in."""
-        out = np.zeros(len(self.scores))
-        out[self._at] = self._inner.curvature
-        return out
-
-    def binary_weights(self, output: Output) -> tuple[float, float]:
-        """Return W+ and W- of a {0, 1} ranker."""
-        return self._inner.binary_weights(output[self._at])
-
-    def moments(self, output: Output) -> tuple[float, float]:
-        """Return mean and mean square of the margins gained."""
-        return self._inner.moments(output[self._at])
-
-    def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
-        """Write W- of every threshold of one feature."""
-        self._inner.wrong_weights(codes[self._at], n_bins, missing_rank, out)
-
-    def prepare_scan(self) -> None:
-        """Make what `wrong_weights` shares between features."""
-        self._inner.prepare_scan()
-
-    def risks(self) -> tuple[float, float]:
-        """Return R1 and R2 of the current scores."""
-        return self._inner.risks()
-
-    def subsample(self, fraction: float, random: np.random.Generator) -> None:
-        """Count only a random share of the queries (or pairs)."""
-        self._inner.subsample(fraction, random)
-
-    def copy(self) -> GatheredState:
-        """Return a copy of the drawn pairs that can be moved without moving this state."""
-        other = copy.copy(self)
-        other.scores, other._inner = self.scores.copy(), self._inner.copy()
-        other._buffer = np.zeros_like(self._buffer)
-        return other
 
 
 # --- Feedback: a weighted set of crucial pairs
@@ -800,14 +745,8 @@ class Feedback:
 
     # -- the pairs --------------------------------------------------------------------
 
-    def state(self, rows: Ints | None = None, threads: int = 1) -> PairState:
-        """Return the state at scores of 0, for rows in this order (default: ``self.rows``)."""
-        own = self._state(threads)
-        if rows is None or rows is self.rows:
-            return own
-        return GatheredState(own, self.rows, rows)
-
-    def _state(self, threads: int) -> PairState:
+    def state(self, threads: int = 1) -> PairState:
+        """Return the state of ``self.rows`` at scores of 0."""
         raise NotImplementedError
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:
@@ -840,13 +779,6 @@ class Feedback:
             return RowMass(1.0, 1.0, float(len(self.rows)), False)
         lightest, heaviest = float(self.weight.min()), float(self.weight.max())
         return RowMass(lightest, heaviest, exact_sum(self.weight), True)
-
-    def class_weights(self) -> tuple[float, float]:
-        """Return what the rows of either class weigh, of two."""
-        classes = self.two_classes()
-        assert classes is not None
-        weight = np.ones(len(self.rows)) if self.weight is None else self.weight
-        return exact_sum(weight[: classes.n_low]), exact_sum(weight[classes.n_low :])
 
     def least_row_margin(self, scores: Floats) -> float:
         """Return the smallest ``y_i H(x_i)`` of two classes y in {-1, 1}.
@@ -897,10 +829,18 @@ class Feedback:
 
     def class_summary(self) -> dict[str, float]:
         """Return counts for reports; without rounding where rows are in two classes."""
-        if self.two_classes() is None:
+        classes = self.two_classes()
+        if classes is None:
             return self.summary()
-        bad, good = self.class_weights()
+        weight = np.ones(len(self.rows)) if self.weight is None else self.weight
+        bad, good = exact_sum(weight[: classes.n_low]), exact_sum(weight[classes.n_low :])
         return self.summary() | {"pair_weight": finite_total(bad * good)}
+
+    def risks_at(self, scores: Floats, threads: int = 1) -> tuple[float, float]:
+        """Return R1 and R2 at scores of ``self.rows``."""
+        state = self.state(threads)
+        state.advance(scores, 1.0)
+        return state.risks()
 
     # -- at given scores, one per row of the instances --------------------------------
 

@@ -137,7 +137,14 @@ def learn_encodings(
     if not levels:
         return instances, Encodings(times=dict(instances.times or {}))
     if present is not None and not present.all():
-        return _learn_from_some(instances, standing, weight, groups, common, present)
+        known = np.flatnonzero(present)
+        queries = Groups.from_qid(groups.codes[known], len(known))
+        learned, encodings = learn_encodings(
+            instances.take_rows(known), standing[known], weight[known], queries, common
+        )
+        table = np.array(encodings.encode(instances).table, np.float64, order="F")
+        table[known] = learned.table
+        return replace(instances, table=table, levels=None, origin=instances), encodings
     _refuse_ids(instances)
     folds = _folds(instances, standing, weight, groups)
     n_folds = int(folds.max()) + 1
@@ -168,25 +175,6 @@ def learn_encodings(
         categories[feature] = {t: v for t, v, s in zip(texts, whole.tolist(), seen.tolist()) if s}
     encoded = replace(instances, table=table, levels=None, origin=instances)
     return encoded, Encodings(categories, dict(instances.times or {}))
-
-
-def _learn_from_some(
-    instances: Instances,
-    standing: Floats,
-    weight: Floats,
-    groups: Groups,
-    common: float,
-    present: Bools,
-) -> tuple[Instances, Encodings]:
-    """Return all rows as numbers, learned from those that are present."""
-    rows = np.flatnonzero(present)
-    queries = Groups.from_qid(groups.codes[rows], len(rows))
-    learned, encodings = learn_encodings(
-        instances.take_rows(rows), standing[rows], weight[rows], queries, common
-    )
-    table = np.array(encodings.encode(instances).table, np.float64, order="F")
-    table[rows] = learned.table
-    return replace(instances, table=table, levels=None, origin=instances), encodings
 
 
 def _shrunken(total: Floats, mass: Floats) -> Floats:

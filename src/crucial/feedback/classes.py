@@ -82,14 +82,20 @@ def log_class_sums(feedback: Feedback, scores: Floats) -> tuple[float, float]:
         Of two labels and one query.
     scores : array over ``feedback.rows``
     """
-    bad, good = (_log_sum(one) for one in _exponents(feedback, scores))
+    bad, good = (log_sum(one) for one in _exponents(feedback, scores))
     return bad, good
 
 
-def _log_sum(logs: Floats) -> float:
-    """Return the logarithm of a sum of exponentials, which is added up without rounding."""
+def log_sum(logs: Floats) -> float:
+    """Return the logarithm of a sum of exponentials, which is added up without rounding.
+
+    >>> log_sum(np.array([1000.0, 1000.0])) - 1000.0
+    0.6931471805599...
+    >>> log_sum(np.zeros(0))
+    -inf
+    """
     peak = float(logs.max(initial=-math.inf))
-    return peak + log(exact_sum(exp(logs - peak)))
+    return peak if peak == -math.inf else peak + log(exact_sum(exp(logs - peak)))
 
 
 def _exponents(feedback: Feedback, scores: Floats) -> tuple[Floats, Floats]:
@@ -305,9 +311,7 @@ class BipartiteState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the ranking: over the pairs of a good and a bad row."""
-        state = self._feedback.state()
-        state.advance(self._base, 1.0)
-        return state.risks()
+        return self._feedback.risks_at(self._base)
 
     def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the rows of each class, at least one."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,12 +15,14 @@ from crucial.data.arrays import as_array, as_reals, check_sum, complex_error
 from crucial.data.groups import Groups
 from crucial.errors import DataError, NoPairError, in_short
 from crucial.feedback.base import (
-    DrawnQueries,
+    DrawnShare,
     Feedback,
     LabelledRows,
     LabelMargins,
     Layout,
+    Least,
     ListedPairs,
+    Most,
     Output,
     PairState,
     TwoClasses,
@@ -47,41 +50,30 @@ _CLIP = 345.0
 _TINY = 1e-250
 
 
-@dataclass(frozen=True)
-class Peaks:
+class Peaks(NamedTuple):
     """Logarithms of the largest loss of a query, of those drawn and of all."""
 
-    drawn: float
-    every: float
-
-    def merge(self, other: Peaks) -> Peaks:
-        """Return the largest of two parts of the queries."""
-        return Peaks(max(self.drawn, other.drawn), max(self.every, other.every))
+    drawn: Most
+    every: Most
 
 
-@dataclass(frozen=True)
-class QueryTotals:
+class QueryTotals(NamedTuple):
     """Losses of queries, added up without rounding.
 
     Attributes
     ----------
     drawn, every : ExactSum
         What the pairs drawn weigh, and all pairs.
-    least : float
+    least : Least
         The smallest loss of a query, before coefficients.
-    log_unit : float
+    log_unit : Most
         Logarithm of what ``every`` is a multiple of.
     """
 
     drawn: ExactSum
     every: ExactSum
-    least: float
-    log_unit: float = 0.0
-
-    def merge(self, other: QueryTotals) -> QueryTotals:
-        """Return the totals of both parts of the queries."""
-        drawn, every = self.drawn + other.drawn, self.every + other.every
-        return QueryTotals(drawn, every, min(self.least, other.least), self.log_unit)
+    least: Least
+    log_unit: Most = Most(0.0)
 
     def finish(self, log_total: float) -> tuple[float, float]:
         """Return the scale of potentials and the logarithm of the loss.
@@ -99,16 +91,11 @@ class QueryTotals:
         return self.least < _TINY
 
 
-@dataclass(frozen=True)
-class Risks:
+class Risks(NamedTuple):
     """Weight of the pairs in the wrong order and of tied ones, added up without rounding."""
 
     wrong: ExactSum
     tied: ExactSum
-
-    def merge(self, other: Risks) -> Risks:
-        """Return the sums of both parts of the queries."""
-        return Risks(self.wrong + other.wrong, self.tied + other.tied)
 
     def shares(self, log_total: float) -> tuple[float, float]:
         """Return R1 and R2, for the logarithm of the weight of all pairs."""
@@ -127,7 +114,7 @@ def wrong_unit_of(total: float) -> float:
     return unit_for(2.0 * total)  # (a pair may come and go again)
 
 
-class LabelState(DrawnQueries):
+class LabelState(DrawnShare):
     """See `crucial.feedback.base.PairState`.
 
     ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
@@ -153,7 +140,7 @@ class LabelState(DrawnQueries):
         self._sums = PairSums(rows.layout, rows.gains, threads)
         self._total = 0.0  # of the weights drawn, at the current scores
         self._log_loss = np.zeros(0)  # of every query, in the logarithmic domain
-        self._peaks = Peaks(0.0, 0.0)  # the largest of them
+        self._peaks = Peaks(Most(0.0), Most(0.0))  # the largest of them
         self._linear: tuple[Floats, Floats, Floats] | None = None
         self._level_sums: Floats | None = None
 
@@ -183,9 +170,9 @@ class LabelState(DrawnQueries):
         """Write the potentials and add up the losses of all queries."""
         self._linear = self._level_sums = None
         loss = np.zeros(self.layout.n_queries)
-        self._sums.potentials(self.up, self.down, self._drawn, pi, loss)
+        self._sums.potentials((self.up, self.down, self._drawn), pi, loss)
         drawn, every = self._totals(loss, loss)
-        return QueryTotals(drawn, every, float(loss.min(initial=math.inf)))
+        return QueryTotals(drawn, every, Least(loss.min(initial=math.inf)))
 
     def _totals(self, drawn: Floats, every: Floats) -> tuple[ExactSum, ExactSum]:
         """Return the losses of the queries drawn, and of all, added up."""
@@ -197,13 +184,13 @@ class LabelState(DrawnQueries):
     def peaks(self) -> Peaks:
         """Return the largest losses, which `log_sums` divides by."""
         log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._drawn, np.empty_like(self.up))
-        self._sums.log_potentials(*inputs, log_loss)
+        weights = (self.scores, self._weight, self._drawn)
+        self._sums.log_potentials(weights, np.empty_like(self.up), log_loss)
         return self._peaks_of(log_loss)
 
     def _peaks_of(self, log_loss: Floats) -> Peaks:
         drawn, every = (log_loss[c > 0] for c in (self._drawn, self._all))
-        return Peaks(float(drawn.max(initial=-math.inf)), float(every.max(initial=-math.inf)))
+        return Peaks(Most(drawn.max(initial=-math.inf)), Most(every.max(initial=-math.inf)))
 
     def log_sums(self, pi: Floats, peaks: Peaks | None = None) -> QueryTotals:
         """Do as `sums` does, for scores whose exponentials overflow.
@@ -215,13 +202,14 @@ class LabelState(DrawnQueries):
         """
         self._linear = self._level_sums = None
         log_loss = self._log_loss = np.empty(self.layout.n_queries)
-        inputs = (self.scores, self._weight, self._drawn, pi, log_loss)
-        self._sums.log_potentials(*inputs, None if peaks is None else peaks.drawn)
+        weights = (self.scores, self._weight, self._drawn)
+        top = None if peaks is None else peaks.drawn
+        self._sums.log_potentials(weights, pi, log_loss, top)
         self._peaks = peaks = self._peaks_of(log_loss) if peaks is None else peaks
         loss = exp(log_loss - log_shift(log_loss, self._drawn, peaks.drawn))
         # The queries that were not drawn may be far worse, or far better, than the others.
         every = exp(np.minimum(log_loss - peaks.every, 0.0))
-        return QueryTotals(*self._totals(loss, every), math.inf, peaks.every)
+        return QueryTotals(*self._totals(loss, every), Least(math.inf), peaks.every)
 
     def finish(self, totals: QueryTotals) -> tuple[float, float]:
         """Return the scale of the potentials and the logarithm of the loss."""
@@ -280,7 +268,7 @@ class LabelState(DrawnQueries):
             up[:n] = exp(np.clip(base + centred, -_CLIP, _CLIP)) * np.isfinite(base)
             down[:n] = exp(np.clip(base - centred, -_CLIP, _CLIP)) * np.isfinite(base)
             loss = np.zeros(self.layout.n_queries)
-            self._sums.potentials(up, down, self._drawn, np.zeros_like(up), loss)
+            self._sums.potentials((up, down, self._drawn), np.zeros_like(up), loss)
             shift = log_shift(self._log_loss, self._drawn, self._peaks.drawn)
             share = exp(self._log_loss - shift)
             share = np.divide(share, loss, out=np.zeros_like(loss), where=known & (loss > 0))
@@ -291,9 +279,9 @@ class LabelState(DrawnQueries):
     def curvature(self) -> Floats:
         """Weight of all pairs that a row is in: O(n)."""
         if not self.logarithmic:
-            return self._sums.curvature(self.up, self.down, self._drawn)
-        inputs = (self.scores, self._weight, self._drawn)
-        return self._sums.log_curvature(*inputs, self._peaks.drawn)
+            return self._sums.curvature((self.up, self.down, self._drawn))
+        weights = (self.scores, self._weight, self._drawn)
+        return self._sums.log_curvature(weights, self._peaks.drawn)
 
     def binary_weights(self, output: Output) -> tuple[float, float]:
         """Return W+ and W- of a {0, 1} ranker: O(n)."""
@@ -302,7 +290,7 @@ class LabelState(DrawnQueries):
 
     def weight_sums(self, output: Output) -> tuple[ExactSum, ...]:
         """Return W+ and W- of a {0, 1} ranker in the units of the potentials."""
-        return self._sums.binary_weights(*self._current(), output)
+        return self._sums.binary_weights(self._current(), output)
 
     def moments(self, output: Output) -> tuple[float, float]:
         """Return mean and mean square of the margins gained: O(n)."""
@@ -313,7 +301,7 @@ class LabelState(DrawnQueries):
         self, output: Output, span: tuple[float, float] | None = None
     ) -> tuple[ExactSum, ...]:
         """Return the sums of weights, margins and squares; ``span`` as in `PairSums.moments`."""
-        return self._sums.moments(*self._current(), output, span)
+        return self._sums.moments(self._current(), output, span)
 
     def wrong_weights(self, codes: Codes, n_bins: int, missing_rank: int, out: Floats) -> None:
         """Write W- of every threshold of one feature: O(n) for few levels, else O(n log levels)."""
@@ -338,8 +326,7 @@ class LabelState(DrawnQueries):
         """
         self.prepare_scan()
         assert self._level_sums is not None
-        up, down, coefficient = self._current()
-        inputs = (up, down, coefficient, self._level_sums, codes, n_bins, missing_rank)
+        inputs = (self._current(), self._level_sums, codes, n_bins, missing_rank)
         return self._sums.wrong_weights(*inputs, self.wrong_unit if unit is None else unit)
 
     def prepare_scan(self) -> None:
@@ -408,33 +395,27 @@ def gains_of(gain: str | Callable[[Floats], Floats] | None, layout: Layout) -> F
     return gains - np.repeat(gains[layout.query_first[:-1]], np.diff(layout.query_first))
 
 
-@dataclass(frozen=True)
-class Largest:
+class Largest(NamedTuple):
     """The largest weights, of all rows whose pairs are weighed together.
 
     Attributes
     ----------
-    weight : float
+    weight : Most
         Of a row.
-    factor : float
+    factor : Most
         Of a query.
     """
 
-    weight: float
-    factor: float
+    weight: Most
+    factor: Most
 
     @classmethod
     def of(cls, weight: Floats | None, factor: Floats | None) -> Largest:
         """Return the largest of the weights at hand."""
-        return cls(*(1.0 if one is None else float(one.max()) for one in (weight, factor)))
-
-    def merge(self, other: Largest) -> Largest:
-        """Return the largest of two parts of the rows."""
-        return Largest(max(self.weight, other.weight), max(self.factor, other.factor))
+        return cls(*(Most(1.0 if one is None else one.max()) for one in (weight, factor)))
 
 
-@dataclass(frozen=True)
-class PairMass:
+class PairMass(NamedTuple):
     """What the pairs of some queries weigh, without rounding.
 
     Attributes
@@ -450,12 +431,6 @@ class PairMass:
     total: ExactSum
     scaled: ExactSum
     whole: ExactSum
-
-    def merge(self, other: PairMass) -> PairMass:
-        """Return the sums of both masses."""
-        return PairMass(
-            self.total + other.total, self.scaled + other.scaled, self.whole + other.whole
-        )
 
     @property
     def log_total(self) -> float:
@@ -603,11 +578,10 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, str | bytes):
         return False
     try:
-        float(value)
+        with suppress(OverflowError):
+            float(value)
     except (TypeError, ValueError):
         return False
-    except OverflowError:
-        return True
     return True
 
 
@@ -728,7 +702,8 @@ class LabelFeedback(Feedback):
         low, high = layout.values.tolist()
         return TwoClasses(low, high, int(layout.level_start[1]))
 
-    def _state(self, threads: int) -> PairState:
+    def state(self, threads: int = 1) -> PairState:
+        """Return the state of ``self.rows`` at scores of 0."""
         return LabelState(self._labelled, threads)
 
     def pairs_at(self, numbers: Ints) -> ListedPairs:
@@ -811,13 +786,6 @@ def query_factors(query_weight: QueryWeight | None, groups: Groups) -> Floats | 
         query = np.repeat(groups.ids, groups.sizes)[differs[:1]].tolist()[0]
         raise DataError(f"query_weight must be constant inside a query. It is not in {query!r}.")
     return per_group
-
-
-def weighing_rows(
-    weight: Floats | None, query_weight: QueryWeight | None, groups: Groups
-) -> Bools | None:
-    """Return which rows weigh more than 0, and so do their queries; None where all do."""
-    return kept_rows(weight, query_factors(query_weight, groups), groups)
 
 
 def kept_rows(weights: Floats | None, factor: Floats | None, groups: Groups) -> Bools | None:

@@ -16,8 +16,7 @@ from crucial.data.groups import Groups
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.base import Feedback, MarginCounts, quantiles, shares_at_most
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import PairFeedback, SumFeedback
 from crucial.inspection.shape_functions import model_of
 from crucial.kernels.elementary import exp
 from crucial.kernels.runtime import count_threads

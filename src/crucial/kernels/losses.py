@@ -44,10 +44,9 @@ _ROWS_PER_NODE = 1.0
 _PIECE_ROWS = 1 << 14
 # Pairs whose cost equals that of a row and a node.
 _NODE_COST = 1
-# Scores further apart than this overflow as exponentials; up to the other number, products of
-# eight of them do not.
+# Scores further apart than this overflow as exponentials; up to `NARROW`, products of eight of
+# them do not.
 _WIDEST = 600.0
-_NARROW = 60.0
 # Whether every pair needs a logarithm of its own, or eight pairs of the same weight share one.
 _OWN, _SHARED = 1, 2
 
@@ -128,7 +127,7 @@ class GridSums:
 
         own = scores[block_start[0] : block_start[-1]]
         low, high = float(own.min()), float(own.max())
-        narrow = shift == 0.0 and high - low <= _NARROW
+        narrow = shift == 0.0 and high - low <= NARROW
         grown = exp(scores - (low + high) / 2.0) if narrow else scores
         alike = not (self._weighted or len(self._gain))
         logs = 0 if won_only else (_SHARED if alike else _OWN)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from crucial.types import Bytes, Codes, Floats, Ints
 # --- Sums over the pairs that labels imply, by the kernel that suits the size, on several threads
 
 
+#: ``up`` and ``down`` of the rows and the coefficients of the queries, as in `kernels.plain`.
+RowWeights: TypeAlias = tuple[Floats, Floats, Floats]
 # Up to this many levels a query's sums are kept level by level (the compiled scan has
 # this number built in), beyond it in trees.
 _FEW_LEVELS = 5
@@ -58,7 +60,7 @@ class PairSums:
         self._segments = in_all("segments", levels.n_segments)
         self._few = in_all("deepest", levels.deepest) <= _FEW_LEVELS
         self._gap = levels.gaps(gains)
-        self._orders: dict[tuple[int, int], tuple[object, NDArray[np.unsignedinteger]]] = {}
+        self._orders: dict[tuple[int, int], tuple[object, Codes]] = {}
 
     @cached_property
     def _bounds(self) -> list[int]:
@@ -67,16 +69,9 @@ class PairSums:
     def _over_queries(self, call: Callable[[int, int], None]) -> None:
         over_ranges(self._bounds, self._threads, call)
 
-    def potentials(
-        self,
-        up: Floats,
-        down: Floats,
-        coefficient: Floats,
-        pi: Floats,
-        loss: Floats,
-        sign: float = -1.0,
-    ) -> None:
+    def potentials(self, weights: RowWeights, pi: Floats, loss: Floats, sign: float = -1.0) -> None:
         """Write what every row wins, and loses times a sign, and the loss of every query."""
+        up, down, coefficient = weights
         inputs = (up, down, self._gap, coefficient, sign)
         if self._small and sign < 0.0:  # (trees ask for curvature; they are compiled anyway)
             plain.potentials(*inputs, self._levels, pi, loss)
@@ -86,50 +81,37 @@ class PairSums:
         levels = self._levels.arrays
         self._over_queries(lambda a, b: potentials(*inputs, levels, a, b, pi, loss))
 
-    def curvature(self, up: Floats, down: Floats, coefficient: Floats) -> Floats:
+    def curvature(self, weights: RowWeights) -> Floats:
         """Return the second derivative of the loss by the score of each row."""
         out, loss = np.empty(self._levels.n_rows), np.empty(self._levels.n_queries)
-        self.potentials(up, down, coefficient, out, loss, 1.0)
+        self.potentials(weights, out, loss, 1.0)
         return out
 
     def log_potentials(
-        self,
-        scores: Floats,
-        weight: Floats,
-        coefficient: Floats,
-        pi: Floats,
-        log_loss: Floats,
-        top: float | None = None,
+        self, weights: RowWeights, pi: Floats, log_loss: Floats, top: float | None = None
     ) -> None:
         """Write the same for scores whose exponentials overflow.
 
-        ``pi`` is divided by the largest loss that counts, see `log_shift`; ``log_loss`` is the
-        logarithm of the loss of every query.
+        ``weights`` are the scores and weights of the rows and the coefficients. ``pi`` is divided
+        by the largest loss that counts, see `log_shift`; ``log_loss`` is the logarithm of the loss
+        of every query.
         """
         n = self._levels.n_rows
-        inputs = (scores, weight, coefficient, log_loss, top)
-        positive, negative, factor = self._log_halves(*inputs)
+        positive, negative, factor = self._log_halves(weights, log_loss, top)
         pi[:n] = factor * (positive - negative)
         pi[n:] = 0.0
 
-    def log_curvature(
-        self, scores: Floats, weight: Floats, coefficient: Floats, top: float | None = None
-    ) -> Floats:
-        """Return `curvature` for scores whose exponentials overflow; see `log_shift`."""
+    def log_curvature(self, weights: RowWeights, top: float | None = None) -> Floats:
+        """Return `curvature` for scores whose exponentials overflow; see `log_potentials`."""
         log_loss = np.empty(self._levels.n_queries)
-        inputs = (scores, weight, coefficient, log_loss, top)
-        positive, negative, factor = self._log_halves(*inputs)
+        positive, negative, factor = self._log_halves(weights, log_loss, top)
         return factor * (positive + negative)
 
     def _log_halves(
-        self,
-        scores: Floats,
-        weight: Floats,
-        coefficient: Floats,
-        log_loss: Floats,
-        top: float | None,
+        self, weights: RowWeights, log_loss: Floats, top: float | None
     ) -> tuple[Floats, Floats, Floats]:
         """Return what every row wins and loses, divided by the largest loss, and its factor."""
+        scores, weight, coefficient = weights
         with np.errstate(divide="ignore"):
             log_weight, log_gap = log(weight), log(self._gap)
         levels, n = self._levels, self._levels.n_rows
@@ -146,10 +128,9 @@ class PairSums:
         factor = np.repeat(coefficient, sizes)
         return exp(out[0] - shift), exp(out[1] - shift), factor
 
-    def binary_weights(
-        self, up: Floats, down: Floats, coefficient: Floats, output: Bytes
-    ) -> tuple[ExactSum, ...]:
+    def binary_weights(self, weights: RowWeights, output: Bytes) -> tuple[ExactSum, ...]:
         """Return the weight of the pairs that a {0, 1} ranker orders right, and wrong."""
+        up, down, coefficient = weights
         inputs = (up, down, self._gap, coefficient, output)
         if self._small:
             return _added_up(plain.binary_weights(*inputs, self._levels))
@@ -161,12 +142,7 @@ class PairSums:
         return _added_up(out)
 
     def moments(
-        self,
-        up: Floats,
-        down: Floats,
-        coefficient: Floats,
-        output: Floats,
-        span: tuple[float, float] | None = None,
+        self, weights: RowWeights, output: Floats, span: tuple[float, float] | None = None
     ) -> tuple[ExactSum, ...]:
         """Return the zeroth, first and second moment of the margins that a ranker gains.
 
@@ -177,6 +153,7 @@ class PairSums:
         """
         from crucial.kernels.compiled.pairs import moments
 
+        up, down, coefficient = weights
         low, high = (output.min(), output.max()) if span is None else span
         # (only differences count, and around 0 they lose the least to cancellation)
         inputs = (up, down, self._gap, coefficient, output - (low + high) / 2)
@@ -191,8 +168,8 @@ class PairSums:
         Call it before threads call `wrong_weights`.
         """
         self._places  # noqa: B018 (computed once, here)
-        sums: Floats = np.add.reduceat(down[: self._levels.n_rows], self._levels.level_start[:-1])
-        return sums
+        starts = self._levels.level_start[:-1]
+        return np.asarray(np.add.reduceat(down[: self._levels.n_rows], starts))
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.integer], NDArray[np.int32] | None]:
@@ -204,9 +181,7 @@ class PairSums:
 
     def wrong_weights(
         self,
-        up: Floats,
-        down: Floats,
-        coefficient: Floats,
+        weights: RowWeights,
         level_sums: Floats,
         codes: Codes,
         n_bins: int,
@@ -222,7 +197,7 @@ class PairSums:
             A power of two. Weights are returned as whole numbers of it: those of parts of the
             queries add up to those of all. Rounding may leave less than nothing.
         """
-        levels = self._levels
+        levels, (up, down, coefficient) = self._levels, weights
         out = np.zeros(n_bins + 1, np.int64)
         rest = (codes, n_bins, missing_rank)
         if self._small and self._segments * (n_bins + 2) <= runtime.SCAN_PLAIN:
@@ -244,7 +219,7 @@ class PairSums:
             pairs.wrong_weights(*inputs, *rest, level, query, levels.query_first, out)
         return out
 
-    def _order(self, codes: Codes, n_bins: int) -> NDArray[np.unsignedinteger]:
+    def _order(self, codes: Codes, n_bins: int) -> Codes:
         """Return the rows of every query by falling code; kept for codes inside a table.
 
         Codes do not change, and sorting takes as long as the rest of a scan. Queries too long

@@ -90,8 +90,7 @@ def over_ranges(bounds: Sequence[int], threads: int, call: Callable[[int, int], 
 
 def cut_evenly(first: int, last: int, parts: int) -> list[int]:
     """Cut a range of numbers into parts of about the same length; return their bounds."""
-    bounds: list[int] = np.linspace(first, last, parts + 1).astype(np.int64).tolist()
-    return bounds
+    return list(map(int, np.linspace(first, last, parts + 1)))
 
 
 def cut_lists(starts: Ints, parts: int) -> list[int]:

@@ -31,11 +31,9 @@ class StumpSums:
     codes : unsigned array of shape (n_features, n_padded)
         Padding rows have a potential of 0.
     n_rows : int
-    first : int array of shape (n_features + 1,)
-        Where the bins of a feature begin; its last bin is for abstentions.
-    has_missing : bool array of shape (n_features,)
-    fixed_default : int
-        Rank of abstentions, 0 or 1, or -1 where both are to be tried.
+    stumps : (int array of shape (n_features + 1,), bool array of shape (n_features,), int)
+        Where the bins of a feature begin, of which the last is for abstentions; whether it has
+        any; and their rank, 0 or 1, or -1 where both are to be tried.
     signed : bool
         Whether only the largest slope counts, or the largest magnitude.
     threads : int
@@ -51,27 +49,18 @@ class StumpSums:
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        n_rows: int,
-        first: Ints,
-        has_missing: Bools,
-        fixed_default: int,
-        signed: bool,
-        threads: int,
+        self, codes: Codes, n_rows: int, stumps: tuple[Ints, Bools, int], signed: bool, threads: int
     ) -> None:
-        n_features = len(codes)
-        self._codes, self._first, self._missing = codes[:, :n_rows], first, has_missing
-        self._fixed, self._signed, self._threads = fixed_default, signed, threads
+        n_features, first = len(codes), stumps[0]
+        self._first, self._missing, self._fixed = stumps
+        self._codes, self._signed, self._threads = codes[:, :n_rows], signed, threads
         self.n_stumps = int(first[-1])
         self._hist = np.zeros(self.n_stumps, np.int64)
         self._everything = np.arange(n_features)
         self.scans_all = is_small(in_all("rows", n_rows), n_features)
         self._kernels: ModuleType = plain
         if self.scans_all:
-            self._all_sums = plain.FeatureSums(
-                self._codes, self._everything, first, has_missing, fixed_default
-            )
+            self._all_sums = plain.FeatureSums(self._codes, self._everything, *stumps)
         else:
             from crucial.kernels.compiled import stumps as compiled
 
@@ -345,11 +334,9 @@ class SparseSums:
     entries : Entries
     n_padded : int
         Length of potentials.
-    first : int array of shape (n_features + 1,)
-        Where the bins of a feature begin; its last bin is for abstentions.
-    has_missing : bool array of shape (n_features,)
-    fixed_default : int
-        Rank of abstentions, 0 or 1, or -1 where both are to be tried.
+    stumps : (int array of shape (n_features + 1,), bool array of shape (n_features,), int)
+        Where the bins of a feature begin, of which the last is for abstentions; whether it has
+        any; and their rank, 0 or 1, or -1 where both are to be tried.
     threads : int
 
     Attributes
@@ -361,22 +348,16 @@ class SparseSums:
     scans_all = False  # (see `StumpSums`)
 
     def __init__(
-        self,
-        entries: Entries,
-        n_padded: int,
-        first: Ints,
-        has_missing: Bools,
-        fixed_default: int,
-        threads: int,
+        self, entries: Entries, n_padded: int, stumps: tuple[Ints, Bools, int], threads: int
     ) -> None:
-        self._entries, self._first, self._missing = entries, first, has_missing
-        self._fixed, self._threads = fixed_default, threads
+        self._entries, self._threads = entries, threads
+        self._first, self._missing, self._fixed = stumps
         self._counts = entries.counts.astype(np.float64)
         self._before, self._total = np.zeros(n_padded), 0.0
-        from crucial.kernels.compiled import stumps
+        from crucial.kernels.compiled import stumps as compiled
 
-        self.drop_bounds: Callable[..., None] = stumps.drop_bounds
-        self.drops: Callable[..., float] = stumps.drops
+        self.drop_bounds: Callable[..., None] = compiled.drop_bounds
+        self.drops: Callable[..., float] = compiled.drops
 
     def slope_change(self, pi: Floats, scale: float, unit: float, factor: float) -> Floats:
         """Return how far ``factor`` times a slope of each feature can have moved since last time.

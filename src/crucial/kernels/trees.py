@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,12 +87,9 @@ class LeafLimits(NamedTuple):
     least_weight: float
 
     @property
-    def numbers(self) -> tuple[int, float, float, float, float, float, float, float, float]:
-        """The numbers in the order in which kernels take them."""
-        return (
-            self.total, self.weight, self.unit_gradient, self.unit_curvature, self.l2, self.low,
-            self.high, self.least_curvature, self.least_weight,
-        )  # fmt: skip
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers in the order in which kernels take them: a plain tuple, as Numba knows it."""
+        return tuple(self)
 
     @property
     def gradient(self) -> float:
@@ -220,7 +217,7 @@ class TreeRows:
         feature: int,
         place: int,
         allowed: Bools | None = None,
-        hist: NDArray[np.int64] | None = None,
+        hist: Ints | None = None,
     ) -> int:
         """Move the rows that go left before the others; return their number.
 
@@ -231,11 +228,9 @@ class TreeRows:
         hist : int64 array, optional
             Histograms of the leaf, for rows in parts.
         """
-        moved: int = self._kernels.partition(
-            self._codes, feature, self._n_bins[feature], place, begin, end, self.rows,
-            self._sums, *self._spare,
-        )  # fmt: skip
-        return moved
+        column = (self._codes, feature, self._n_bins[feature])
+        own = (self.rows, self._sums, *self._spare)
+        return int(self._kernels.partition(*column, place, begin, end, *own))
 
     def settle(self, starts: Ints, l2: float, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the values of all leaves, ``g / (c + l2)`` within bounds, and their gradients.
@@ -250,7 +245,7 @@ class TreeRows:
         g, c = (self.leaf_sums(starts, units) * np.array(units)).T
         return np.minimum(np.maximum(g / (c + l2), low), high), g
 
-    def leaf_sums(self, starts: Ints, units: tuple[float, float]) -> NDArray[np.int64]:
+    def leaf_sums(self, starts: Ints, units: tuple[float, float]) -> Ints:
         """Return gradient and curvature of every leaf, as whole numbers of units."""
         sums = np.zeros((len(starts) - 1, 2), np.int64)
         inverse = (1.0 / units[0], 1.0 / units[1])
@@ -320,7 +315,7 @@ class LeafPlan(NamedTuple):
 
     begin: int
     end: int
-    hist: NDArray[np.int64]
+    hist: Ints
     limits: LeafLimits
     split: LeafSplit
     allowed: Bools | None
@@ -334,11 +329,11 @@ class LevelLeaf(NamedTuple):
 
     begin: int
     end: int
-    hist: NDArray[np.int64]
+    hist: Ints
     limits: LeafLimits
     is_new: bool
     """Whether its histograms have to be added up."""
-    less: NDArray[np.int64] | None
+    less: Ints | None
     """Histograms of its sibling, to be subtracted from its own, which are its parent's."""
 
 
@@ -382,19 +377,19 @@ class SplitSearch(TreeRows):
             cut_evenly(0, n_rows, threads), threads,
             lambda a, b: self._kernels.pack(codes, a, b, self._by_block, self._by_row),
         )  # fmt: skip
-        self._room: list[NDArray[np.int64]] = []
+        self._room: list[Ints] = []
         self._cut_for = b""
         self._used = np.zeros(0, np.int64)
         self._cut: dict[int, list[FeatureBlocks]] = {}
         self._alone = FeatureBlocks(np.zeros(0, np.int64), np.zeros(0, bool))
 
-    def _take(self) -> NDArray[np.int64]:
+    def histogram_room(self) -> Ints:
         """Return room for the histograms of one leaf."""
         if self._room:
             return self._room.pop()
         return np.zeros((8 * len(self._by_block), WIDE), np.int64)
 
-    def release(self, hist: NDArray[np.int64]) -> None:
+    def release(self, hist: Ints) -> None:
         """Reuse the room of a leaf that needs no more splits."""
         self._room.append(hist)
 
@@ -411,9 +406,9 @@ class SplitSearch(TreeRows):
             self._cut[threads] = [FeatureBlocks(part, allowed) for part in blocks if len(part)]
         return self._cut[threads]
 
-    def root(self, limits: LeafLimits, allowed: Bools) -> tuple[NDArray[np.int64], Floats]:
+    def root(self, limits: LeafLimits, allowed: Bools) -> tuple[Ints, Floats]:
         """Return the histograms of the root, and the largest gain of every feature."""
-        hist, peaks, end = self._take(), np.zeros(self._n_features), self.n_rows
+        hist, peaks, end = self.histogram_room(), np.zeros(self._n_features), self.n_rows
 
         def work(part: FeatureBlocks) -> None:
             self._add(part, 0, end, self._whole, hist)
@@ -422,7 +417,7 @@ class SplitSearch(TreeRows):
         run_all(self._threads, [partial(work, part) for part in self._parts(allowed, end)])
         return hist, peaks
 
-    def histogram(self, begin: int, end: int, allowed: Bools) -> NDArray[np.int64]:
+    def histogram(self, begin: int, end: int, allowed: Bools) -> Ints:
         """Return the histograms of a leaf, of shape (n_features, at least 256)."""
         hist = np.zeros((8 * len(self._by_block), WIDE), np.int64)
         whole = self._whole and end - begin == self.n_rows
@@ -437,12 +432,12 @@ class SplitSearch(TreeRows):
 
     def children(
         self,
-        parent: NDArray[np.int64],
+        parent: Ints,
         begin: int,
         end: int,
         limits: tuple[LeafLimits, LeafLimits],
         allowed: Bools,
-    ) -> tuple[NDArray[np.int64], Floats, Floats]:
+    ) -> tuple[Ints, Floats, Floats]:
         """Return the histograms of the smaller child, and the peaks of both; smaller child first.
 
         Parameters
@@ -452,7 +447,7 @@ class SplitSearch(TreeRows):
             The rows of the smaller child.
         limits : of the smaller and the larger child
         """
-        hist = self._take()
+        hist = self.histogram_room()
         small, large = np.zeros(self._n_features), np.zeros(self._n_features)
 
         def work(part: FeatureBlocks) -> None:
@@ -502,10 +497,10 @@ class SplitSearch(TreeRows):
     def _level_gains(
         self,
         leaf: LevelLeaf,
-        less: NDArray[np.int64] | None,
+        less: Ints | None,
         features: Ints,
         counts: Floats,
-        room: NDArray[np.int64],
+        room: Ints,
         totals: Floats,
     ) -> None:
         """Add the gains of a leaf, after subtracting other histograms from its own."""
@@ -518,13 +513,7 @@ class SplitSearch(TreeRows):
             *self._facts, limits.numbers, counts, limits.gain, room, totals,
         )  # fmt: skip
 
-    def histogram_room(self) -> NDArray[np.int64]:
-        """Return room for the histograms of one leaf, to be filled by `level`."""
-        return self._take()
-
-    def _add(
-        self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: NDArray[np.int64]
-    ) -> None:
+    def _add(self, part: FeatureBlocks, begin: int, end: int, whole: bool, hist: Ints) -> None:
         """Write the histograms of a leaf."""
         self._kernels.add_rows(
             self._by_block, self._by_row, part.blocks, self.rows, self._sums, begin, end, whole,
@@ -532,12 +521,7 @@ class SplitSearch(TreeRows):
         )  # fmt: skip
 
     def _scan(
-        self,
-        part: FeatureBlocks,
-        hist: NDArray[np.int64],
-        less: NDArray[np.int64] | None,
-        limits: LeafLimits,
-        peaks: Floats,
+        self, part: FeatureBlocks, hist: Ints, less: Ints | None, limits: LeafLimits, peaks: Floats
     ) -> None:
         """Write the largest gain of every feature, after subtracting other histograms."""
         if limits.too_small:
@@ -549,13 +533,7 @@ class SplitSearch(TreeRows):
         )  # fmt: skip
 
     def choose(
-        self,
-        hist: NDArray[np.int64],
-        begin: int,
-        end: int,
-        limits: LeafLimits,
-        peaks: Floats,
-        counted: bool,
+        self, hist: Ints, begin: int, end: int, limits: LeafLimits, peaks: Floats, counted: bool
     ) -> LeafSplit:
         """Return the best split by the tie rule, without its place.
 
@@ -589,33 +567,34 @@ class SplitSearch(TreeRows):
     def foresee(self, leaves: Sequence[LeafPlan]) -> None:
         """Take notice of leaves that may be split after the next one, the likeliest first."""
 
-    def place(self, hist: NDArray[np.int64], limits: LeafLimits, split: LeafSplit) -> int:
+    def place(self, hist: Ints, limits: LeafLimits, split: LeafSplit) -> int:
         """Return the place of a split: the first with its gain."""
         peaks = np.empty(self._n_features)
         return self._place(hist, limits, split.feature, split.counts, split.least, peaks)
 
     def _place(
         self,
-        hist: NDArray[np.int64],
+        hist: Ints,
         limits: LeafLimits,
         feature: int,
         counts: Floats,
         target: float,
         peaks: Floats,
     ) -> int:
-        found: int = self._kernels.scan(
-            hist, hist, False, np.array([feature]), *self._facts, limits.numbers, counts, target,
-            *self._alone.room, peaks,
-        )  # fmt: skip
-        return found
+        leaf = (hist, hist, False, np.array([feature]), *self._facts, limits.numbers)
+        return int(self._kernels.scan(*leaf, counts, target, *self._alone.room, peaks))
 
-    def left_total(self, hist: NDArray[np.int64], feature: int, place: int) -> int:
+    def left_total(self, hist: Ints, feature: int, place: int) -> int:
         """Return the sum of the words of the rows that a split sends left."""
         lost = int(hist[feature, self.n_bins(feature)]) if place % 2 == 0 else 0
         return int(hist[feature, : place // 2].sum()) + lost
 
 
 # --- Criteria of all splits of the cells of a tree, one scan of the binned features per level
+
+
+#: Rows of cells and where each begins, whether a row is good, weights, and factors of classes.
+CellRows: TypeAlias = tuple[NDArray[np.uint32], Ints, Bytes, Floats, Floats]
 
 
 class SplitSums:
@@ -634,45 +613,28 @@ class SplitSums:
         self._codes, self._n_bins, self._threads = codes, n_bins, threads
         self._learned = learned
 
-    def peaks(
-        self,
-        rows: NDArray[np.uint32],
-        starts: Ints,
-        good: Bytes,
-        weight: Floats,
-        scale: Floats,
-        features: Ints,
-        gini: bool,
-    ) -> Floats:
+    def peaks(self, cells: CellRows, features: Ints, gini: bool) -> Floats:
         """Return the largest criterion per cell and slot of its features."""
         from crucial.kernels.compiled import trees
 
         n_slots = features.shape[1]
         peak = np.zeros(features.shape)
-        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale, features)
+        inputs = (self._codes, self._n_bins, *cells, features)
         work = partial(trees.peaks, *inputs, gini, self._learned)
         bounds = cut_evenly(0, n_slots, max(1, min(self._threads, n_slots)))
         over_ranges(bounds, self._threads, lambda begin, end: work(begin, end, peak))
         return peak
 
     def places(
-        self,
-        rows: NDArray[np.uint32],
-        starts: Ints,
-        good: Bytes,
-        weight: Floats,
-        scale: Floats,
-        chosen: Ints,
-        least: Floats,
-        gini: bool,
+        self, cells: CellRows, chosen: Ints, least: Floats, gini: bool
     ) -> tuple[Ints, Bools, Bools]:
         """Return place, side and side of abstentions of the first split that reaches ``least``."""
         from crucial.kernels.compiled import trees
 
         place = np.zeros(len(chosen), np.int64)
         above, missing = np.zeros(len(chosen), bool), np.zeros(len(chosen), bool)
-        inputs = (self._codes, self._n_bins, rows, starts, good, weight, scale)
-        trees.places(*inputs, chosen, least, gini, self._learned, place, above, missing)
+        inputs = (self._codes, self._n_bins, *cells, chosen, least, gini, self._learned)
+        trees.places(*inputs, place, above, missing)
         return place, above, missing
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FrameType
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.loop import Callback, Trace, Watch
+from crucial.boosting.loop import Callback, Measured, Trace, Watch
 from crucial.data.arrays import moderate
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances, leaking_features, suspicious_features
@@ -42,8 +42,8 @@ from crucial.feedback.labels import (
     QueryWeight,
     check_labels,
     check_weights,
+    kept_rows,
     query_factors,
-    weighing_rows,
 )
 from crucial.feedback.pairs import PairFeedback
 from crucial.measures.evaluation import agreement_score
@@ -223,6 +223,12 @@ VERBOSE: Any = parameter(
     "elsewhere. A larger number writes one line per so many rounds there.",
     default=0,
     shapes_model=False,
+)
+BALANCE: Any = parameter(
+    one_of("pairs", "queries"),
+    "Whether all pairs weigh the same, or all queries do.",
+    default="pairs",
+    grid=("pairs", "queries"),
 )
 MAX_BINS: Any = parameter(
     none_or(int_between(2, 65535)),
@@ -418,7 +424,8 @@ class RankingInput:
     @cached_property
     def weighing(self) -> Bools | None:
         """Which rows weigh more than 0, and so do their queries; None where all do."""
-        return weighing_rows(self.weight, self.query_weight, self.groups)
+        factor = query_factors(self.query_weight, self.groups)
+        return kept_rows(self.weight, factor, self.groups)
 
     def label_feedback(self, balance: str = "pairs", gain: Any = None) -> LabelFeedback:
         """Return the pairs that the labels imply."""
@@ -825,7 +832,9 @@ class EvaluatedRanker(Ranker[Model]):
         if (eval_qid is not None) != data.with_qid and data.labels is not None:
             has, lacks = ("qid", queries) if eval_qid is None else (queries, "qid")
             raise DataError(f"{has} was given without {lacks}: both or neither are needed.")
-        groups = _eval_groups(eval_qid, instances.n_rows, queries)
+        if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
+            eval_qid = eval_qid[0]  # (queries too may come in a list of one)
+        groups = Groups.from_qid(eval_qid, instances.n_rows, queries)
         return EvalRows(instances, labels, groups, default_measure(labels, eval_qid is not None))
 
     def _watch(self, rows: EvalRows, patience: int | None = None) -> Watch:
@@ -840,13 +849,11 @@ class EvaluatedRanker(Ranker[Model]):
         measures = self._prepared(rows, self.eval_metric)
         return Watch(rows.instances, rows.groups, measures, patience, self.stopping_tolerance)
 
-    def _prepared(
-        self, rows: EvalRows, metric: Measures | None
-    ) -> list[tuple[str, Callable[[Floats], float], bool]]:
+    def _prepared(self, rows: EvalRows, metric: Measures | None) -> list[Measured]:
         """Return measures of an eval set: name, function of scores, whether more is better."""
         if metric is None:
             metric = rows.measure
-        measures: list[tuple[str, Callable[[Floats], float], bool]] = [
+        measures: list[Measured] = [
             (m.name, m.prepare(rows.labels, rows.groups), m.higher_is_better)
             for m in get_measures(metric, required=True)
         ]
@@ -895,13 +902,6 @@ def _pair(eval_set: EvalSet, name: str, queries: str) -> tuple[TableLike, Vector
             f"{name} must be a pair (X, y); its queries go to {queries}.", parameter=name
         )
     return pair[0], pair[1]
-
-
-def _eval_groups(eval_qid: VectorLike | None, n_rows: int, name: str) -> Groups:
-    """Return the queries of an eval set; they too may come in a list of one."""
-    if isinstance(eval_qid, list) and len(eval_qid) == 1 and np.ndim(eval_qid[0]) == 1:
-        eval_qid = eval_qid[0]
-    return Groups.from_qid(eval_qid, n_rows, name)
 
 
 def take_rows(data: RankingInput, rows: Ints) -> EvalRows:

@@ -106,6 +106,11 @@ def check_one_list_of_two(owner: str, feedback: Feedback) -> None:
 # --- Classify by the scores of a ranker and an intercept
 
 
+def probabilities(decision: Floats) -> Floats:
+    """Return ``1 / (1 + e^2d)`` and ``1 / (1 + e^-2d)``: of the first and the second class."""
+    return np.column_stack([exp(-logaddexp(0.0, sign * decision)) for sign in (2.0, -2.0)])
+
+
 @dataclass(frozen=True)
 class ClassSums:
     """Sums over the rows of two classes, from which the intercept follows.
@@ -266,16 +271,12 @@ class RankingClassifier(_ByScores):
         It is not calibrated: right for a decision function that has converged on unlimited data,
         and far too confident for one that was boosted for long.
         """
-        decision = self.decision_function(X)
-        good = exp(-logaddexp(0.0, -2.0 * decision))
-        bad = exp(-logaddexp(0.0, 2.0 * decision))
-        return np.column_stack((bad, good))
+        return probabilities(self.decision_function(X))
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the more probable class of every row, the first if both are."""
         good = self.decision_function(X) > 0.0
-        chosen: NDArray[Any] = self.classes_[good.astype(np.int64)]
-        return chosen
+        return np.asarray(self.classes_[good.astype(np.int64)])
 
     def export(
         self, path: PathLike, target: str, *, probability: bool = True, **settings: Any
@@ -352,26 +353,15 @@ def make_classifier(
     classifier = RankingClassifier.of(ranker, sums.intercept, classes)
     if calibrated is False:
         return classifier
-    return _calibrated(classifier, str(calibrated), X, y, weights)
-
-
-def _calibrated(
-    classifier: RankingClassifier,
-    method: str,
-    X: TableLike,
-    y: VectorLike | None,
-    weights: Floats | None,
-) -> Any:
-    """Calibrate a fitted classifier by scikit-learn."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
 
     # Nothing is refitted, so that there is nothing to hold out: all rows are one fold.
-    rows = np.arange(len(np.asarray(y)))
-    calibrated = CalibratedClassifierCV(
-        FrozenEstimator(classifier), method=method, cv=[(rows, rows)], ensemble=False
+    rows = np.arange(len(codes))
+    calibration = CalibratedClassifierCV(
+        FrozenEstimator(classifier), method=str(calibrated), cv=[(rows, rows)], ensemble=False
     )
-    return calibrated.fit(X, y, sample_weight=weights)
+    return calibration.fit(X, y, sample_weight=weights)
 
 
 # --- Classify into ordered classes by cut-offs on the scores of a ranker
@@ -514,8 +504,7 @@ class OrdinalClassifier(_ByScores):
         """Return the class of every row."""
         check_is_fitted(self, "ranker_")
         scores: Floats = self.ranker_.predict(X)
-        chosen: NDArray[Any] = self.classes_[np.searchsorted(self.cuts_, scores, side="left")]
-        return chosen
+        return np.asarray(self.classes_[np.searchsorted(self.cuts_, scores, side="left")])
 
 
 def make_ordinal(

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from crucial.boosting.loop import (
 )
 from crucial.boosting.steps import BoundStep, half_log_ratio
 from crucial.boosting.stumps import NOISE, TIE
-from crucial.data.bins import Bins, Cutter, over_features
+from crucial.data.bins import Cutter, over_features
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning, NotRankedError, ParameterError
 from crucial.feedback.base import Agreement, Feedback, Potentials, power_of_two_scale, smoothing_of
@@ -51,7 +51,7 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import EvalRows, RankingInput, RoundRanker, warn_caller, warn_ignored
-from crucial.rankers.boosted import Algorithm, BoostedRanker
+from crucial.rankers.rankboost import Algorithm, BoostedRanker
 from crucial.types import Bools, Floats, Ints
 
 # --- Queries cut into intervals by relevance, and the centres of a feature in them
@@ -78,15 +78,23 @@ def _inside(mass: Floats, runs: Ints, blocks: Ints, unit: float) -> tuple[Floats
     return before * unit, own * unit, whole[run] * unit
 
 
-def interval_codes(
-    labels: Floats,
-    starts: Ints,
-    n_intervals: int,
-    weight: Floats | None = None,
-    kind: str = "mean",
-    owner: str = "QuasiKNN",
-    unit: float = 1.0,
-) -> Ints:
+class IntervalRule(NamedTuple):
+    """How queries are cut into intervals.
+
+    Attributes
+    ----------
+    n_intervals : int
+    kind : {"mean", "prior", "middle", "posterior"}
+    owner : str
+        Name for the message if every query is too short.
+    """
+
+    n_intervals: int
+    kind: str = "mean"
+    owner: str = "QuasiKNN"
+
+
+def interval_codes(queries: RankedQueries, rule: IntervalRule) -> Ints:
     """Return the interval whose centre a row helps to place, from 0, the least relevant; or -1.
 
     Every query is sorted by label and cut into intervals of equal size; where that does not
@@ -100,24 +108,19 @@ def interval_codes(
 
     Parameters
     ----------
-    labels : array, rows query after query
-    starts : int array of shape (n_queries + 1,)
-        Query ``q`` is rows ``starts[q]:starts[q + 1]``.
-    n_intervals : int
-    weight : array like labels, optional
+    queries : RankedQueries
         A row takes ``weight * unit`` positions.
-    kind : {"mean", "prior", "middle", "posterior"}
-    owner : str
-        Name for the message if every query is too short.
-    unit : float
-        Of the weights: sums of whole numbers of it are exact.
+    rule : IntervalRule
 
     Examples
     --------
-    >>> interval_codes(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([0, 5]), 2).tolist()
+    >>> queries = RankedQueries(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([0, 5]))
+    >>> interval_codes(queries, IntervalRule(2)).tolist()
     [1, 1, 0, 0, 0]
     """
-    mass = np.ones(len(labels)) if weight is None else weight
+    labels, starts, unit = queries.labels, queries.starts, queries.unit
+    n_intervals, kind, owner = rule
+    mass = np.ones(len(labels)) if queries.weight is None else queries.weight
     sizes = np.add.reduceat(mass, starts[:-1]) * unit
     if sizes.max() < n_intervals * (1.0 - _NEAR):
         raise ParameterError(
@@ -345,25 +348,12 @@ class FeatureRankings:
     training : TrainingRows
         Its rows are those of the queries, in their order.
     queries : RankedQueries
-    n_intervals : int
-    kind : {"mean", "prior", "middle", "posterior"}
-        See `crucial.rankers.feature_rank.interval_codes`.
-    owner : str
-        Name for messages.
+    rule : IntervalRule
     """
 
-    def __init__(
-        self,
-        training: TrainingRows,
-        queries: RankedQueries,
-        n_intervals: int,
-        kind: str = "mean",
-        owner: str = "QuasiKNN",
-    ) -> None:
-        self._training, self._queries, self._n_intervals = training, queries, n_intervals
-        self._codes = interval_codes(
-            queries.labels, queries.starts, n_intervals, queries.weight, kind, owner, queries.unit
-        )
+    def __init__(self, training: TrainingRows, queries: RankedQueries, rule: IntervalRule) -> None:
+        self._training, self._queries, self._n_intervals = training, queries, rule.n_intervals
+        self._codes = interval_codes(queries, rule)
         self._known: dict[int, QuasiKNN | None] = {}
 
     @property
@@ -394,7 +384,9 @@ class FeatureRankings:
         weight = self._queries.weight
         if feature not in self._known:
             centres = centres_of(values, self._codes, self._n_intervals, weight)
-            self._known[feature] = _ranker(feature, centres)
+            # (equal centres: no interval is better than another)
+            useful = {*centres} != {None} and Regions.around(centres).direction.any()
+            self._known[feature] = QuasiKNN(feature, centres) if useful else None
         ranker = self._known[feature]
         if ranker is None:
             return None
@@ -407,14 +399,6 @@ class FeatureRankings:
             yield from self.ranked(features[begin : begin + step])
 
 
-def _ranker(feature: int, centres: tuple[float | None, ...]) -> QuasiKNN | None:
-    if all(one is None for one in centres):
-        return None
-    if not Regions.around(centres).direction.any():
-        return None  # all centres are equal: no interval is better than another
-    return QuasiKNN(feature, centres)
-
-
 class QuasiKNNLearner(WeakLearner):
     """Proposes the quasi-KNN ranking of one feature after the other (Wang et al., figure 4).
 
@@ -423,39 +407,27 @@ class QuasiKNNLearner(WeakLearner):
     Parameters
     ----------
     queries : RankedQueries
-    n_intervals : int
-    kind : {"mean", "prior", "middle", "posterior"}
+    rule : IntervalRule
     potentials : array over the rows, optional
         Those before the first round: features are then taken by falling ``|r|`` under
         them, instead of in the order of the columns.
     cycles : int
         How often to go through the features.
-    owner : str
-        Name for messages.
     """
 
     def __init__(
-        self,
-        queries: RankedQueries,
-        n_intervals: int = 8,
-        kind: str = "mean",
-        potentials: Floats | None = None,
-        cycles: int = 1,
-        owner: str = "QuasiKNN",
+        self, queries: RankedQueries, rule: IntervalRule, potentials: Floats | None, cycles: int
     ) -> None:
-        self._queries, self._how = queries, (n_intervals, kind, owner)
+        self._queries, self._rule = queries, rule
         self._first, self._cycles = potentials, cycles
 
-    def prepare(
-        self, training: TrainingRows, constraints: Constraints, step: StepRule
-    ) -> Bins | None:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
         """Cut the queries into intervals and put the features in order."""
-        self.rankings = FeatureRankings(training, self._queries, *self._how)
+        self.rankings = FeatureRankings(training, self._queries, self._rule)
         self._low, self._span = self._queries.spread
         order = self._order()
         turns = (self.rankings.stream(order) for _ in range(self._cycles))
         self._ahead = itertools.chain.from_iterable(turns)
-        return None
 
     def _order(self) -> list[int]:
         """Return the features in the order in which a cycle takes them."""
@@ -652,7 +624,7 @@ class RankAddition:
         plain = now.positions  # (H of the model, where training uses more than it does)
         features = self._order(order)
         for cycle in range(1, cycles + 1):
-            for ranker, ranking in self._turns(features):
+            for ranker, ranking in filter(None, self._rankings.stream(features)):
                 began = time.perf_counter()
                 share = self._share(now, ranking, first=not steps.rankers)
                 weights = self._factor * exp(-now.agreement)
@@ -690,13 +662,10 @@ class RankAddition:
         if order == "given":
             return features
         found = self._rankings.stream(features)
-        return best_first([-1.0 if one is None else self._worth(one[1]) for one in found])
-
-    def _worth(self, ranking: Floats) -> float:
-        return exact_dot(self._factor, self._agreement.of(ranking))
-
-    def _turns(self, features: Sequence[int]) -> Iterator[tuple[QuasiKNN, Floats]]:
-        return (found for found in self._rankings.stream(features) if found is not None)
+        agreements = (None if one is None else self._agreement.of(one[1]) for one in found)
+        return best_first(
+            [-1.0 if one is None else exact_dot(self._factor, one) for one in agreements]
+        )
 
     def _share(self, now: _Judged, ranking: Floats, first: bool) -> Mixture:
         if self._balance is None or first:
@@ -912,10 +881,10 @@ class FeatureRank(Intervals, RoundRanker[RankAdditionRanker]):
 
     def _add(self, instances: Instances, feedback: LabelFeedback) -> RankAdditionSteps:
         """Run rank addition."""
-        threads, owner = count_threads(self.n_jobs), type(self).__name__
-        queries = RankedQueries.of(feedback)
+        threads, queries = count_threads(self.n_jobs), RankedQueries.of(feedback)
         training = TrainingRows(instances, feedback.rows, feedback.weight, feedback.groups, threads)
-        rankings = FeatureRankings(training, queries, self.n_intervals, self.centre, owner)
+        rule = IntervalRule(self.n_intervals, self.centre, type(self).__name__)
+        rankings = FeatureRankings(training, queries, rule)
         rows = feedback.labelled()
         counted = np.ones(rows.layout.n_queries) if rows.query_weight is None else rows.query_weight
         algorithm = RankAddition(
@@ -1047,14 +1016,8 @@ class DiffRank(Intervals, BoostedRanker):
         first = None
         if self.order == "best_first":
             first = feedback.potentials(np.zeros(feedback.n_rows))[feedback.rows]
-        self._learner = QuasiKNNLearner(
-            RankedQueries.of(feedback),
-            self.n_intervals,
-            self.centre,
-            first,
-            self.cycles,
-            type(self).__name__,
-        )
+        rule = IntervalRule(self.n_intervals, self.centre, type(self).__name__)
+        self._learner = QuasiKNNLearner(RankedQueries.of(feedback), rule, first, self.cycles)
         return ExponentialLoss(), self._learner, DiffRankStep(*self._perfect(feedback))
 
     def _after_fit(self, ensemble: Ensemble, instances: Instances) -> None:

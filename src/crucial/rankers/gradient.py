@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crucial.boosting.loop import Objective, StepRule
+from crucial.boosting.loop import StepRule
 from crucial.boosting.row_losses import LAMBDA_MEASURES, LOSSES, CustomLoss
 from crucial.boosting.steps import FixedStep, NumericStep
-from crucial.boosting.trees import TreeLearner
 from crucial.errors import ParameterError
 from crucial.feedback.base import Feedback
 from crucial.parameters import (
@@ -26,7 +25,7 @@ from crucial.parameters import (
     quoted,
     with_parameters,
 )
-from crucial.rankers.boosted import Algorithm, StumpRanker
+from crucial.rankers.rankboost import Algorithm, StumpRanker
 
 
 def _losses_of(attribute: str, value: object) -> str:
@@ -159,22 +158,16 @@ class GradientRanker(StumpRanker):
             )
 
     def _parts(self, feedback: Feedback) -> Algorithm:
-        seed = self._seed()
         step: StepRule = FixedStep()
         if self.step == "line":
             step = NumericStep(*self._perfect(feedback))
-        learner = TreeLearner(*self._growth())
-        return self._objective(seed), learner, step
+        if callable(self.loss):
+            return CustomLoss(self.loss), self._trees(), step
+        kind, values = LOSSES[self.loss], vars(self) | {"seed": self._seed()}
+        return kind(**{name: values[name] for name in kind.settings}), self._trees(), step
 
     def _takes(self, name: str) -> bool:
         return True  # (a stump is a tree of two leaves)
 
     def _leaves(self) -> int:
         return 2 if self.weak == "stump" else super()._leaves()
-
-    def _objective(self, seed: int) -> Objective:
-        """Return the loss that the parameters describe."""
-        if callable(self.loss):
-            return CustomLoss(self.loss)
-        kind, values = LOSSES[self.loss], vars(self) | {"seed": seed}
-        return kind(**{name: values[name] for name in kind.settings})

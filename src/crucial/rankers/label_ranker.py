@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crucial.boosting.stumps import NOISE, SNAP, first_best
+from crucial.boosting.stumps import NOISE, first_best, of_z
 from crucial.data.bins import Bins
 from crucial.data.instances import Instances
 from crucial.errors import DataError, NoProgressWarning
@@ -275,10 +275,6 @@ class LabelModel:
 # --- Search the stump whose predictions for all labels lower the loss most
 
 
-# Added to a factor, so that rounding near 1 stays below the tolerance of ties.
-_FLOOR = 1e-5
-
-
 @dataclass(frozen=True, eq=False)
 class PartedRows:
     """A chosen stump, and the rows by its three parts: abstentions, low and high values.
@@ -340,9 +336,7 @@ class LabelStumpSearch:
         if self._discrete:
             value = np.where(self._offered, self._criterion, 0.0)
         else:
-            z = np.where(self._offered, factor(self._criterion), 1.0)
-            # The tie rule takes the largest; equal Z are equal here.
-            value = np.where(z < 1.0 - SNAP, 1.0 / (z + _FLOOR), 0.0)
+            value = of_z(np.where(self._offered, factor(self._criterion), 1.0))
         at = first_best(value, np.ones(len(value)))
         return None if at is None else self._parted(at, pi)
 
@@ -568,13 +562,15 @@ class LabelRanker(ClassifierMixin, TableEstimator):
                 f"no round could be made ({self.stopped_}); all scores are the same.",
                 NoProgressWarning,
             )
+        # (over all rows and labels; Rudin & Schapire 2009, corollary 13)
+        good, bad = objective.log_parts(scores)
         self.classes_, self.multilabel_ = classes, multilabel
         self.trace_ = tuple(rounds)
         self.model_ = LabelModel(
             instances.n_features,
             len(classes),
             tuple(one.stump for one in rounds),
-            _intercept(objective, scores),
+            0.5 * (good - bad),
         )
         return self
 
@@ -593,8 +589,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         """Return the labels of every row, the highest score first (ties as in ``classes_``)."""
         scores = self.label_scores(X)
         order = np.argsort(-scores, axis=1, kind="stable")
-        ranked: NDArray[Any] = self.classes_[order]
-        return ranked
+        return np.asarray(self.classes_[order])
 
     def decision_function(self, X: TableLike) -> Floats:
         """Return `label_scores` in scikit-learn's form.
@@ -611,8 +606,7 @@ class LabelRanker(ClassifierMixin, TableEstimator):
         scores = self.label_scores(X)
         if self.multilabel_:
             return (scores > 0.0).astype(np.int64)
-        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-        return chosen
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def score(
         self, X: TableLike, y: VectorLike, *, sample_weight: VectorLike | None = None
@@ -673,9 +667,3 @@ def _check_contrast(right: Bools, multilabel: bool) -> None:
             "LabelRanker needs rows of two classes at least (with a sample_weight above 0). Got "
             "only one class."
         )
-
-
-def _intercept(objective: LabelObjective, scores: Floats) -> float:
-    """Return ``b = .5 ln(F+ / F-)`` over (row, label) (Rudin & Schapire 2009, corollary 13)."""
-    good, bad = objective.log_parts(scores)
-    return 0.5 * (good - bad)

@@ -38,12 +38,12 @@ from crucial.parameters import (
     at_least,
     between,
     flag,
-    none_or,
     one_of,
     parameter,
     with_parameters,
 )
 from crucial.rankers.base import (
+    BALANCE,
     RANDOM_STATE,
     EvalSet,
     EvaluatedRanker,
@@ -516,12 +516,7 @@ class RankNet(EvaluatedRanker[FrozenModel]):
         "Rows of a minibatch, about: whole queries, or random parts of one that is larger.",
         default=1024,
     )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
+    balance: str = BALANCE
     standardise: bool = parameter(
         flag, "Scale features to mean 0 and standard deviation 1, or to [0, 1].", default=True
     )
@@ -530,9 +525,8 @@ class RankNet(EvaluatedRanker[FrozenModel]):
     )
     max_iter: int = parameter(at_least(1), "Iterations of L-BFGS or epochs at most.", default=200)
     early_stopping_rounds: int | None = parameter(
-        none_or(at_least(1)),
-        "Stop after so many iterations or epochs without a better value on the validation rows; "
-        "predict uses the first best one.",
+        text="Stop after so many iterations or epochs without a better value on the validation "
+        "rows; predict uses the first best one.",
         default=None,
     )
     eval_metric: Measures | None = parameter(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from crucial.kernels.runtime import one_blas_thread
 from crucial.model.weak import Presence, ScaledFeature, Stump, WeakRankerLike
 from crucial.parameters import at_least, fixed, none_or, one_of, parameter, with_parameters
 from crucial.rankers.base import MAX_BINS
-from crucial.rankers.boosted import DEFAULT_RANK, THRESHOLDS, BoostedRanker
+from crucial.rankers.rankboost import DEFAULT_RANK, THRESHOLDS, BoostedRanker
 from crucial.rankers.resampling import LoopInput
 from crucial.types import Bools, Bytes, Floats, Ints
 
@@ -275,14 +275,12 @@ class Span:
     @property
     def newest(self) -> Floats:
         """Unit vector that the last member added."""
-        found: Floats = self._basis[self.size - 1]
-        return found
+        return np.asarray(self._basis[self.size - 1])
 
     def centred(self, outputs: Output) -> Floats:
         """Return every row of ``outputs`` minus its mean in each component."""
         if len(self._sizes) == 1:
-            centred: Floats = outputs - outputs.mean(axis=1, keepdims=True, dtype=np.float64)
-            return centred
+            return np.asarray(outputs - outputs.mean(axis=1, keepdims=True, dtype=np.float64))
         centred = outputs.astype(np.float64)
         for row in centred:
             row -= (np.bincount(self._component, row) / self._sizes)[self._component]
@@ -314,20 +312,14 @@ class Span:
         if not left > TOLERANCE * float(_norm(centred)[0]):
             return False
         if self.size == len(self._basis):
-            self._grow()
+            more = min(2 * self.size, max(self.largest, self.size + 1)) - self.size
+            self._basis = np.pad(self._basis, ((0, more), (0, 0)))
+            self._triangle = np.pad(self._triangle, (0, more))
         self._basis[self.size] = rest[0] / left
         self._triangle[: self.size, self.size] = inside[0]
         self._triangle[self.size, self.size] = left
         self.size += 1
         return True
-
-    def _grow(self) -> None:
-        more = min(2 * self.size, max(self.largest, self.size + 1))
-        basis, triangle = self._basis, self._triangle
-        self._basis = np.zeros((more, basis.shape[1]))
-        self._triangle = np.zeros((more, more))
-        self._basis[: self.size] = basis
-        self._triangle[: self.size, : self.size] = triangle
 
     def coordinates(self, outputs: Output) -> tuple[Bools, Floats]:
         """Return which rows of ``outputs`` are in the span, and their beta: ``B h = B S beta``.
@@ -353,8 +345,7 @@ class Span:
 
 
 def _norm(rows: Floats) -> Floats:
-    found: Floats = np.sqrt((rows * rows).sum(axis=1))
-    return found
+    return np.asarray(np.sqrt((rows * rows).sum(axis=1)))
 
 
 # --- The pairs of a problem, listed for RankBoost+: by winner, in blocks, within memory
@@ -416,9 +407,7 @@ def list_pairs(feedback: Feedback, max_pairs: int | None, seed: int) -> PairList
     """
     whole = feedback.n_pairs
     chosen: Ints | None = None
-    count = whole
-    if max_pairs is not None and max_pairs < whole:
-        count = max_pairs
+    count = whole if max_pairs is None else min(max_pairs, whole)
     _check_pair_memory(whole, count)
     if count < whole:
         chosen = sample_numbers(whole, count, np.random.default_rng([seed, 1]))
@@ -482,8 +471,7 @@ def _components(start: Ints, low: NDArray[np.int32], n: int) -> NDArray[np.int32
     from scipy.sparse.csgraph import connected_components
 
     graph = csr_array((np.ones(len(low), np.int8), low, start), shape=(n, n))
-    found: NDArray[np.int32] = connected_components(graph, directed=False)[1]
-    return found
+    return np.asarray(connected_components(graph, directed=False)[1], np.int32)
 
 
 # --- Weights of pairs under E2, the loss of RankBoost+ (Connamacher et al. 2019)
@@ -561,13 +549,9 @@ class PlusWeights:
     def add(self, output: Bytes) -> int:
         """Put a ranker into use, at weight 0; return its place among those in use."""
         if self.size == len(self._eta):
-            columns = self._columns
-            self._columns = np.zeros((len(columns), 2 * self.size))
-            self._columns[:, : self.size] = columns
-            more = np.zeros(self.size)
-            self._eta = np.concatenate((self._eta, more))
-            self._ties = np.concatenate((self._ties, more))
-            self._weighed = np.concatenate((self._weighed, more))
+            self._columns = np.pad(self._columns, ((0, 0), (0, self.size)))
+            per_ranker = (self._eta, self._ties, self._weighed)
+            self._eta, self._ties, self._weighed = (np.pad(a, (0, self.size)) for a in per_ranker)
         self._weighed[self.size] = -_UNKNOWN
         self._columns[:, self.size] = output
         self.size += 1
@@ -1074,76 +1058,8 @@ class _Direction:
 # pairs and not to rows.
 
 
-@dataclass
-class PlusEnsemble(Ensemble):
-    """The ensemble of RankBoost+.
-
-    Attributes
-    ----------
-    basis : list of weak rankers
-        The independent set S.
-    eta : array of the same length
-        Their cumulative weights; E2 is F2 of these.
-    static_round : int or None
-        Round, from 1, from which on S was static.
-    n_pairs : int
-        Pairs that were learned from.
-    """
-
-    basis: list[WeakRankerLike] = field(default_factory=list)
-    eta: Floats = field(default_factory=lambda: np.zeros(0))
-    static_round: int | None = None
-    n_pairs: int = 0
-
-
-class _Move(NamedTuple):
-    """What a round did: its weak ranker and weight, ``W+ - W-`` and delta before it, ln Z."""
-
-    ranker: WeakRankerLike
-    alpha: float
-    r: float
-    delta: float
-    log_z: float
-
-
-def boost_plus(ranker: RankBoostPlus, run: LoopInput) -> PlusEnsemble:
-    """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
-
-    The trace has the columns of `crucial.boosting.loop.boost`, its loss being E2, and
-    ``delta``, ``e1`` and ``e2`` of every round.
-    """
-    state, watch = _Run(ranker, run), run.watch
-    if watch is not None:
-        watch.prepare(state.bins, run.training.threads)
-    ensemble = PlusEnsemble(bins=state.bins, n_pairs=state.pairs.n_pairs)
-    for number in range(run.rounds):
-        began = time.perf_counter()
-        move = state.next(number)
-        if isinstance(move, str):
-            ensemble.trace.stopped = move
-            break
-        weights = state.weights
-        r1, r2 = weights.risks(state.scores) if ranker.record_risks else (None, None)
-        entry = Round(
-            move.ranker,
-            move.alpha,
-            move.r,
-            exp(move.log_z),
-            weights.log_e2,
-            r1,
-            r2,
-            measures={} if watch is None else watch.advance(move.ranker, move.alpha),
-            extras={"delta": move.delta, "e1": exp(weights.log_e1), "e2": exp(weights.log_e2)},
-            seconds=time.perf_counter() - began,
-        )
-        if ensemble.add(entry, run.progress, watch):
-            break
-    state.finish(ensemble)
-    return ensemble
-
-
-class _Run:
-    """The state of one call: pairs, candidates, weights and scores."""
+class _PlusLoop:
+    """The pairs, candidates, weights and scores of one call, and its rounds."""
 
     def __init__(self, ranker: RankBoostPlus, run: LoopInput) -> None:
         training, columns = run.training, ranker.weak == "column"
@@ -1165,7 +1081,7 @@ class _Run:
         self.scores = np.zeros(self.pairs.n_rows)
         stops = ranker.on_perfect == "stop"
         self._smoothing = 0.0 if stops else smoothing_of(run.feedback.total)
-        self._rate = ranker.learning_rate
+        self._rate, self._record_risks = ranker.learning_rate, ranker.record_risks
         self._rankers: dict[int, WeakRankerLike] = {}
 
     def ranker(self, number: int) -> WeakRankerLike:
@@ -1174,28 +1090,56 @@ class _Run:
             self._rankers[number] = self.candidates.ranker(number)
         return self._rankers[number]
 
-    def next(self, number: int) -> _Move | str:
-        """Choose, weigh and move; or return why not."""
-        choice = self.search.propose(number)
-        if choice is None:
-            return "no weak ranker helps"
-        output = self.candidates.output(choice.number)
+    def boost(self, run: LoopInput) -> Ensemble:
+        """Add weak rankers until the rounds are done, none helps, or early stopping ends them.
+
+        The trace has the columns of `crucial.boosting.loop.boost`, its loss being E2, and
+        ``delta``, ``e1`` and ``e2`` of every round.
+        """
+        ensemble, weights, watch = Ensemble(bins=self.bins), self.weights, run.watch
+        if watch is not None:
+            watch.prepare(self.bins, run.training.threads)
+        for number in range(run.rounds):
+            began = time.perf_counter()
+            choice = self.search.propose(number)
+            found = "no weak ranker helps" if choice is None else self._weight(choice)
+            if choice is None or isinstance(found, str):
+                ensemble.trace.stopped = str(found)
+                break
+            alpha, output = self._rate * found, self.candidates.output(choice.number)
+            r = dot(weights.potentials, output) if choice.slope is None else choice.slope
+            log_z = self._move(choice, output, alpha)
+            self.scores += alpha * output
+            ranker = self.ranker(choice.number)
+            r1, r2 = weights.risks(self.scores) if self._record_risks else (None, None)
+            e1, e2 = exp(weights.log_e1), exp(weights.log_e2)
+            entry = Round(
+                ranker,
+                alpha,
+                r,
+                exp(log_z),
+                weights.log_e2,
+                r1,
+                r2,
+                measures={} if watch is None else watch.advance(ranker, alpha),
+                extras={"delta": choice.delta, "e1": e1, "e2": e2},
+                seconds=time.perf_counter() - began,
+            )
+            if ensemble.add(entry, run.progress, watch):
+                break
+        return ensemble
+
+    def _weight(self, choice: Direction) -> float | str:
+        """Return the best weight of a direction, before the learning rate; or why there is none."""
         if choice.beta is None:  # equation 34
             delta = min(1.0, max(-1.0, choice.delta))
             best = half_log_ratio((1.0 - delta) / 2.0, (1.0 + delta) / 2.0, self._smoothing)
         else:
+            output = self.candidates.output(choice.number)
             best = line_search(self.weights, choice.beta, output, self._smoothing)
         if best is None:
             return "perfect weak ranker"
-        if best == 0.0:
-            return "no weak ranker helps"
-        alpha = self._rate * best
-        r = choice.slope
-        if r is None:
-            r = dot(self.weights.potentials, output)
-        log_z = self._move(choice, output, alpha)
-        self.scores += alpha * output
-        return _Move(self.ranker(choice.number), alpha, r, choice.delta, log_z)
+        return best if best != 0.0 else "no weak ranker helps"
 
     def _move(self, choice: Direction, output: Bytes, alpha: float) -> float:
         """Let the weights follow; return the logarithm of Z."""
@@ -1207,15 +1151,6 @@ class _Run:
             column = self.weights.used[:, place].astype(np.uint8)
             log_z += self.weights.step(place, column, alpha * float(choice.beta[place]))
         return log_z
-
-    def finish(self, ensemble: PlusEnsemble) -> None:
-        """Set the independent set, its weights and the first static round."""
-        members = self.search.members
-        ensemble.basis = [self.ranker(number) for number in members]
-        ensemble.eta = np.zeros(len(members))
-        ensemble.eta[: self.weights.size] = self.weights.eta
-        first = self.search.static_round
-        ensemble.static_round = None if first is None else first + 1
 
 
 # --- RankBoost+, as a scikit-learn estimator
@@ -1313,7 +1248,11 @@ class RankBoostPlus(BoostedRanker):
 
     def _boost(self, run: LoopInput) -> Ensemble:
         with one_blas_thread():  # (products with one vector at a time)
-            ensemble = boost_plus(self, run)
-        self.basis_, self.eta_ = tuple(ensemble.basis), ensemble.eta
-        self.static_round_, self.n_pairs_ = ensemble.static_round, ensemble.n_pairs
+            loop = _PlusLoop(self, run)
+            ensemble = loop.boost(run)
+        members, first = loop.search.members, loop.search.static_round
+        self.basis_ = tuple(loop.ranker(number) for number in members)
+        self.eta_ = np.pad(loop.weights.eta, (0, len(members) - loop.weights.size))
+        self.static_round_ = None if first is None else first + 1
+        self.n_pairs_ = loop.pairs.n_pairs
         return ensemble

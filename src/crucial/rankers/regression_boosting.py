@@ -26,7 +26,6 @@ from crucial.boosting.loop import (
     TrainingRows,
     Watch,
     WeakLearner,
-    boost,
 )
 from crucial.boosting.steps import FixedStep
 from crucial.boosting.stumps import (
@@ -44,6 +43,7 @@ from crucial.errors import DataError, ParameterError
 from crucial.feedback.base import Feedback, LabelledRows, Output, Potentials, draw_share, padded
 from crucial.feedback.labels import LabelFeedback
 from crucial.kernels.elementary import (
+    column_sums,
     dot,
     exact_dot,
     exact_sum,
@@ -72,9 +72,9 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.base import EvalRows, RankingInput, warn_caller
-from crucial.rankers.boosted import TREES, Algorithm, BoostedRanker, ClassRanker
-from crucial.rankers.classifiers import ClassSums, check_one_list_of_two
+from crucial.rankers.classifiers import ClassSums, check_one_list_of_two, probabilities
 from crucial.rankers.linear.estimators import check_two_labels
+from crucial.rankers.rankboost import TREES, Algorithm, BoostedRanker, ClassRanker
 from crucial.rankers.resampling import LoopInput
 from crucial.types import Bools, Floats, Ints, Reals, TableLike
 
@@ -250,7 +250,7 @@ class UnitColumns:
         """Return the sum of values over the rows of the table times each column."""
         if self._instances.is_sparse:
             return np.asarray(self._table.T @ values) * self._factor
-        return _column_sums(values, self._table)[self._features] * self._factor
+        return column_sums(self._table, values)[self._features] * self._factor
 
     def products(self, at: int) -> Floats:
         """Return the weighted products of all columns with one, about the means of the queries."""
@@ -268,10 +268,6 @@ class UnitColumns:
         mass[self._rows] = means.mass
         centred = mass * (column - float((mass * column).sum()) / means.whole)
         return self._products(centred) * float(self._factor[at])
-
-
-def _column_sums(weights: Floats, table: Floats) -> Floats:
-    return np.asarray(matrix_product(weights[None, :], table)[0])
 
 
 def _shape_of(
@@ -326,8 +322,8 @@ def _shape_of_table(
         width = high - low
         if not np.isfinite(width).all():
             return None
-        mean = low + sum(_column_sums(mass[at], table[at] - low) for at in cuts) / means.whole
-        norm = sum(_column_sums(mass[at], (table[at] - mean) ** 2) for at in cuts)
+        mean = low + sum(column_sums(table[at] - low, mass[at]) for at in cuts) / means.whole
+        norm = sum(column_sums((table[at] - mean) ** 2, mass[at]) for at in cuts)
         divide = np.where(width > 0, width, 1.0)
         scaled = ((mean - low) / divide, norm / divide / divide)
     if not np.isfinite(scaled).all():
@@ -390,9 +386,7 @@ class LineLearner(WeakLearner):
         self._means, self._select, self._l2, self._standardise = means, select, l2, standardise
         self.needs = ("means", "offset") if select == "squares" else ("means", "offset", "risk_of")
 
-    def prepare(
-        self, training: TrainingRows, constraints: Constraints, step: StepRule
-    ) -> Bins | None:
+    def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
         """Measure the features."""
         self.columns = UnitColumns(training, self._means)
         self._rate = constraints.rate
@@ -404,7 +398,6 @@ class LineLearner(WeakLearner):
         self._ridge: Floats = self._l2 * self._means.whole * unit * np.ones(len(self.columns))
         self._begun = False
         self._slot = {ranker: at for at, ranker in enumerate(self.columns.rankers)}
-        return None
 
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the line of the best feature; None if all are flat."""
@@ -494,21 +487,14 @@ class RegressionStumps(WeakLearner):
         self._features = np.arange(len(bins.features))
         self._peak = np.zeros(len(bins.features))
         if bins.sparse is not None:
-            stumps = (bins.first, bins.has_missing, self._grid.fixed, training.threads)
-            self._sparse = SparseSums(bins.sparse.entries, bins.sparse.n_padded, *stumps)
+            entries = (bins.sparse.entries, bins.sparse.n_padded)
+            self._sparse = SparseSums(*entries, self._grid.stumps, training.threads)
             return bins
         self._offered = self._grid.offered()
         # Candidates in the order of the tie rule: feature, threshold, side of abstentions.
         self._at = np.argwhere(self._offered.T)
-        self._sums = StumpSums(
-            bins.codes,
-            bins.n_rows,
-            bins.first,
-            bins.has_missing,
-            self._grid.fixed,
-            False,
-            training.threads,
-        )
+        table = (bins.codes, bins.n_rows, self._grid.stumps)
+        self._sums = StumpSums(*table, False, training.threads)
         self._above, self._mass = np.zeros((2, 2, int(bins.first[-1])))
         return bins
 
@@ -537,31 +523,21 @@ class RegressionStumps(WeakLearner):
         position, side, g, h = (np.concatenate(column) for column in zip(*parts, strict=True))
         return position, side, g, h
 
-    def _sizes(self, potentials: Potentials) -> tuple[float, float]:
-        """Return the sum of the weighted squares of working responses, and of the weights."""
-        curvature = cast(CurvedState, potentials.pairs).curvature[: self.bins.n_rows]
-        there = curvature > 0.0
-        pi = potentials.pi[: self.bins.n_rows]
-        return exact_sum(pi[there] ** 2 / curvature[there]), exact_sum(curvature)
-
-    def _added(
-        self, potentials: Potentials, unit: float
-    ) -> tuple[float, float, tuple[Ints, Ints, Floats, Floats]]:
-        """Return g and h of all rows, and those of every stump; h in whole numbers of a unit."""
-        bent = to_fixed(cast(CurvedState, potentials.pairs).curvature, unit)
-        whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
-        response = (potentials.fixed, potentials.unit)
-        return whole_g, whole_h, self._sides(response, (bent, unit), _LIGHT * whole_h)
-
     def propose(self, potentials: Potentials) -> Candidate | None:
         """Return the best stump, or None if none explains anything."""
         if not len(self._features):
             return None
-        squares, curvature = self._sizes(potentials)
+        n, curvature = self.bins.n_rows, cast(CurvedState, potentials.pairs).curvature
+        there = np.flatnonzero(curvature[:n] > 0.0)
+        # (the sum of the weighted squares of working responses)
+        squares = exact_sum(potentials.pi[there] ** 2 / curvature[there])
         if not squares > 0.0:
             return None
-        unit = unit_for(curvature)
-        whole_g, whole_h, (position, side, g, h) = self._added(potentials, unit)
+        unit = unit_for(exact_sum(curvature[:n]))
+        bent = to_fixed(curvature, unit)
+        whole_g, whole_h = int(potentials.fixed.sum()) * potentials.unit, int(bent.sum()) * unit
+        response = (potentials.fixed, potentials.unit)
+        position, side, g, h = self._sides(response, (bent, unit), _LIGHT * whole_h)
         # (a side without weight, as rounding leaves it, has no value)
         seen = (h > _LIGHT * whole_h) & (whole_h - h > _LIGHT * whole_h)
         high = np.divide(g, h, out=np.zeros_like(g), where=seen)
@@ -574,22 +550,16 @@ class RegressionStumps(WeakLearner):
             return None
         ranker = self._grid.ranker(int(position[best]), int(side[best]))
         jump = float(high[best] - low[best])
-        return self._candidate(Affine(ranker, float(low[best]), jump), potentials)
-
-    def _candidate(self, line: Affine, potentials: Potentials) -> Candidate:
-        assert isinstance(line.ranker, Stump | Presence)
-        ones = self._grid.output(*self._grid.find(line.ranker))
-        output = line.intercept + line.slope * ones.astype(np.float64)
-        pi = potentials.pi[: self.bins.n_rows]
-        return Candidate(line, output, potentials.scale * exact_dot(output, pi))
+        found = self.restore(Affine(ranker, float(low[best]), jump), 0.0)
+        slope = potentials.scale * exact_dot(found.output, potentials.pi[: self.bins.n_rows])
+        return dataclasses.replace(found, slope=slope)
 
     def restore(self, ranker: WeakRankerLike, slope: float) -> Candidate:
         """Return the candidate that a ranker of an earlier call was."""
         assert isinstance(ranker, Affine)
         assert isinstance(ranker.ranker, Stump | Presence)
         ones = self._grid.output(*self._grid.find(ranker.ranker))
-        output = ranker.intercept + ranker.slope * ones
-        return Candidate(ranker, output, slope)
+        return Candidate(ranker, ranker.intercept + ranker.slope * ones.astype(np.float64), slope)
 
 
 # --- Losses for boosting by least squares: of scores against labels, and surrogates over pairs
@@ -701,9 +671,7 @@ class FittedState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the current scores."""
-        state = self._feedback.state()
-        state.advance(self.scores, 1.0)
-        return state.risks()
+        return self._feedback.risks_at(self.scores)
 
     def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Refuse: all rows count in every round."""
@@ -928,17 +896,14 @@ class EffectiveParameters:
         """Begin to follow a column: replay what all rounds have left of it."""
         self._chosen.append(at)
         chosen, n = np.array(self._chosen), len(self._chosen)
-        gram = np.zeros((n, n))
-        gram[:-1, :-1] = self._gram
+        gram = np.pad(self._gram, (0, 1))
         gram[-1, :] = gram[:, -1] = self._columns.products(at)[chosen]
         taken = np.zeros(n)
         for place in self._path:
             inner = gram[place, -1] - dot(gram[place], taken)
             taken[place] += self._rate / self._norm[self._chosen[place]] * inner
-        left = np.zeros((n, n))
-        left[:-1, :-1] = self._left
-        left[:, -1] = taken
-        self._gram, self._left = gram, left
+        self._gram, self._left = gram, np.pad(self._left, (0, 1))
+        self._left[:, -1] = taken
 
 
 def corrected_aic(mean_square: float, parameters: float, n_rows: float) -> float:
@@ -1023,9 +988,7 @@ class LogitState:
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the ranking: over the pairs of a good and a bad row."""
-        state = self._feedback.state()
-        state.advance(self.scores, 1.0)
-        return state.risks()
+        return self._feedback.risks_at(self.scores)
 
     def subsample(self, fraction: float, random: np.random.Generator) -> None:
         """Count only a random share of the rows of each class, at least one."""
@@ -1146,38 +1109,28 @@ class ComponentwiseBoost(BoostedRanker):
             data = dataclasses.replace(data, labels=exp(-logaddexp(0.0, -data.known_labels)))
         return data.label_feedback()
 
-    def _boost(self, run: LoopInput) -> Ensemble:
-        owner, feedback = type(self).__name__, run.feedback
-        rows = labelled_rows(feedback, owner)
+    def _rows_of(self, feedback: Feedback) -> tuple[LabelledRows, QueryMeans]:
+        """Return the rows by label, checked, and the means that the loss takes."""
+        owner, rows = type(self).__name__, labelled_rows(feedback, type(self).__name__)
         if self.loss == "binomial":
             assert isinstance(feedback, LabelFeedback)
             remedy = "Make them two (y >= threshold), or use another loss, or RankBoost."
             check_two_labels(owner, feedback, remedy)
         else:
             check_values(rows.labels, owner)
-        means = query_means(rows, by_query=self.loss in _OF_ROWS)
-        if self.loss == "l2":
-            return boost_squares(
-                run,
-                rows.labels,
-                means,
-                self.learning_rate,
-                record_risks=self.record_risks,
-                criterion=self.aicc,
-            )
-        return boost(
-            run.training,
-            feedback,
-            FittedLoss(self.loss, owner, self.width),
-            LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares"),
-            FixedStep(),
-            rounds=run.rounds,
-            constraints=Constraints(rate=self.learning_rate),
-            watch=run.watch,
-            record_risks=self.record_risks,
-            progress=run.progress,
-            earlier=run.earlier,
-        )
+        return rows, query_means(rows, by_query=self.loss in _OF_ROWS)
+
+    def _parts(self, feedback: Feedback) -> Algorithm:
+        _, means = self._rows_of(feedback)
+        learner = LineLearner(means, self.selection if self.loss in _OF_PAIRS else "squares")
+        return FittedLoss(self.loss, type(self).__name__, self.width), learner, FixedStep()
+
+    def _boost(self, run: LoopInput) -> Ensemble:
+        if self.loss != "l2":
+            return super()._boost(run)
+        rows, means = self._rows_of(run.feedback)
+        recorded = {"record_risks": self.record_risks, "criterion": self.aicc}
+        return boost_squares(run, rows.labels, means, self.learning_rate, **recorded)
 
     def _best_round(self, trace: Trace, watch: Watch | None) -> int:
         if not self.aicc or not len(trace):
@@ -1321,7 +1274,9 @@ class LogitBoost(ClassRanker):
             return super()._watch(rows, patience)
         others = [one for one in wanted if one != "loss"]
         measures = self._prepared(rows, others) if others else []
-        measures.insert(wanted.index("loss"), ("loss", _mean_loss(rows.labels), False))
+        sign = np.where(rows.labels == rows.labels.max(), 1.0, -1.0)
+        loss = ("loss", lambda scores: float(np.mean(logit_loss(sign, scores))), False)
+        measures.insert(wanted.index("loss"), loss)
         return Watch(rows.instances, rows.groups, measures, patience)
 
     def _set_fitted(
@@ -1349,12 +1304,4 @@ class LogitBoost(ClassRanker):
         X : array, sparse matrix or frame of shape (n_rows, n_features)
         """
         check_is_fitted(self, "model_")
-        scores = self.predict(X)
-        good = exp(-logaddexp(0.0, -2.0 * scores))
-        return np.column_stack((exp(-logaddexp(0.0, 2.0 * scores)), good))
-
-
-def _mean_loss(labels: Floats) -> Any:
-    """Return the mean loss of an eval set, as a function of its scores."""
-    sign = np.where(labels == labels.max(), 1.0, -1.0)
-    return lambda scores: float(np.mean(logit_loss(sign, scores)))
+        return probabilities(self.predict(X))

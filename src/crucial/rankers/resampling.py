@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -22,7 +22,6 @@ from crucial.boosting.loop import (
 from crucial.boosting.trees import TreeLearner, grid_unit, scaled
 from crucial.data.bins import SharedBins
 from crucial.data.groups import Groups, deal
-from crucial.data.instances import Instances
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback
 from crucial.kernels.runtime import count_threads
@@ -32,7 +31,7 @@ from crucial.types import Bools, Floats, Ints
 from crucial.wording import counted
 
 if TYPE_CHECKING:
-    from crucial.rankers.boosted import BoostedRanker
+    from crucial.rankers.rankboost import BoostedRanker
 
 # --- How a measure goes on over the rounds, on the held-out part of every fold
 
@@ -156,31 +155,25 @@ class BagWatch(Watch):
 
     Parameters
     ----------
-    instances, groups, measures : as in `Watch`
-    patience : int or None
-        Turns of all runs without a new best value before stopping.
+    ranker : BoostedRanker
+        ``early_stopping_rounds`` are turns of all runs without a new best value.
+    rows : EvalRows
     origins : sequence of int
         The run that each round is from.
     unseen : bool array of shape (n_runs, n_rows), optional
         The rows that each run has not learned from: only these get its scores, so that the
         measure is that of the mean of the runs that a row is new to. By default all rows.
-    tolerance : float
-        As in `Watch`.
     """
 
     def __init__(
-        self,
-        instances: Instances,
-        groups: Groups,
-        measures: Sequence[tuple[str, Callable[[Floats], float], bool]],
-        patience: int | None,
-        origins: Sequence[int],
-        unseen: Bools | None = None,
-        tolerance: float = 0.0,
+        self, ranker: BoostedRanker, rows: EvalRows, origins: Sequence[int], unseen: Bools | None
     ) -> None:
-        self._n_runs = max(origins, default=0) + 1
-        rounds = None if patience is None else patience * self._n_runs
-        super().__init__(instances, groups, measures, rounds, tolerance)
+        patience = ranker.early_stopping_rounds
+        measures = ranker._prepared(rows, ranker.eval_metric)
+        rounds = None if patience is None else patience * (max(origins, default=0) + 1)
+        # Nearly all queries are left out of some bag: their best round is no luck.
+        tolerance = ranker.stopping_tolerance if unseen is None else 0.0
+        super().__init__(rows.instances, rows.groups, measures, rounds, tolerance)
         self._origins = origins
         self._shares: Floats | None = None
         if unseen is not None:
@@ -282,19 +275,6 @@ def choose_rounds(
     return curves
 
 
-def _check_queries(found: int, n_folds: int) -> None:
-    """Refuse more folds than there are queries in which anything can be ranked."""
-    if found < n_folds:
-        remedy = f"Use validation_folds={found} or less." if found > 1 else ""
-        raise DataError(
-            f"validation_folds={n_folds} needs as many queries with rows of different labels. "
-            f"Got {found}.",
-            remedy=remedy or "Set validation_folds=None.",
-            parameter="validation_folds",
-            value=n_folds,
-        )
-
-
 def _lengths(rounds: int, patience: int | None) -> Iterator[int]:
     """Yield how far to go before looking whether to stop: twice as far each time."""
     length = rounds if patience is None else min(rounds, 2 * patience)
@@ -310,29 +290,6 @@ def offset(progress: Progress | None, done: int) -> Progress | None:
         return None
     shown = progress
     return lambda number, trace: shown(done + number, trace)
-
-
-def bag_random(seed: int, number: int) -> np.random.Generator:
-    """Return what draws the data of a bag."""
-    return np.random.default_rng([seed, 20039, number])
-
-
-def draw_bag(queries: Ints, seed: int, number: int) -> Ints:
-    """Return the queries of a bag, of all that have a pair.
-
-    Parameters
-    ----------
-    queries : int array
-        Numbers of the queries that have rows of different labels, in rising order.
-    """
-    if len(queries) < 2:
-        raise DataError(
-            "n_bags learns from parts of the queries, and only one of them has rows of "
-            "different labels. Leave qid out to divide the rows, or set n_bags=1.",
-            parameter="n_bags",
-        )
-    count = max(1, round(IN_BAG * len(queries)))
-    return bag_random(seed, number).permutation(queries)[:count]
 
 
 def fit_bags(
@@ -444,7 +401,16 @@ class Refits:
         if len(rows) < len(labels):  # (those of weight 0 are as good as absent)
             labels, groups = labels[rows], Groups.from_qid(groups.codes[rows], len(rows))
         if self.with_qid:
-            _check_queries(int((~groups.one_valued(labels)).sum()), n_folds)
+            usable = int((~groups.one_valued(labels)).sum())
+            if usable < n_folds:
+                fewer = f"Use validation_folds={usable} or less." if usable > 1 else ""
+                raise DataError(
+                    f"validation_folds={n_folds} needs as many queries with rows of different "
+                    f"labels. Got {usable}.",
+                    remedy=fewer or "Set validation_folds=None.",
+                    parameter="validation_folds",
+                    value=n_folds,
+                )
         random = np.random.default_rng([seed, 20037])
         folds = np.full(len(self._own), -1)
         folds[rows] = deal(n_folds, labels, groups, self.with_qid, random, "validation_folds")
@@ -466,19 +432,15 @@ class Refits:
         self, ranker: BoostedRanker, weights: list[Floats], origins: list[int]
     ) -> BagWatch | None:
         """Return what watches the mean: the eval set, or the rows that bags have not seen."""
-        rows, unseen, tolerance = self._eval_rows, None, ranker.stopping_tolerance
-        patience = ranker.early_stopping_rounds
+        rows, unseen = self._eval_rows, None
         if rows is None:
-            if patience is None:
+            if ranker.early_stopping_rounds is None:
                 return None
-            # Nearly all queries are left out of some bag: their best round is no luck.
-            tolerance = 0.0
             counts = self._own > 0.0
             left_out = np.array([(weight == 0.0) & counts for weight in weights])
             places = np.flatnonzero(left_out.any(axis=0))
             rows, unseen = take_rows(self.data, places), left_out[:, places]
-        measures = ranker._prepared(rows, ranker.eval_metric)
-        return BagWatch(rows.instances, rows.groups, measures, patience, origins, unseen, tolerance)
+        return BagWatch(ranker, rows, origins, unseen)
 
 
 def bag_weights(data: RankingInput, rows: Ints, n_bags: int, seed: int) -> list[Floats]:
@@ -492,13 +454,20 @@ def bag_weights(data: RankingInput, rows: Ints, n_bags: int, seed: int) -> list[
     n_rows = data.instances.n_rows
     own = np.ones(n_rows) if data.weight is None else data.weight
     codes = data.groups.codes
-    queries = np.unique(codes[rows]) if data.with_qid else np.zeros(0, np.int64)
-    out = []
+    queries = np.unique(codes[rows])
+    if data.with_qid and len(queries) < 2:
+        raise DataError(
+            "n_bags learns from parts of the queries, and only one of them has rows of "
+            "different labels. Leave qid out to divide the rows, or set n_bags=1.",
+            parameter="n_bags",
+        )
+    count, out = max(1, round(IN_BAG * len(queries))), []
     for number in range(n_bags):
+        random = np.random.default_rng([seed, 20039, number])
         if data.with_qid:
-            kept = np.isin(codes, draw_bag(queries, seed, number))
+            kept = np.isin(codes, random.permutation(queries)[:count])
         else:
-            kept = _systematic(n_rows, rows, data.labels, bag_random(seed, number))
+            kept = _systematic(n_rows, rows, data.labels, random)
         out.append(np.where(kept, own, 0.0))
     return out
 

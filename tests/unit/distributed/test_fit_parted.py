@@ -60,7 +60,7 @@ PAIRED = [
 
 @pytest.fixture(autouse=True)
 def short_trials(monkeypatch):
-    monkeypatch.setattr("crucial.rankers.boosted.TRIAL_ROUNDS", 8)
+    monkeypatch.setattr("crucial.rankers.rankboost.TRIAL_ROUNDS", 8)
 
 
 def _bound_to_a_lock():

@@ -12,6 +12,7 @@ from crucial.errors import DataError
 from crucial.feedback import LabelFeedback, PairFeedback, SumFeedback
 from crucial.feedback.base import Feedback, draw_share, padded, risks_of
 from crucial.feedback.labels import TopFeedback
+from crucial.feedback.pairs import SumState
 from crucial.rankers import RankingSVM
 from naive.paths import PATHS, using
 from refusals import refused
@@ -178,11 +179,14 @@ def test_margins_are_counted_by_weight():
 
 def test_a_state_for_rows_in_another_order():
     order = np.array([4, 0, 2, 1, 3])
-    own, other = LABELS.state(), LABELS.state(order)
+    own = LABELS.state()
+    other = SumState([LABELS.state()], [np.argsort(order)[LABELS.rows]], np.ones(1), 5)
     own.advance(SCORES[LABELS.rows], 1.0)
     other.advance(SCORES[order], 1.0)
     pi, moved = np.zeros(padded(5)), np.zeros(padded(5))
-    assert own.potentials(pi) == other.potentials(moved)
+    (scale, log_loss), found = own.potentials(pi), other.potentials(moved)
+    assert found == (1.0, log_loss)
+    pi *= scale
     by_row, by_order = np.zeros(5), np.zeros(5)
     by_row[LABELS.rows], by_order[order] = pi[:5], moved[:5]
     assert (by_row.tolist(), own.risks()) == (by_order.tolist(), other.risks())

@@ -153,8 +153,8 @@ def test_the_path_chooses_a_ridge() -> None:
     assert (np.diff(path.norm) < 0).all()
     assert (np.diff(path.error) > 0).all()
     assert path.best_l2 < 1e3
-    assert "best: l2=" in str(path)
-    assert set(path.to_dict()) == {"l2", "objective", "error", "norm", "left_out"}
+    assert f"3 ridges of RankRLS, the best l2={path.best_l2:g} by leaving" in str(path)
+    assert set(path.to_frame()) == {"l2", "objective", "error", "norm", "left_out"}
     assert RankRLS().path(X[:20], Y[:20] > 0).kind == "pair"
 
 

@@ -9,8 +9,7 @@ from crucial import RankBoostPlus
 from crucial.data import Groups
 from crucial.errors import DataError
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import PairFeedback, SumFeedback
 from crucial.kernels.pairs import PlusSums
 from crucial.rankers import rankboost_plus
 from crucial.rankers.rankboost_plus import (

@@ -245,9 +245,9 @@ def spread(scores, weight, gain, sign, first_row, last_row, lowest, middle, per_
 @kernel
 def read_grid(
     scores, weight, gain, sign, cut, shift, first_row, last_row, lowest, middle, per_unit, tables,
-    first_out, out,
+    out,
 ):  # fmt: skip
-    """Add what the tables have at the scores of rows, times their weights, to ``out[first_out:]``.
+    """Add what the tables have at the scores of rows, times their weights, to ``out``.
 
     ``tables[form, what, 0 or 1]`` are sums over the other rows, without and with their gains;
     form 1 is to be multiplied by e^(-sign score), and serves rows with ``sign score > cut``.
@@ -270,7 +270,7 @@ def read_grid(
                 for k in range(_NODES):
                     value -= sign * shares[k] * tables[form, what, 1, node + k]
             # (interpolation may go a little below 0, where there is nothing)
-            out[first_out + what, i] += factor * max(value, 0.0)
+            out[what, i] += factor * max(value, 0.0)
 
 
 @kernel
@@ -328,7 +328,7 @@ def read_pieces(
             continue
         rows = (pieces[p], pieces[p + 1])
         place = (lowest, middle, per_unit)
-        read_grid(scores, weight, gain, sign, cut, shift, *rows, *place, tables, 0, out)
+        read_grid(scores, weight, gain, sign, cut, shift, *rows, *place, tables, out)
 
 
 @kernel
@@ -583,20 +583,9 @@ def _share_ties(size, score, worth, weight, won, curved):
 
 @kernel
 def lambda_sums(
-    scores,
-    worth,
-    weight,
-    coefficient,
-    inverse,
-    discount,
-    how,
-    row_start,
-    first_query,
-    last_query,
-    pi,
-    curvature,
-    value,
-):
+    scores, worth, weight, coefficient, inverse, discount, how, row_start, first_query, last_query,
+    pi, curvature, value,
+):  # fmt: skip
     """Write potentials, curvature and the measure of every query of a range.
 
     Equivalent to: for all rows i, j of a query of different worth of which at least one is
@@ -776,19 +765,9 @@ def cross_entropy(
 
 @kernel
 def xendcg(
-    scores,
-    worth,
-    unit,
-    noise,
-    weight,
-    coefficient,
-    row_start,
-    first_query,
-    last_query,
-    pi,
-    curvature,
-    loss,
-):
+    scores, worth, unit, noise, weight, coefficient, row_start, first_query, last_query, pi,
+    curvature, loss,
+):  # fmt: skip
     """Write XE-NDCG for a range of queries.
 
     With ``t = u (worth - unit noise)`` over its sum, P as in `cross_entropy`, copies
@@ -875,20 +854,9 @@ def xendcg(
 
 @kernel
 def yeti_sums(
-    scores,
-    worth,
-    weight,
-    coefficient,
-    keys,
-    permutations,
-    decay,
-    row_start,
-    first_query,
-    last_query,
-    pi,
-    curvature,
-    loss,
-):
+    scores, worth, weight, coefficient, keys, permutations, decay, row_start, first_query,
+    last_query, pi, curvature, loss,
+):  # fmt: skip
     """Write potentials, curvature and loss of every query of a range.
 
     YetiRank (Gulin, Kuralenok & Pavlov 2011). Equivalent to: for every permutation, order the

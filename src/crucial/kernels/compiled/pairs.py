@@ -280,21 +280,9 @@ def order_by_code(codes, n_bins, row_start, order):
 
 @kernel
 def wrong_weights_few(
-    up,
-    down,
-    gains,
-    coefficient,
-    inverse,
-    codes,
-    n_bins,
-    missing_rank,
-    order,
-    row_level,
-    level_sum,
-    row_start,
-    query_first,
-    wrong,
-):
+    up, down, gains, coefficient, inverse, codes, n_bins, missing_rank, order, row_level, level_sum,
+    row_start, query_first, wrong,
+):  # fmt: skip
     """Write the weight of wrongly ordered pairs per threshold; one-byte codes, up to 5 levels.
 
     Query after query, from the highest code to the lowest. A row that joins the ones

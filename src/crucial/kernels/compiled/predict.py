@@ -17,16 +17,8 @@ _ROWS = 256  # rows whose values of one feature, cells and scores stay in the fi
 
 @kernel
 def add_steps(
-    data,
-    row_stride,
-    column_stride,
-    first,
-    features,
-    thresholds,
-    starts,
-    values,
-    scores,  # OUT
-):
+    data, row_stride, column_stride, first, features, thresholds, starts, values, scores,
+):  # fmt: skip
     """Sum the step functions of all features for consecutive rows.
 
     Equivalent to, and much faster than::

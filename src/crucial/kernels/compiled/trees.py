@@ -410,20 +410,8 @@ def _decrease(parent, bad, good, all_bad, all_good):
 
 @kernel
 def peaks(
-    codes,
-    n_bins,
-    rows,
-    starts,
-    good,
-    weight,
-    scale,
-    features,
-    gini,
-    learned,
-    begin,
-    end,
-    peak,  # OUT
-):
+    codes, n_bins, rows, starts, good, weight, scale, features, gini, learned, begin, end, peak,
+):  # fmt: skip
     """Write the largest criterion of the splits of each cell by each of its features.
 
     A split cuts a feature between two bins; abstentions go to either side. Its criterion is

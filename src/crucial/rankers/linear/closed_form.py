@@ -24,6 +24,7 @@ from crucial.rankers.linear.columns import (
 )
 from crucial.rankers.linear.losses import FeedbackLoss, ListedLoss, Product
 from crucial.rankers.linear.solvers import Minimum
+from crucial.results import Frame, Result, as_frame
 from crucial.types import Bools, Floats, Ints
 
 # --- Squared errors of differences, as functions of the scores of the rows (RankRLS)
@@ -58,14 +59,12 @@ class Centring:
         """Return the weighted mean of every query, of a vector or of the columns of a table."""
         weight = self.weight if values.ndim == 1 else self.weight[:, None]
         sums = np.add.reduceat(weight * values, self.starts[:-1], axis=0)
-        means: Floats = sums / (self.mass if values.ndim == 1 else self.mass[:, None])
-        return means
+        return np.asarray(sums / (self.mass if values.ndim == 1 else self.mass[:, None]))
 
     def factor(self, values: Floats) -> Floats:
         """Return ``C' values``: every query around its mean, times the scale of its rows."""
         centred = values - self.means(values)[self.query]
-        scaled: Floats = centred * (self.scale if values.ndim == 1 else self.scale[:, None])
-        return scaled
+        return np.asarray(centred * (self.scale if values.ndim == 1 else self.scale[:, None]))
 
     def back(self, values: Floats) -> Floats:
         """Return ``C values``, for a vector."""
@@ -346,11 +345,6 @@ class Decomposition:
         values, vectors = values[kept], vectors[:, kept]
         return cls(vectors * np.sqrt(values), values, centring.factor(labels), _kinds(gram))
 
-    def theta(self, ridge: float) -> Floats:
-        """Return the weights of the directions for one M."""
-        pulled: Floats = (self.rows.T @ self.labels) / (self.values + ridge)
-        return pulled
-
 
 class LeftOut:
     """What RankRLS predicts for rows that it did not learn from.
@@ -363,10 +357,8 @@ class LeftOut:
         Whether all queries weigh the same.
     """
 
-    def __init__(
-        self, feedback: DifferenceFeedback, decomposition: Decomposition, balanced: bool
-    ) -> None:
-        self._feedback, self._parts, self._balanced = feedback, decomposition, balanced
+    def __init__(self, feedback: DifferenceFeedback, decomposition: Decomposition) -> None:
+        self._feedback, self._parts = feedback, decomposition
         self._centring = Centring(feedback)
         self._pulled = decomposition.rows.T @ decomposition.labels
 
@@ -425,9 +417,35 @@ class LeftOut:
         some = count > 0
         shares = np.full(feedback.n_queries, np.nan)
         shares[some] = right[some] / count[some]
-        if self._balanced:
+        if self._feedback.balanced:
             return float(np.mean(shares[some])), shares
         return float(right.sum() / count.sum()), shares
+
+    def path(self, l2: Floats, measured_by: LabelFeedback) -> RegularisationPath:
+        """Return RankRLS for many ridges.
+
+        Parameters
+        ----------
+        l2 : array
+        measured_by : LabelFeedback
+            The pairs whose order is counted.
+        """
+        feedback, parts = self._feedback, self._parts
+        kind = "query" if feedback.n_queries > 1 else "pair"
+        figures = []
+        for one in l2.tolist():
+            theta = self._pulled / (parts.values + 0.5 * one * feedback.whole)
+            rest = parts.labels - parts.rows @ theta
+            error, length = dot(rest, rest) / feedback.whole, dot(theta, theta)
+            if kind == "query":
+                scores = np.zeros(feedback.n_rows)
+                scores[feedback.rows] = self.queries(one)
+                share = 1.0 - measured_by.r2(scores)
+            else:
+                share = self.pairs(one)[0]
+            figures.append((error + 0.5 * one * length, error, np.sqrt(length), share))
+        objective, errors, norms, shares = np.array(figures).reshape(-1, 4).T
+        return RegularisationPath(l2, objective, errors, norms, shares, kind)
 
     def margins(self, query: int, l2: float) -> Floats:
         """Return ``f_i - f_j`` of all rows of a query, of a fit without i and j: O(n^2)."""
@@ -438,7 +456,9 @@ class LeftOut:
         c = float(feedback.coefficient[query])
         # The query without two of its rows, and the weight of all pairs then.
         left, left_pairs = (n - 2) * u, _pairs_of(n - 2, u)
-        c_left = c * feedback.pairs[query] / left_pairs if self._balanced and left_pairs else c
+        c_left = (
+            c * feedback.pairs[query] / left_pairs if self._feedback.balanced and left_pairs else c
+        )
         others = feedback.whole - c * feedback.pairs[query]
         if feedback.n_queries == 1:
             others = 0.0
@@ -469,9 +489,9 @@ class LeftOut:
                 system += np.diag(values) - own.T @ own
                 right += self._pulled - own.T @ labels
             around = own - own.mean(axis=0)  # (once more: sums of offsets round)
-            again = _Equations(around / scale, labels / scale, factor, system, right)
-            length = float(np.linalg.norm(self._parts.labels))
-            margin, reach = again.margins(first, second, length)
+            centred = (around / scale, labels / scale, factor)
+            pairs, length = np.column_stack([first, second]), np.linalg.norm(self._parts.labels)
+            margin, reach = _margins_left_out(centred, (system, right), pairs, float(length))
             margin[np.abs(margin) <= np.minimum(reach, close)] = 0.0
             found[first, second], found[second, first] = margin, -margin
         return found
@@ -514,62 +534,43 @@ def _downdated(noisy: Floats, labels: Floats) -> tuple[Floats, Floats]:
         return margins, lost * (along[:, None] + along) / np.maximum(determinant, 0.0)
 
 
-@dataclass(frozen=True)
-class _Equations:
-    """Equations of the directions without two rows of a query.
+def _margins_left_out(
+    query: tuple[Floats, Floats, float], others: tuple[Floats, Floats], pairs: Ints, length: float
+) -> tuple[Floats, Floats]:
+    """Return the margins of pairs that are left out, and what rounding can do to them.
 
-    Attributes
+    Parameters
     ----------
-    rows : array of shape (n_rows, n_directions)
-        The query, around its mean.
-    labels : array of shape (n_rows,)
-        Around their mean.
-    factor : float
-        Weight of the squares of the rows that are left.
-    system : array of shape (n_directions, n_directions)
-        Of all other queries, and the ridge.
-    right : array of shape (n_directions,)
-        Of all other queries.
+    query : (array of shape (n_rows, n_directions), array of shape (n_rows,), float)
+        Rows and labels of a query, around their means, and the weight of the squares of the rows
+        that are left.
+    others : (array of shape (n_directions, n_directions), array of shape (n_directions,))
+        Equations of the directions of all other queries and the ridge, and their right sides.
+    pairs : int array of shape (n_pairs, 2)
+    length : float
+        Of all labels.
     """
-
-    rows: Floats
-    labels: Floats
-    factor: float
-    system: Floats
-    right: Floats
-
-    def margins(self, first: Ints, second: Ints, length: float) -> tuple[Floats, Floats]:
-        """Return the margins of pairs that are left out, and what rounding can do to them.
-
-        Parameters
-        ----------
-        first, second : int arrays
-        length : float
-            Of all labels.
-        """
-        system = self.system + self.factor * (self.rows.T @ self.rows)
-        right = self.right + self.factor * (self.rows.T @ self.labels)
-        norm = float(np.linalg.norm(system, 2)) if len(right) else 0.0
-        eta = np.finfo(np.float64).eps * np.sqrt(len(self.rows) + len(right))
-        # (the mean of the others moves by both rows, which a third row stands for)
-        removed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-        removed[2] /= np.sqrt(max(1, len(self.rows) - 2))
-        pairs, step = (
-            np.column_stack([first, second]),
-            max(1, _LEFT_OUT_CELLS // max(1, len(right)) ** 2),
-        )
-        margins, reaches = np.empty(len(pairs)), np.empty(len(pairs))
-        for at in range(0, len(pairs), step):
-            part = pairs[at : at + step]
-            x, y = removed @ self.rows[part], self.labels[part] @ removed.T
-            apart = self.rows[part[:, 0]] - self.rows[part[:, 1]]
-            left = system - self.factor * (x.transpose(0, 2, 1) @ x)
-            pulled = right - self.factor * (y[:, None] @ x)[:, 0]
-            w, bent = np.linalg.solve(left, np.stack([pulled, apart], 2)).transpose(2, 0, 1)
-            margins[at : at + step] = (apart * w).sum(axis=1)
-            size = norm * np.linalg.norm(w, axis=1) + np.sqrt(norm) * length
-            reaches[at : at + step] = eta * np.linalg.norm(bent, axis=1) * size
-        return margins, reaches
+    rows, labels, factor = query
+    system = others[0] + factor * (rows.T @ rows)
+    right = others[1] + factor * (rows.T @ labels)
+    norm = float(np.linalg.norm(system, 2)) if len(right) else 0.0
+    eta = np.finfo(np.float64).eps * np.sqrt(len(rows) + len(right))
+    # (the mean of the others moves by both rows, which a third row stands for)
+    removed = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    removed[2] /= np.sqrt(max(1, len(rows) - 2))
+    step = max(1, _LEFT_OUT_CELLS // max(1, len(right)) ** 2)
+    margins, reaches = np.empty(len(pairs)), np.empty(len(pairs))
+    for at in range(0, len(pairs), step):
+        part = pairs[at : at + step]
+        x, y = removed @ rows[part], labels[part] @ removed.T
+        apart = rows[part[:, 0]] - rows[part[:, 1]]
+        left = system - factor * (x.transpose(0, 2, 1) @ x)
+        pulled = right - factor * (y[:, None] @ x)[:, 0]
+        w, bent = np.linalg.solve(left, np.stack([pulled, apart], 2)).transpose(2, 0, 1)
+        margins[at : at + step] = (apart * w).sum(axis=1)
+        size = norm * np.linalg.norm(w, axis=1) + np.sqrt(norm) * length
+        reaches[at : at + step] = eta * np.linalg.norm(bent, axis=1) * size
+    return margins, reaches
 
 
 def _kinds(matrix: Floats) -> Ints:
@@ -585,8 +586,11 @@ def _pairs_of(n: int, u: float) -> float:
 # --- RankRLS for many ridges, from one decomposition
 
 
-@dataclass(frozen=True, eq=False)
-class RegularisationPath:
+_FIGURES = ("l2", "objective", "error", "norm", "left_out")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegularisationPath(Result):
     """RankRLS for many ridges.
 
     Attributes
@@ -618,55 +622,17 @@ class RegularisationPath:
         best = self.left_out.max()
         return float(self.l2[self.left_out >= best - 1e-10 * abs(best)].max())
 
-    def to_dict(self) -> dict[str, list[float]]:
-        """Return one column per figure, as a data frame takes them."""
-        names = ("l2", "objective", "error", "norm", "left_out")
-        return {name: getattr(self, name).tolist() for name in names}
+    def to_frame(self) -> Frame:
+        """Return one row per ridge."""
+        return as_frame({name: getattr(self, name) for name in _FIGURES})
 
     def __str__(self) -> str:
-        lines = [f"{'l2':>10} {'objective':>12} {'|f|':>10} {'left out':>9}"]
+        left_out = f"by leaving out every {self.kind}"
+        lines = [f"{len(self.l2)} ridges of RankRLS, the best l2={self.best_l2:g} {left_out}"]
+        lines.append(f"{'l2':>10} {'objective':>12} {'|f|':>10} {'left out':>9}")
         for row in zip(self.l2, self.objective, self.norm, self.left_out, strict=True):
             lines.append("{:>10.3g} {:>12.6g} {:>10.4g} {:>9.4f}".format(*row))
-        lines.append(f"best: l2={self.best_l2:g}, by leaving out every {self.kind}")
         return "\n".join(lines)
-
-
-def regularisation_path(
-    feedback: DifferenceFeedback,
-    decomposition: Decomposition,
-    measured_by: LabelFeedback,
-    l2: Floats,
-    balanced: bool,
-) -> RegularisationPath:
-    """Return RankRLS for many ridges.
-
-    Parameters
-    ----------
-    feedback : DifferenceFeedback
-    decomposition : Decomposition
-    measured_by : LabelFeedback
-        The pairs whose order is counted.
-    l2 : array
-    balanced : bool
-        Whether all queries weigh the same.
-    """
-    left_out = LeftOut(feedback, decomposition, balanced)
-    kind = "query" if feedback.n_queries > 1 else "pair"
-    figures = []
-    for one in l2.tolist():
-        theta = decomposition.theta(0.5 * one * feedback.whole)
-        rest = decomposition.labels - decomposition.rows @ theta
-        error = dot(rest, rest) / feedback.whole
-        length = dot(theta, theta)
-        if kind == "query":
-            scores = np.zeros(feedback.n_rows)
-            scores[feedback.rows] = left_out.queries(one)
-            share = 1.0 - measured_by.r2(scores)
-        else:
-            share = left_out.pairs(one)[0]
-        figures.append((error + 0.5 * one * length, error, np.sqrt(length), share))
-    objective, errors, norms, shares = np.array(figures).reshape(-1, 4).T
-    return RegularisationPath(l2, objective, errors, norms, shares, kind)
 
 
 # --- The normal equations of RankRLS over dense features, in passes over blocks of rows

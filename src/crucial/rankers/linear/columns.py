@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,14 +23,7 @@ from crucial.feedback.labels import LabelFeedback, QueryWeight, kept_rows, query
 from crucial.kernels.elementary import TallTable, column_sums, dot, expect_products
 from crucial.kernels.runtime import one_blas_thread, over_ranges
 from crucial.model.additive import AdditiveRanker
-from crucial.model.kernel import (
-    Column,
-    Kernel,
-    KernelCall,
-    KernelRanker,
-    check_kernels,
-    scaled_columns,
-)
+from crucial.model.kernel import Column, Kernel, KernelRanker, check_kernels, scaled_columns
 from crucial.model.weak import Presence, ScaledFeature
 from crucial.types import Bools, Floats, Ints
 
@@ -45,6 +38,8 @@ _NARROW = 1e-300
 #: Rows by columns, dense or sparse.
 Matrix: TypeAlias = Floats | sp.csr_array
 
+#: What a model file keeps of the training.
+Summary: TypeAlias = Mapping[str, Any]
 #: See `Design.of`.
 Scaling: TypeAlias = Literal["standard", "unit", "raw"]
 
@@ -469,15 +464,17 @@ class DifferenceFeedback(Feedback):
         balance: str = "pairs",
         query_weight: QueryWeight | None = None,
     ) -> None:
-        self.n_rows, self.groups = len(labels), groups
+        self.n_rows, self.groups, self.balanced = len(labels), groups, balance == "queries"
         factor = query_factors(query_weight, groups)
         rows, query = _usable_rows(groups, weight, factor)
         self.rows, self.labels = rows, labels[rows]
         first = np.flatnonzero(np.diff(query, prepend=-1))
         self.starts = np.append(first, len(rows))
         self.queries = query[first]
-        if not len(rows) or not _differ(self.labels, first):
-            _refuse(labels, groups, weight, query_weight)
+        highest, lowest = (ufunc.reduceat(self.labels, first) for ufunc in (np.maximum, np.minimum))
+        if not (highest > lowest).any():
+            LabelFeedback(labels, groups, weight=weight, query_weight=query_weight)  # (says why)
+            raise DataError("No comparable pair: no query has two rows of different labels.")
         self.weight = None if weight is None else weight[rows]
         self.n_queries = len(first)
         self.n_skipped = groups.n_groups - self.n_queries
@@ -489,7 +486,7 @@ class DifferenceFeedback(Feedback):
         self.pairs = 0.5 * (self.mass**2 - np.add.reduceat(own, first))
         self.total = finite_total(float(self.pairs.sum()))
         coefficient = np.ones(self.n_queries)
-        if balance == "queries":
+        if self.balanced:
             coefficient = 1.0 / self.pairs
         if factor is not None:
             coefficient = coefficient * (factor[self.queries] / factor.max())
@@ -519,20 +516,6 @@ def _usable_rows(groups: Groups, weight: Floats | None, factor: Floats | None) -
             several |= weight[rows] > 1.0
         rows, query = rows[several], query[several]
     return rows, query
-
-
-def _differ(labels: Floats, first: Ints) -> bool:
-    """Return whether any query has two different labels."""
-    high, low = np.maximum.reduceat(labels, first), np.minimum.reduceat(labels, first)
-    return bool((high > low).any())
-
-
-def _refuse(
-    labels: Floats, groups: Groups, weight: Floats | None, query_weight: QueryWeight | None
-) -> NoReturn:
-    """Raise the error of labels that compare nothing."""
-    LabelFeedback(labels, groups, weight=weight, query_weight=query_weight)
-    raise DataError("No comparable pair: no query has two rows of different labels.")
 
 
 # --- Where the weights of a linear or kernel ranker lie
@@ -597,7 +580,7 @@ class Space:
         return dot(one, other)
 
     def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
+        self, weights: Floats, instances: Instances, training: Summary
     ) -> AdditiveRanker | KernelRanker:
         """Return the model that these weights make."""
         raise NotImplementedError
@@ -610,9 +593,7 @@ class FeatureSpace(Space):
         super().__init__(design.matrix, threads)
         self.design = design
 
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> AdditiveRanker:
+    def model(self, weights: Floats, instances: Instances, training: Summary) -> AdditiveRanker:
         """Return the weighted features, without those of weight 0."""
         used = np.flatnonzero(weights)
         rankers = [self.design.rankers[j] for j in used.tolist()]
@@ -679,9 +660,7 @@ class KernelSpace(Space):
             )
         return value
 
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> KernelRanker:
+    def model(self, weights: Floats, instances: Instances, training: Summary) -> KernelRanker:
         """Return the rows with a coefficient other than 0."""
         kept = np.flatnonzero(np.abs(weights) > _NO_SUPPORT * np.abs(weights).max(initial=0.0))
         return KernelRanker(
@@ -754,9 +733,7 @@ class LandmarkSpace(Space):
         """Number of columns of the kernel."""
         return len(self._columns)
 
-    def model(
-        self, weights: Floats, instances: Instances, training: Mapping[str, Any]
-    ) -> KernelRanker:
+    def model(self, weights: Floats, instances: Instances, training: Summary) -> KernelRanker:
         """Return the landmarks with their coefficients."""
         coefficients = np.zeros(len(weights))
         for k in reversed(range(len(weights))):
@@ -775,45 +752,41 @@ class LandmarkSpace(Space):
 
 def space_of(
     instances: Instances,
-    rows: Ints,
-    weight: Floats | None,
-    *,
-    kernel: str | KernelCall = "linear",
-    gamma: float | None = None,
-    degree: int = 3,
-    coef0: float = 1.0,
-    n_landmarks: int | None = None,
-    standardise: bool = True,
-    threads: int = 1,
+    feedback: Feedback,
+    kernel: Kernel,
+    gamma: float | None,
+    n_landmarks: int | None,
+    standardise: bool,
+    threads: int,
 ) -> FeatureSpace | KernelSpace | LandmarkSpace:
     """Return where the weights of a linear or kernel ranker lie.
 
     Parameters
     ----------
     instances : Instances
-    rows : int array
-        The rows to learn from.
-    weight : array like rows, or None
-        Their instance weights, for means and standard deviations of features.
-    kernel, gamma, degree, coef0
-        See `crucial.model.kernel.Kernel`; or "precomputed". Without gamma, it is one over the
-        number of columns times their mean variance.
+    feedback : Feedback
+        Its rows are learned from; their weights count in means and standard deviations.
+    kernel : Kernel
+        Also of the form "precomputed", and without its gamma.
+    gamma : float or None
+        None: one over the number of columns times their mean variance.
     n_landmarks : int, optional
         Else the kernel of every two rows is computed.
     standardise : bool
     threads : int
     """
-    if kernel == "precomputed":
+    rows, weight = feedback.rows, feedback.weight
+    if kernel.form == "precomputed":
         return _precomputed(instances, rows, threads)
     if instances.is_sparse:
         scaling: Scaling = "standard" if standardise else "raw"
         design = Design.of(instances, rows, weight, scaling=scaling)
     else:
         design = dense_design(instances, rows, weight, standardise, threads)
-    if kernel == "linear":
+    if kernel.form == "linear":
         return FeatureSpace(design, threads)
     columns = kernel_columns(design, "standard" if standardise else "raw")
-    if not standardise and kernel != "rbf":  # (which sees differences of rows alone)
+    if not standardise and kernel.form != "rbf":  # (which sees differences of rows alone)
         columns = (*columns, *_constants(instances, rows, columns))
     table = scaled_columns(columns, instances.take_rows(rows))
     if gamma is None:
@@ -822,7 +795,7 @@ def space_of(
             mean = np.average(table, axis=0, weights=weight)
             variance = np.average((table - mean) ** 2, axis=0, weights=weight)
             gamma /= float(variance.mean())
-    made = Kernel(kernel, gamma, degree, coef0)
+    made = replace(kernel, gamma=gamma)
     if n_landmarks is not None:
         return LandmarkSpace(made, columns, table, n_landmarks, threads)
     _check_size(len(rows))

@@ -20,12 +20,11 @@ from crucial.data.arrays import check_values
 from crucial.errors import DataError, NoPairError, NoProgressWarning, ParameterError
 from crucial.feedback.base import Feedback, LabelledRows
 from crucial.feedback.labels import LabelFeedback, QueryWeight, check_labels_of_weights, top_labels
-from crucial.feedback.pairs import PairFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import PairFeedback, SumFeedback
 from crucial.kernels.runtime import count_threads, one_blas_thread
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import FrozenModel
-from crucial.model.kernel import KERNELS, KernelCall
+from crucial.model.kernel import KERNELS, Kernel, KernelCall
 from crucial.model.weak import Presence, ScaledFeature
 from crucial.parameters import (
     above,
@@ -40,7 +39,7 @@ from crucial.parameters import (
     parameter,
     with_parameters,
 )
-from crucial.rankers.base import Model, Ranker, RankingInput, documented, warn_caller
+from crucial.rankers.base import BALANCE, Model, Ranker, RankingInput, documented, warn_caller
 from crucial.rankers.linear.closed_form import (
     Centring,
     Decomposition,
@@ -50,7 +49,6 @@ from crucial.rankers.linear.closed_form import (
     check_memory,
     difference_loss,
     normal_equations,
-    regularisation_path,
     solve_kernel,
     solve_rows,
 )
@@ -91,6 +89,14 @@ from crucial.rankers.linear.solvers import (
 from crucial.types import Floats, TableLike, VectorLike
 
 # --- Base classes of the rankers that are one weighted sum of the features
+
+
+_STANDARDISE: Any = parameter(
+    flag,
+    "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
+    "taken as they are.",
+    default=True,
+)
 
 
 class LinearRanker(Ranker[Model]):
@@ -277,18 +283,8 @@ class KernelMachine(ConvexRanker):
         "20,000.",
         default=None,
     )
-    standardise: bool = parameter(
-        flag,
-        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
-        "taken as they are.",
-        default=True,
-    )
-    balance: str = parameter(
-        one_of("pairs", "queries"),
-        "Whether all pairs weigh the same, or all queries do.",
-        default="pairs",
-        grid=("pairs", "queries"),
-    )
+    standardise: bool = _STANDARDISE
+    balance: str = BALANCE
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -310,18 +306,10 @@ class KernelMachine(ConvexRanker):
 
     def _space(self, data: RankingInput, feedback: Any) -> Space:
         named = str(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        return space_of(
-            data.instances,
-            feedback.rows,
-            feedback.weight,
-            kernel=named,
-            gamma=None if self.gamma is None else float(self.gamma),
-            degree=int(self.degree),
-            coef0=float(self.coef0),
-            n_landmarks=self.n_landmarks,
-            standardise=bool(self.standardise),
-            threads=count_threads(self.n_jobs),
-        )
+        kernel = Kernel(named, degree=int(self.degree), coef0=float(self.coef0))
+        gamma = None if self.gamma is None else float(self.gamma)
+        how = (self.n_landmarks, bool(self.standardise), count_threads(self.n_jobs))
+        return space_of(data.instances, feedback, kernel, gamma, *how)
 
     @documented
     def fit_pairs(
@@ -563,12 +551,7 @@ class RSRank(ConvexRanker):
         default="mean",
     )
 
-    standardise: bool = parameter(
-        flag,
-        "Whether features get mean 0 and standard deviation 1 on the training rows; else they are "
-        "taken as they are.",
-        default=True,
-    )
+    standardise: bool = _STANDARDISE
     tol: float = parameter(default=1e-6)
     max_iter: int = parameter(text="Steps at most.", default=1000)
 
@@ -700,8 +683,7 @@ class InfinitePush(ConvexRanker):
                 parameter="sample_weight",
             )
         losers /= losing[query]
-        weights: Floats = winners / winners.sum() + losers
-        return weights
+        return np.asarray(winners / winners.sum() + losers)
 
 
 # --- ListMLE, as a scikit-learn estimator
@@ -928,8 +910,8 @@ class RankRLS(KernelMachine):
             raise ParameterError(f"path needs ridges above 0: l2=[0.01, 0.1, ...]. Got {l2!r}.")
         data = self._input(X, y, qid, sample_weight, query_weight)
         feedback, measured_by = self._label_feedback(data), data.label_feedback(self.balance)
-        parts = self._decomposed(data, feedback)
-        return regularisation_path(feedback, parts, measured_by, ridges, self._balanced)
+        left_out = LeftOut(feedback, self._decomposed(data, feedback))
+        return left_out.path(ridges, measured_by)
 
     def leave_query_out(
         self,
@@ -958,7 +940,7 @@ class RankRLS(KernelMachine):
                 remedy="Use leave_pair_out, which leaves out the rows of a pair.",
                 parameter="qid",
             )
-        left_out = LeftOut(feedback, self._decomposed(data, feedback), self._balanced)
+        left_out = LeftOut(feedback, self._decomposed(data, feedback))
         out = np.zeros(data.instances.n_rows)
         if data.weight is not None:
             out[data.weight == 0] = np.nan
@@ -987,12 +969,8 @@ class RankRLS(KernelMachine):
         """
         data = self._input(X, y, qid, None, query_weight)
         feedback = self._label_feedback(data)
-        left_out = LeftOut(feedback, self._decomposed(data, feedback), self._balanced)
+        left_out = LeftOut(feedback, self._decomposed(data, feedback))
         return left_out.pairs(float(self.l2))[0]
-
-    @property
-    def _balanced(self) -> bool:
-        return bool(self.balance == "queries")
 
     def _label_feedback(self, data: RankingInput) -> DifferenceFeedback:
         check_values(data.known_labels, "RankRLS")

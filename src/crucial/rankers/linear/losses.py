@@ -18,7 +18,7 @@ from crucial.boosting.stumps import TIE, first_largest
 from crucial.errors import DataError
 from crucial.feedback.base import Feedback, LabelledRows, Layout
 from crucial.feedback.labels import LabelFeedback
-from crucial.feedback.sums import SumFeedback
+from crucial.feedback.pairs import SumFeedback
 from crucial.kernels.elementary import column_sums, dot, exp, exp2, log, log2, logaddexp, sigmoid
 from crucial.kernels.pairs import HingeSums, ShortPairs
 from crucial.rankers.linear.columns import Matrix
@@ -159,8 +159,7 @@ class LabelHinges:
 
         def product(move: Floats) -> Floats:
             others = self._sums.moved(scores, move, cut, power=2)
-            moved: Floats = self._factor * (partners * move - others)
-            return moved
+            return np.asarray(self._factor * (partners * move - others))
 
         return product
 
@@ -816,13 +815,13 @@ def add_features(
     for _ in range(rounds):
         square = lists.sums(scores * scores)  # H.H
         square[square <= _FLAT**2 * square.max()] = 0.0
+        along = lists.sums(lists.labels * scores)[:, None]  # g.H
         if not square.any():
             weights = np.sign(column_sums(_cosine(label_column, column_square), lists.factor))
             across = np.zeros_like(label_column)
         else:
             across = lists.products(scores, matrix) * spread  # H.h
-            weights = _weights(lists, square, scores, label_column, across, column_square)
-        along = lists.sums(lists.labels * scores)[:, None]
+            weights = _weights(lists, square, along, label_column, across, column_square)
         length = square[:, None] + 2.0 * weights * across + weights**2 * column_square
         cosine = _cosine(along + weights * label_column, length)
         losses = 0.5 - 0.5 * column_sums(cosine, lists.factor)
@@ -852,13 +851,12 @@ def _smallest_step(losses: Floats, weights: Floats) -> int:
 def _weights(
     lists: CosineLists,
     square: Floats,
-    scores: Floats,
+    along: Floats,
     label_column: Floats,
     across: Floats,
     column_square: Floats,
 ) -> Floats:
     """Return the paper's weight of every column, 0 where it has none."""
-    along = lists.sums(lists.labels * scores)[:, None]
     live = square > 0
     share = np.zeros(lists.n_queries)
     share[live] = lists.factor[live] / (square[live] * np.sqrt(square[live]))

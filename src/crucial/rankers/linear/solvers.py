@@ -255,8 +255,7 @@ def best_mixture(gram: Floats, heights: Floats, start: Floats) -> Floats:
         if not slack[enters] > level + _DIGITS * scale:
             break
         used[enters] = True
-    shares: Floats = best / best.sum()
-    return shares
+    return np.asarray(best / best.sum())
 
 
 def _on_active(gram: Floats, heights: Floats, z: Floats, used: Bools) -> tuple[Floats, Bools]:
@@ -921,13 +920,7 @@ _EVERY, _NEWTON = 10, 20
 
 
 def frank_wolfe(
-    loss: CurvedLoss,
-    space: Space,
-    radius: float,
-    tol: float,
-    max_iter: int,
-    *,
-    corrected: bool = True,
+    loss: CurvedLoss, space: Space, radius: float, tol: float, max_iter: int
 ) -> Minimum:
     """Minimise a loss over an l1 ball up to ``tol``, in at most ``max_iter`` steps.
 
@@ -939,8 +932,6 @@ def frank_wolfe(
     tol : float
         Ends where the proven gap is at most this.
     max_iter : int
-    corrected : bool
-        Whether every tenth step is corrected.
 
     Returns
     -------
@@ -967,7 +958,7 @@ def frank_wolfe(
         scores = scores + rate * move
         steps += 1
         if steps % _EVERY == 0:
-            w = _corrected(loss, space, w, radius) if corrected else w
+            w = _corrected(loss, space, w, radius)
             scores = space.scores(w)  # (so that rounding does not add up)
         value, by_score = loss(scores)
         path.append(value)

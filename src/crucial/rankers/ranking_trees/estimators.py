@@ -7,7 +7,7 @@ apart is a task: two classes, several ordered classes in a tournament, or contin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -137,50 +137,6 @@ def _hashes(rows: NodeRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         out ^= out >> np.uint64(31)  # (high bits are mixed better than low ones)
         out *= np.uint64(0x9E3779B97F4A7C15)
     return out
-
-
-# --- Grow the trees of a forest, each on a bootstrap of its own
-
-
-#: Grows one tree from the weights of its rows and its random numbers.
-GrowTree = Callable[[Floats, np.random.Generator], Node]
-
-
-def grow_forest(
-    rows: NodeRows,
-    classes: Bytes,
-    growers: Sequence[GrowTree],
-    n_trees: int,
-    seed: int,
-    threads: int,
-    bootstrap: bool = True,
-) -> list[Node]:
-    """Grow trees on bootstraps drawn inside each class.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    classes : uint8 array, one entry per row
-        Rows are drawn from each class separately.
-    growers : sequence of callables
-        In turn, each grows one tree from the weight of every row (0 where it was not drawn) and a
-        generator.
-    n_trees : int
-        Trees per grower.
-    seed, threads : int
-    bootstrap : bool
-        Whether to draw rows at all.
-    """
-    sampler = ClassSampler(rows, classes) if bootstrap else None
-
-    def grown(tree: int) -> Node:
-        random = np.random.default_rng([seed, tree])  # (whatever the number of threads)
-        weight = rows.weight if sampler is None else sampler.bootstrap(random)
-        root = growers[tree % len(growers)](weight, random)
-        root.forget_rows()  # (of fifty trees they would be most of the memory)
-        return root
-
-    return run_all(threads, [partial(grown, tree) for tree in range(n_trees * len(growers))])
 
 
 # --- How the trees of a forest agree on one ranking
@@ -562,9 +518,8 @@ class PooledRanker(Ranker[RankingTrees]):
     def _rows(self, data: RankingInput, feedback: LabelFeedback, n_trees: int) -> NodeRows:
         """Cut the features into bins; several trees share the threads instead of the scans."""
         threads = count_threads(self.n_jobs)
-        rows = NodeRows.build(
-            data.instances, feedback.rows, feedback.weight, self.max_bins, threads
-        )
+        shown = (data.instances, feedback.rows, feedback.weight)
+        rows = NodeRows.build(*shown, self.max_bins, threads)
         return replace(rows, threads=threads if n_trees == 1 else 1, learned=self.side == "learned")
 
 
@@ -680,37 +635,25 @@ class SplitTrees(PooledRanker):
         """
         classes, n_classes = _classes(label, task), int(label.max()) + 1
 
+        pairs = class_pairs(n_classes, self.pairs)
+        least = float(self.min_rows or max(2.0, math.sqrt(float(rows.weight.sum()))))
+
         def make_task(weight: Floats) -> TreeTask:
             if task == "bipartite":
                 return TwoClassTask(classes, weight)
             if task == "tournament":
-                return TournamentTask(
-                    classes, n_classes, weight, class_pairs(n_classes, self.pairs)
-                )
+                return TournamentTask(classes, n_classes, weight, pairs)
             return MedianTask(label, weight, PairGains.of(label, weight, measure))
 
         def make_splitter(random: np.random.Generator) -> Splitter:
-            return self._make_splitter(rows, random, max_features)
+            if not isinstance(self.splitter, str):
+                return ClassifierSplitter(rows, self.splitter, max_features, random)
+            if self.splitter == "stump":
+                return StumpSplitter(rows, max_features, random)
+            depth, exact = self.splitter_depth, self.splitter_search == "exact"
+            return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)
 
-        return TreeGrower(rows, make_task, make_splitter, self.max_depth, self._min_rows(rows))
-
-    def _min_rows(self, rows: NodeRows) -> float:
-        """Return the weight below which a node is not split."""
-        if self.min_rows is not None:
-            return float(self.min_rows)
-        return max(2.0, math.sqrt(float(rows.weight.sum())))
-
-    def _make_splitter(
-        self, rows: NodeRows, random: np.random.Generator, max_features: int | None
-    ) -> Splitter:
-        """Return the splitter of one tree."""
-        if not isinstance(self.splitter, str):
-            return ClassifierSplitter(rows, self.splitter, max_features, random)
-        if self.splitter == "stump":
-            return StumpSplitter(rows, max_features, random)
-        least, depth = self._min_rows(rows), self.splitter_depth
-        exact = self.splitter_search == "exact"
-        return TreeSplitter(rows, depth, least, self.min_z, exact, max_features, random)
+        return TreeGrower(rows, make_task, make_splitter, self.max_depth, least)
 
 
 # --- One tree
@@ -970,22 +913,25 @@ class RankingForest(SplitTrees):
         tried = self._features_tried(
             rows.n_slots if isinstance(self.splitter, str) else rows.instances.n_features
         )
-        growers: list[GrowTree] = []
+        growers: list[Callable[[Floats, np.random.Generator], Node]] = []
         if task == "aggregation":
             for low, high in class_pairs(int(label[-1]) + 1, self.pairs):
                 grower = self._grower(rows, (label == high).astype(int), "bipartite", "", tried)
                 growers.append(partial(_grow_inside, grower, (label == low) | (label == high)))
         else:
             growers.append(self._grower(rows, label, task, "iauc", tried).grow)
-        roots = grow_forest(
-            rows,
-            _classes(label, task),
-            growers,
-            self.n_estimators,
-            self._seed(),
-            count_threads(self.n_jobs),
-            self.bootstrap,
-        )
+        sampler = ClassSampler(rows, _classes(label, task)) if self.bootstrap else None
+        seed, n_trees = self._seed(), self.n_estimators * len(growers)
+
+        def grown(tree: int) -> Node:
+            random = np.random.default_rng([seed, tree])  # (whatever the number of threads)
+            weight = rows.weight if sampler is None else sampler.bootstrap(random)
+            root = growers[tree % len(growers)](weight, random)
+            root.forget_rows()  # (of fifty trees they would be most of the memory)
+            return root
+
+        tasks = [partial(grown, tree) for tree in range(n_trees)]
+        roots = run_all(count_threads(self.n_jobs), tasks)
         model, exact = agreed(rows, roots, self.consensus, self.n_jobs)
         if exact is not None:
             self.exact_ = exact

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import factorial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +95,7 @@ class NodeCells:
 
     def sums(self, values: Floats) -> Floats:
         """Return the sum of values per cell; no cell is empty."""
-        out: Floats = np.add.reduceat(values, self.starts[:-1])
-        return out
+        return np.asarray(np.add.reduceat(values, self.starts[:-1]))
 
     def parts(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Cut an array like ``rows`` into one array per cell."""
@@ -181,12 +180,10 @@ class NodeRows:
     bins: Bins
     threads: int = 1
     learned: bool = True
-    _sums: SplitSums = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        bins = self.bins
-        sums = SplitSums(bins.codes, bins.n_bins, self.threads, self.learned)
-        object.__setattr__(self, "_sums", sums)
+    @cached_property
+    def _sums(self) -> SplitSums:
+        return SplitSums(self.bins.codes, self.bins.n_bins, self.threads, self.learned)
 
     @classmethod
     def build(
@@ -240,7 +237,7 @@ class NodeRows:
         cells = sides.cells
         scale = sides.scale if scale is None else scale
         inputs = (cells.rows, cells.starts, sides.good, sides.weight, scale)
-        peak = self._sums.peaks(*inputs, slots, gini)
+        peak = self._sums.peaks(inputs, slots, gini)
         top = peak.max(axis=1, initial=0.0)
         least = worst_tied(top)
         chosen = np.full(len(cells), -1, np.int64)
@@ -248,7 +245,7 @@ class NodeRows:
         if len(useful):
             first = np.argmax(peak >= least[:, None], axis=1)
             chosen[useful] = slots[useful, first[useful]]
-        place, above, missing = self._sums.places(*inputs, chosen, least, gini)
+        place, above, missing = self._sums.places(inputs, chosen, least, gini)
         return CellSplits(chosen, place, above, missing, top)
 
     def goes_left(self, cells: NodeCells, found: CellSplits) -> Bools:
@@ -260,8 +257,7 @@ class NodeRows:
         code = self.bins.codes[slot, cells.rows].astype(np.int64)
         above = (code >= np.repeat(found.place, sizes)) == np.repeat(found.above, sizes)
         absent = code == self.bins.n_bins[slot]
-        left: Bools = np.where(absent, np.repeat(found.missing, sizes), above) & (slot >= 0)
-        return left
+        return np.where(absent, np.repeat(found.missing, sizes), above) & (slot >= 0)
 
     def test(self, found: CellSplits, cell: int, left: int, right: int, gain: float) -> NodeTest:
         """Return the split of a cell as a test that leads to ``left`` or ``right``."""
@@ -299,8 +295,7 @@ class NodeRows:
         rows, table = self.rows[places], self.instances.table
         if self.instances.is_sparse:
             return self.instances.column(feature, rows)
-        values: NDArray[Any] = table[rows, feature]  # (`column` would copy all rows first)
-        return values
+        return np.asarray(table[rows, feature])  # (`column` would copy all rows first)
 
     def cut_test(self, slot: int, place: int, missing: bool, gain: float) -> NodeTest:
         """Return the test whether the code of a feature is at least ``place``."""
@@ -340,19 +335,9 @@ class Cut:
         return np.where(absent, self.missing, codes >= self.place)
 
 
-@dataclass(frozen=True)
-class TwoLevels:
-    """The best tests of a box; None where a half is better left whole.
-
-    Attributes
-    ----------
-    first : Cut
-    above, below : Cut or None
-    """
-
-    first: Cut
-    above: Cut | None
-    below: Cut | None
+#: The best tests of a box, of the rows above its first and of those below; None where a half is
+#: better left whole.
+TwoLevels: TypeAlias = tuple[Cut, Cut | None, Cut | None]
 
 
 @dataclass
@@ -416,7 +401,8 @@ def best_two_levels(
     """
     codes = rows.bins.codes[:, places].astype(np.int64)
     n_bins = rows.bins.n_bins
-    best, found = max(float(surplus.sum()), 0.0) + NOISE, None
+    found: TwoLevels | None = None
+    best = max(float(surplus.sum()), 0.0) + NOISE
     for slot in slots.tolist():
         bins = int(n_bins[slot])
         single = np.bincount(codes[slot], surplus, bins + 1)
@@ -440,7 +426,7 @@ def best_two_levels(
             best = float(gain.max())
             place, missing = divmod(int(np.argmax(gain >= best * (1 - TIE))), 2)
             first = Cut(slot, place, bool(missing))
-            found = TwoLevels(first, *(half.found(missing, place) for half in halves))
+            found = first, halves[0].found(missing, place), halves[1].found(missing, place)
     return found
 
 
@@ -544,7 +530,7 @@ class _Box:
     owner: int
     at: Ints  # places in the cell
     rows: NDArray[np.uint32]
-    good: NDArray[np.uint8]
+    good: Bytes
     weight: Floats
     test: NodeTest | None = None
     above: _Box | None = None
@@ -646,8 +632,8 @@ class TreeSplitter:
             found = best_two_levels(self._rows, box.rows, surplus, slots)
             if found is None:
                 continue
-            for one, cut in self._cut(box, found.first, surplus):
-                half = found.above if one is box.above else found.below
+            first, *halves = found
+            for (one, cut), half in zip(self._cut(box, first, surplus), halves, strict=True):
                 if half is not None:
                     self._cut(one, half, surplus[cut])
 
@@ -722,8 +708,7 @@ class FittedClassifier:
     def goes_left(self, instances: Instances, rows: Ints) -> Bools:
         """Return the answer for some rows."""
         answer = self.classifier.predict(rows_of(instances, rows, self.columns))
-        left: Bools = np.asarray(answer) == 1
-        return left
+        return np.asarray(np.asarray(answer) == 1)
 
 
 class ClassifierSplitter:
@@ -759,12 +744,7 @@ class ClassifierSplitter:
         return [self._split(*cell) for cell in cut]
 
     def _split(
-        self,
-        places: NDArray[np.uint32],
-        good: NDArray[np.uint8],
-        weight: Floats,
-        scale: Floats,
-        columns: Ints,
+        self, places: NDArray[np.uint32], good: Bytes, weight: Floats, scale: Floats, columns: Ints
     ) -> NodeSplit | None:
         from sklearn.base import clone
 
@@ -870,24 +850,40 @@ class Node:
             waiting += node.children or ()
 
 
-class TreeTask(Protocol):
-    """What the nodes of a tree should tell apart."""
+class TreeTask:
+    """Base of the tasks: what the nodes of a tree should tell apart.
+
+    A task of two sides per node names them (`sides`) and what a split gains (`gain`); any other
+    chooses by itself.
+    """
 
     def start(self, root: Node) -> None:
         """Prepare for a root, which has all rows of the tree; nothing by default."""
-        return
 
     def may_split(self, node: Node) -> bool:
         """Return whether a node has anything to tell apart."""
+        raise NotImplementedError
+
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows of the nodes of a level should go to the left."""
+        raise NotImplementedError
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the measure of the tree."""
+        raise NotImplementedError
 
     def choose(
         self, nodes: list[Node], cells: NodeCells, splitter: Splitter
     ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
+        splits = splitter.split(self.sides(nodes, cells))
+        return [
+            None if split is None else (split, self.gain(node, split))
+            for node, split in zip(nodes, splits, strict=True)
+        ]
 
     def divided(self, node: Node) -> None:
         """Note what the task keeps of the children of a node; nothing by default."""
-        return
 
 
 #: Makes the splitter of one tree from its random numbers.
@@ -983,7 +979,7 @@ def frozen_tree(root: Node, routers: list[Router]) -> TreeTable:
 # --- TreeRank: split a node so that the ROC curve of the tree rises most
 
 
-class TwoClassTask:
+class TwoClassTask(TreeTask):
     """Tells high rows from low ones, with both classes of a node weighing the same.
 
     With alpha and beta the shares of all low and all high rows in a node C, a split into L and
@@ -1012,16 +1008,13 @@ class TwoClassTask:
         """Return whether a node has rows of both classes."""
         return node.alpha > 0.0 and node.beta > 0.0
 
-    def choose(
-        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
-    ) -> list[tuple[NodeSplit, float] | None]:
-        """Return the split and its gain per node of a level; None where it stays a leaf."""
-        sides = Sides(cells, self._good[cells.rows], self._weight[cells.rows])
-        splits = splitter.split(sides)
-        return [
-            None if split is None else (split, 0.5 * node.alpha * node.beta * split.gain)
-            for node, split in zip(nodes, splits, strict=True)
-        ]
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows are high."""
+        return Sides(cells, self._good[cells.rows], self._weight[cells.rows])
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the area under the ROC curve."""
+        return 0.5 * node.alpha * node.beta * split.gain
 
     def divided(self, node: Node) -> None:
         """Set the shares of the children; one without rows of a class has none of it."""
@@ -1151,19 +1144,16 @@ class MedianTask(TreeTask):
         """Return whether a node has different labels."""
         return bool(self._label[node.rows[0]] != self._label[node.rows[-1]])
 
-    def choose(
-        self, nodes: list[Node], cells: NodeCells, splitter: Splitter
-    ) -> list[tuple[NodeSplit, float] | None]:
-        """Return the split and its gain per node of a level; None where it stays a leaf."""
-        weight = self._weight[cells.rows]
+    def sides(self, nodes: list[Node], cells: NodeCells) -> Sides:
+        """Return which rows are above the median of their node."""
         good = np.concatenate(
             [above_median(self._label[node.rows], self._weight[node.rows]) for node in nodes]
         )
-        splits = splitter.split(Sides(cells, good.astype(np.uint8), weight))
-        return [
-            None if split is None else (split, self._gains.between(node.rows, split.left))
-            for node, split in zip(nodes, splits, strict=True)
-        ]
+        return Sides(cells, good.astype(np.uint8), self._weight[cells.rows])
+
+    def gain(self, node: Node, split: NodeSplit) -> float:
+        """Return what a split adds to the measure."""
+        return self._gains.between(node.rows, split.left)
 
 
 # --- TreeRank Tournament: of the splits that tell two classes apart, make the best for all classes
@@ -1181,7 +1171,7 @@ def class_pairs(n_classes: int, which: str) -> list[tuple[int, int]]:
     return list(pairwise(classes) if which == "neighbours" else combinations(classes, 2))
 
 
-class TournamentTask:
+class TournamentTask(TreeTask):
     """Splits a node where the volume under the ROC surface of the whole tree rises most.
 
     Per node and pair of classes, the splitter finds the split of those two classes with the
@@ -1229,8 +1219,19 @@ class TournamentTask:
     ) -> list[tuple[NodeSplit, float] | None]:
         """Return the split and its gain per node of a level; None where it stays a leaf."""
         candidates: list[list[NodeSplit]] = [[] for _ in nodes]
-        for pair in self._pairs:
-            self._compete(pair, nodes, splitter, candidates)
+        mass = [self._mass[id(node)] for node in nodes]
+        for low, high in self._pairs:  # the best split of two classes, of nodes that have both
+            mixed = [at for at, one in enumerate(mass) if one[low] > 0.0 and one[high] > 0.0]
+            if not mixed:
+                continue
+            own = NodeCells.of([nodes[at].rows for at in mixed])
+            classes = self._classes[own.rows]
+            good = classes == high
+            weight = np.where(good | (classes == low), self._weight[own.rows], 0.0)
+            found = splitter.split(Sides(own, good.astype(np.uint8), weight))
+            for at, split in zip(mixed, found, strict=True):
+                if split is not None:
+                    candidates[at].append(split)
         leaves = self._root.leaves()
         columns = [self._mass[id(leaf)] for leaf in leaves]
         place = {id(leaf): number for number, leaf in enumerate(leaves)}
@@ -1253,27 +1254,6 @@ class TournamentTask:
             columns[at : at + 1] = sides[first]
             made += 1
         return out
-
-    def _compete(
-        self,
-        pair: tuple[int, int],
-        nodes: list[Node],
-        splitter: Splitter,
-        candidates: list[list[NodeSplit]],
-    ) -> None:
-        """Add the best split of two classes to the candidates of every node that has both."""
-        mass = [self._mass[id(node)] for node in nodes]
-        mixed = [at for at, one in enumerate(mass) if one[pair[0]] > 0.0 and one[pair[1]] > 0.0]
-        if not mixed:
-            return
-        cells = NodeCells.of([nodes[at].rows for at in mixed])
-        classes = self._classes[cells.rows]
-        good = classes == pair[1]
-        weight = np.where(good | (classes == pair[0]), self._weight[cells.rows], 0.0)
-        splits = splitter.split(Sides(cells, good.astype(np.uint8), weight))
-        for at, split in zip(mixed, splits, strict=True):
-            if split is not None:
-                candidates[at].append(split)
 
     def _volumes(self, columns: list[Floats], at: int, sides: list[list[Floats]]) -> Floats:
         """Return the volume of the tree after each of several splits of one leaf."""

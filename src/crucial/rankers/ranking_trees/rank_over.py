@@ -8,8 +8,8 @@ that hold it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -35,25 +35,6 @@ from crucial.rankers.base import RankingInput
 from crucial.rankers.ranking_trees.estimators import PooledRanker, labels_of
 from crucial.rankers.ranking_trees.growth import NodeRows, NodeTest, rows_of
 from crucial.types import Bools, Bytes, Floats, Ints
-
-
-class SetClass(Protocol):
-    """Sets of rows, with the shares of low and high rows that each holds.
-
-    Attributes
-    ----------
-    alpha, beta : arrays of shape (n_sets,)
-        In the order of the class.
-    """
-
-    alpha: Floats
-    beta: Floats
-
-    def test(self, number: int) -> NodeTest:
-        """Return the question whether a row is in a set."""
-
-    def holds(self, number: int) -> Bools:
-        """Return which training rows a set holds."""
 
 
 class HalfLines:
@@ -95,12 +76,10 @@ class HalfLines:
     def test(self, number: int) -> NodeTest:
         """Return the question whether a row is in a set."""
         slot, place, kind = self._places[number].tolist()
-        bins = self._rows.bins
-        threshold = float(bins.thresholds[slot][place - 1]) if place else -np.inf
         ends = (NodeTest.LEFT, NodeTest.RIGHT)
         yes, no = ends if kind < 2 else ends[::-1]
         missing = kind in (1, 2)  # (above with abstentions, or the rest of below without)
-        return NodeTest(int(bins.features[slot]), threshold, missing, yes, no, 1.0)
+        return replace(self._rows.cut_test(slot, place, missing, 1.0), yes=yes, no=no)
 
     def holds(self, number: int) -> Bools:
         """Return which training rows a set holds."""
@@ -121,8 +100,8 @@ class ScoreAbove:
 
     def goes_left(self, instances: Instances, rows: Ints) -> Bools:
         """Return the answer for some rows."""
-        above: Bools = np.asarray(self.score(rows_of(instances, rows)), np.float64) > self.threshold
-        return above
+        scores = np.asarray(self.score(rows_of(instances, rows)), np.float64)
+        return np.asarray(scores > self.threshold)
 
 
 class LevelSets:
@@ -156,8 +135,11 @@ class LevelSets:
 
     def holds(self, number: int) -> Bools:
         """Return which training rows a set holds."""
-        inside: Bools = self._scores > self._thresholds[number]
-        return inside
+        return np.asarray(self._scores > self._thresholds[number])
+
+
+#: Sets of rows in the order of the class, with the shares of low and high rows that each holds.
+SetClass: TypeAlias = HalfLines | LevelSets
 
 
 def _best_set(sets: SetClass, level: float) -> int | None:
