@@ -425,12 +425,7 @@ class Judging:
     def unjudged(self, depth: int, ranking: Floats | Listing) -> float:
         """Return the share of unjudged documents among the first ``depth``."""
         judged, scores = self._ranked(ranking)
-        name = f"p@{depth}"
-        measured = measure_ranking(
-            judged, scores, [name], ties="expected", empty="skip", intervals=False, resamples=None,
-            random_state=0,
-        )  # fmt: skip
-        share = measured.results[name].unjudged
+        share = measure_ranking(judged, scores, f"p@{depth}").results[f"p@{depth}"].unjudged
         return float("nan") if share is None else share
 
     def _ranked(self, ranking: Floats | Listing) -> tuple[JudgedLists, Floats]:

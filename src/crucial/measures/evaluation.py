@@ -280,14 +280,11 @@ def measure_ranking(
     judged: JudgedLists,
     scores: Floats,
     measures: Measures,
-    *,
-    ties: str,
-    empty: str | int,
-    intervals: bool | float,
-    resamples: int | None,
-    random_state: RandomState,
-    n_missing: int = 0,
-    n_unjudged_queries: int = 0,
+    ties: str = "expected",
+    empty: str | int = "skip",
+    intervals: bool | float = False,
+    resamples: int | None = None,
+    random_state: RandomState = 0,
 ) -> Evaluation:
     """Compute the measures on one ranking, sorting it once; parameters as in `evaluate`."""
     check("evaluate", "ties", ties, one_of(*TIES))
@@ -310,7 +307,6 @@ def measure_ranking(
     for measure in deep:
         prepared = Prepared(measure, judged, ties=ties, empty=empty)
         found = values[measure.name] = prepared.bound.values(ranking)
-        value, n_queries, n_empty = prepared.summary(found)
         interval = None
         if level is not None and by_rows:
             sampling = RowSampling(level, resamples, random_state, ties, empty)
@@ -328,7 +324,7 @@ def measure_ranking(
         unjudged = _unjudged_share(judged, ranking, measure.depth)
         results[measure.name] = measure_result(
             measure,
-            (value, n_queries, n_empty),
+            prepared.summary(found),
             interval,
             unjudged,
             prepared.bound.weights if measure.aggregate == "pool" else None,
@@ -339,11 +335,9 @@ def measure_ranking(
         ties,
         empty,
         level,
-        n_missing,
-        n_unjudged_queries,
-        "row" if by_rows else "query",
-        len(judged.y),
-        random_state if isinstance(random_state, int) else None,
+        unit="row" if by_rows else "query",
+        n_rows=len(judged.y),
+        seed=random_state if isinstance(random_state, int) else None,
     )
 
 
@@ -411,15 +405,9 @@ def evaluate(
     ('0.0880 to 0.9985', 'DeLong from rows, symmetric on the logit scale')
     """
     judged = JudgedLists.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    values = as_numbers(scores, "scores", len(judged.y))
     return measure_ranking(
-        judged,
-        as_numbers(scores, "scores", len(judged.y)),
-        measures,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
+        judged, values, measures, ties, empty, intervals, resamples, random_state
     )
 
 
@@ -620,18 +608,10 @@ def evaluate_run(
         keep &= judged.judged
     if not keep.all():
         judged, scores = _only(judged, scores, keep)
-    return measure_ranking(
-        judged,
-        scores,
-        measures,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
-        n_missing=n_missing,
-        n_unjudged_queries=n_unjudged,
+    found = measure_ranking(
+        judged, scores, measures, ties, empty, intervals, resamples, random_state
     )
+    return replace(found, n_missing=n_missing, n_unjudged_queries=n_unjudged)
 
 
 # --- One number for how well scores agree with labels, higher is better

@@ -60,6 +60,17 @@ def weighted_sum(blocks: TieBlocks, gains: Floats, weights: Floats, n_queries: i
     return blocks.per_query(sums / blocks.sizes if blocks.tied else sums, n_queries)
 
 
+def share_of_best(gains: Floats, weights: Floats, best: Floats, cutoff: int | None) -> BoundMeasure:
+    """Return the weighted sum of gains over its best value per query; NaN where that is 0."""
+    best = np.where(best > 0, best, np.nan)
+
+    def values(ranking: Ranking) -> Floats:
+        found = weighted_sum(ranking.blocks(cutoff), gains, weights, len(best))
+        return np.minimum(found / best, 1.0)  # (above 1 by rounding only)
+
+    return BoundMeasure(values)
+
+
 def discounts(length: int, base: float | None) -> Floats:
     """Return the discounts of positions 1 to ``length``.
 
@@ -125,13 +136,7 @@ class NDCG(Measure):
         gains, n = self._gains(judged), judged.n_queries
         weights = discounts(min(judged.longest, self.cutoff or judged.longest), self.base)
         ideal = weighted_sum(judged.sort(-gains, depth=self.cutoff), gains, weights, n)
-        ideal[ideal <= 0] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
-            return np.minimum(found / ideal, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(gains, weights, ideal, self.cutoff)
 
 
 _DISCOUNT = {
@@ -241,14 +246,7 @@ class Recall(Measure):
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         weights = np.ones(min(self.cutoff, judged.longest))
-        total = judged.per_query(good)
-        total[total == 0] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), good, weights, judged.n_queries)
-            return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(good, weights, judged.per_query(good), self.cutoff)
 
 
 register(
@@ -284,12 +282,7 @@ class Persistence(Measure):
         total = np.minimum(judged.groups.sizes, self.cutoff).astype(np.float64)
         levels = np.bincount(truth.query, minlength=n)
         total[levels < 2] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
-            return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(gains, weights, total, self.cutoff)
 
 
 register(
@@ -518,8 +511,7 @@ def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
     if blocks.tied:
         passed = np.multiply.reduceat(passed, blocks.starts[:-1])
     out = np.ones(len(passed))
-    first = run_starts(blocks.query)
-    lengths = np.diff(np.append(first, len(blocks.query)))
+    first, lengths = blocks.lists[:-1], np.diff(blocks.lists)
     for members in size_classes(lengths):
         columns, filled = slots(lengths[members])
         at = np.where(filled, first[members, None] + columns, 0)

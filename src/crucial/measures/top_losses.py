@@ -13,12 +13,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.kernels.pairs import count_pairs
-from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure, Option, register, word
 from crucial.measures.lists import JudgedLists, Ranking, TieBlocks
-from crucial.measures.pairs import count_all_pairs, levels_of
+from crucial.measures.pairs import count_all_pairs, levels_of, pairs_of_blocks
 from crucial.measures.positions import weighted_sum
 from crucial.types import Bools, Floats, Ints
 
@@ -228,8 +226,10 @@ def _discordant(
     """Return the expected weight of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
     whole = before + sizes <= k
-    sure = _counts(blocks, level, weight, whole, n_queries, threads)
-    everything = _counts(blocks, level, weight, before < k, n_queries, threads)
+    sure, everything = (
+        pairs_of_blocks(_kept(blocks, kept), level, weight, n_queries, threads)
+        for kept in (whole, before < k)
+    )
     # Of the block that reaches past k, some are among the first k, each as likely as the others.
     drawn, drawn_pair = np.zeros(n_queries), np.zeros(n_queries)
     cut = ~whole & (before < k)
@@ -241,19 +241,8 @@ def _discordant(
     return np.asarray(wrong + tied / 2 + drawn * more_wrong + drawn_pair * more_tied / 2)
 
 
-def _counts(
-    blocks: TieBlocks, level: Ints, weight: Floats | None, kept: Bools, n_queries: int, threads: int
-) -> Floats:
-    """Count concordant, discordant and tied pairs of the items in the blocks that are kept."""
-    found = np.zeros((n_queries, 3))
-    query = blocks.query[kept]
-    if not len(query):
-        return found
-    first = run_starts(query)
-    starts = np.append(0, np.cumsum(blocks.sizes[kept])).astype(np.int64)
-    items = blocks.items[np.repeat(kept, blocks.sizes)]
-    lists = np.append(first, len(query)).astype(np.int64)
-    found[query[first]] = count_pairs(
-        level[items], None if weight is None else weight[items], starts, lists, threads
-    )
-    return found
+def _kept(blocks: TieBlocks, kept: Bools) -> TieBlocks:
+    """Return some of the blocks."""
+    items = np.repeat(kept, blocks.sizes)
+    starts = np.append(0, np.cumsum(blocks.sizes[kept]))
+    return TieBlocks(blocks.items[items], blocks.position[items], starts, blocks.query[kept])
