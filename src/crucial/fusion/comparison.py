@@ -172,9 +172,6 @@ class FusionComparison(Result):
         ]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text()
-
 
 # --- Compare runs, fusion rules and the learned fusion on held-out queries
 

@@ -13,6 +13,8 @@ from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.shape_functions import model_of
 from crucial.kernels.elementary import log, log2, logaddexp, sigmoid
 from crucial.kernels.minimise import damped_newton
+from crucial.kernels.predict import run_starts
+from crucial.measures.intervals import percentile_interval
 from crucial.measures.lists import as_numbers
 from crucial.measures.names import get_measure
 from crucial.model.additive import sparkline
@@ -118,8 +120,7 @@ def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:
     >>> left.tolist(), right.tolist()
     ([0.0, 0.75], [0.5, 0.75])
     """
-    new = np.append(True, x[1:] != x[:-1])
-    first = np.flatnonzero(new)
+    first = run_starts(x)
     last = np.append(first[1:], len(x)) - 1
     places, low, high = x[first], y[first], y[last]
     slope = np.append((low[1:] - high[:-1]) / np.diff(places), 0.0)
@@ -189,9 +190,7 @@ def band_of(
             picks = random.integers(0, len(rows), len(rows))
             counts[rows] = np.bincount(picks, minlength=len(rows))
         drawn.append(curve(weight * counts))
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(np.array(drawn), [tail, 1.0 - tail], axis=0)
-    return Band(at, low, high, level)
+    return Band(at, *percentile_interval(np.array(drawn), level), level)
 
 
 def curve_line(values: Floats) -> str:

@@ -32,8 +32,8 @@ from crucial.results import (
     Frame,
     Result,
     as_frame,
+    bar_chart,
     feature_name,
-    new_axes,
     padded,
     text_table,
 )
@@ -151,9 +151,6 @@ class ContributionMatrix(Result):
     base: float
     scores: Floats
     texts: tuple[tuple[str, ...], ...] = ()
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, width: int = 100, top: int = 20) -> str:
         """Return the parts of the largest features: on average without the sign, least and most."""
@@ -287,14 +284,12 @@ class PairExplanation(Result):
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:
     """Draw the first ``top`` parts as bars, and the sum of the others."""
     check("plot", "top", top, at_least(1))
-    ax = new_axes(ax)
-    names, values = labels[:top], added[:top].tolist()
+    names, values = labels[:top], added[:top]
     if len(added) > top:
-        names, values = ([*names, counted(len(added) - top, "other")], [*values, added[top:].sum()])
-    places = range(len(values))
-    ax.barh(places, values, color=["tab:blue" if v >= 0 else "tab:orange" for v in values])
-    ax.set_yticks(places, names, parse_math=False)
-    ax.invert_yaxis()
+        names = [*names, counted(len(added) - top, "other")]
+        values = np.append(values, added[top:].sum())
+    colours = ["tab:blue" if v >= 0 else "tab:orange" for v in values]
+    ax = bar_chart(ax, names, values, color=colours)
     ax.axvline(0.0, color="0.3", linewidth=0.8)
     ax.set_title(title, parse_math=False)
     return ax

@@ -35,6 +35,7 @@ from crucial.inspection.shape_functions import (
     feature_parts,
     shapes,
 )
+from crucial.kernels.predict import run_starts
 from crucial.measures.base import Measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures, default_measure, get_measures
@@ -92,9 +93,9 @@ class Subject:
     seed: int
 
     @property
-    def is_encoded(self) -> bool:
-        """Whether `instances` are what the ranker scores; if not, it scores ``X`` as passed."""
-        return isinstance(getattr(self.ranker, "model_", self.ranker), FrozenModel)
+    def scored_model(self) -> object:
+        """The model of the ranker, which scores `instances`; another ranker scores ``X``."""
+        return getattr(self.ranker, "model_", self.ranker)
 
     @cached_property
     def order(self) -> int:
@@ -115,8 +116,8 @@ class Subject:
         """The features to look at one by one: used ones, heaviest first, if the model names any."""
         if self.model is not None:
             return [feature for feature, _ in self.heaviest]
-        whole = getattr(self.ranker, "model_", self.ranker)
-        shares = whole.feature_importances() if isinstance(whole, FrozenModel) else np.zeros(0)
+        model = self.scored_model
+        shares = model.feature_importances() if isinstance(model, FrozenModel) else np.zeros(0)
         used = np.flatnonzero(shares)
         heaviest_first: list[int] = used[np.argsort(-shares[used], kind="stable")].tolist()
         return heaviest_first or range(self.instances.n_features)
@@ -134,8 +135,7 @@ class Subject:
     @cached_property
     def names(self) -> tuple[str, ...] | None:
         """Names of the features, if the model or the rows have them."""
-        known = getattr(getattr(self.ranker, "model_", self.ranker), "feature_names", None)
-        return known or self.instances.names
+        return getattr(self.scored_model, "feature_names", None) or self.instances.names
 
     def feature_title(self, feature: int) -> str:
         """Return the name of a feature; in svmlight files it is only a number."""
@@ -253,7 +253,7 @@ def _thinned(x: Floats, y: Floats) -> Ints:
 
 
 def _plain(values: Floats) -> list[float]:
-    return [float(f"{value:.7g}") for value in values.tolist()]
+    return [_short(value) for value in values.tolist()]
 
 
 def _roc(subject: Subject, good: Floats) -> PageData:
@@ -290,8 +290,7 @@ _MISSING = 300  # features whose missing rate is shown
 
 def model_facts(subject: Subject) -> PageData:
     """Return size, kind and training of the ranker."""
-    model = getattr(subject.ranker, "model_", subject.ranker)
-    training = dict(getattr(model, "training", {}))
+    training = dict(getattr(subject.scored_model, "training", {}))
     parameters = training.get("parameters")
     of_queries = () if training.get("with_qid") is False else ("queries", "skipped_queries")
     known = {
@@ -301,7 +300,7 @@ def model_facts(subject: Subject) -> PageData:
     }
     return {
         "kind": str(training.get("estimator") or type(subject.ranker).__name__),
-        "rounds": getattr(model, "n_rounds", None),
+        "rounds": getattr(subject.scored_model, "n_rounds", None),
         "features": subject.instances.n_features,
         "parameters": [
             [key, str(value)]
@@ -317,8 +316,7 @@ def bound_facts(subject: Subject) -> list[PageData]:
     found: list[PageData] = []
     for by in ("z", "slopes"):
         try:
-            source = subject.ranker if subject.model is None else subject.model
-            bound = training_bound(source, by)
+            bound = training_bound(subject.model or subject.ranker, by)
         except (NotRankedError, ParameterError):
             continue
         if by == "slopes" and bound.vacuous:
@@ -511,8 +509,8 @@ def _drawn_pair(one: PairShape, subject: Subject) -> PageData:
     return {
         "names": [subject.feature_title(feature) for feature in one.features],
         "weight": one.importance,
-        "edges": [[_short(edge) for edge in part.tolist()] for part in edges],
-        "values": [[_short(value) for value in row] for row in values.tolist()],
+        "edges": [_plain(part) for part in edges],
+        "values": [_plain(row) for row in values],
         "missing": [float(np.abs(one.values[0]).max()), float(np.abs(one.values[:, 0]).max())],
         "thinned": values.size < one.values[1:, 1:].size,
     }
@@ -560,8 +558,8 @@ def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
         "name": subject.feature_title(one.feature),
         "weight": one.share_of_weight,
         "direction": one.direction,
-        "edges": [_short(edge) for edge in edges.tolist()],
-        "values": [_short(value) for value in values.tolist()],
+        "edges": _plain(edges),
+        "values": _plain(values),
         "share": [round(part, 5) for part in share.tolist()],
         "missing": _short(one.missing),
         "missing_share": one.share_missing,
@@ -653,10 +651,9 @@ def _joint_reasons(
 
 def _largest(row: Floats) -> list[list[float]]:
     order = np.argsort(-np.abs(row), kind="stable")
-    named = [int(place) for place in order[:_TOP] if row[place] != 0.0]
-    out: list[list[float]] = [[place, float(f"{row[place]:.7g}")] for place in named]
+    out: list[list[float]] = [[int(at), _short(row[at])] for at in order[:_TOP] if row[at] != 0.0]
     rest = float(row[order[_TOP:]].sum())
-    return [*out, [-1, float(f"{rest:.7g}")]] if rest else out
+    return [*out, [-1, _short(rest)]] if rest else out
 
 
 # --- Best and worst queries: their items in order, and the parts of their scores
@@ -883,24 +880,20 @@ def _evaluate(
 def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
     """Return one row per measure, with the value of a random order."""
     random = _evaluate(subject, np.zeros(len(subject.y)), subject.measures)
-    rows: list[dict[str, Any]] = []
-    for name, one in found.results.items():
-        low, high = one.interval or (None, None)
-        rows.append(
-            {
-                "name": name,
-                "value": one.value,
-                "low": low,
-                "high": high,
-                "interval": one.interval_text,
-                "queries": one.n_queries,
-                "empty": one.n_empty,
-                "higher": one.measure.higher_is_better,
-                "random": random.results[name].value,
-                "description": one.measure.description_of(found.unit),
-            }
-        )
-    return rows
+    return [
+        {
+            "name": name,
+            "value": one.value,
+            **dict(zip(("low", "high"), one.interval or (None, None))),
+            "interval": one.interval_text,
+            "queries": one.n_queries,
+            "empty": one.n_empty,
+            "higher": one.measure.higher_is_better,
+            "random": random.results[name].value,
+            "description": one.measure.description_of(found.unit),
+        }
+        for name, one in found.results.items()
+    ]
 
 
 def by_cutoff(subject: Subject) -> PageData | None:
@@ -954,9 +947,7 @@ def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
     """
     order = np.lexsort((subject.scores, subject.groups.codes))
     codes, scores = subject.groups.codes[order], subject.scores[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (codes[1:] != codes[:-1]) | (scores[1:] != scores[:-1])
-    sizes = np.diff(np.append(np.flatnonzero(new), len(order)))
+    sizes = np.diff(np.append(run_starts(codes, scores), len(order)))
     lucky = _evaluate(subject, _untied(subject, subject.y), subject.measures)
     unlucky = _evaluate(subject, _untied(subject, -subject.y), subject.measures)
     trec = _evaluate(subject, subject.scores, subject.measures, ties="trec")
@@ -984,11 +975,9 @@ def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
 def _untied(subject: Subject, first: Floats) -> Floats:
     """Return scores that order items as before, and items of equal score by ``first``."""
     order = np.lexsort((first, subject.scores))
-    ranked, among = subject.scores[order], first[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ranked[1:] != ranked[:-1]) | (among[1:] != among[:-1])
+    starts = run_starts(subject.scores[order], first[order])
     out = np.empty(len(order))
-    out[order] = np.cumsum(new)
+    out[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
     return out
 
 
@@ -1024,7 +1013,8 @@ def by_permutation(subject: Subject) -> PageData | None:
     if len(rows) < 2:
         return None
     codes = subject.groups.codes[rows] if subject.has_queries else None
-    table = subject.instances if subject.is_encoded else as_table(subject.X)
+    ours = isinstance(subject.scored_model, FrozenModel)
+    table = subject.instances if ours else as_table(subject.X)
     found = importances(
         subject.ranker,
         table if len(rows) == len(subject.y) else take_rows(table, rows),

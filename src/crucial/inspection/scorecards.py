@@ -683,11 +683,46 @@ class Scorecard(Result, SavedAsHtml):
         )
 
     def __str__(self) -> str:
-        return card_text(self)
+        lines = [printable(self.title, 200)]
+        lines += [f"{name:<12} {text}" for name, text in facts(self)]
+        lines += ["", *rule_lines(self), *(f"Note: {one}" for one in self.notes)]
+        head = f"{'':<{_BIN}} {'points':>7} {'rows':>9} {'share':>7} {'good':>7}"
+        lines += ["", f"{'every row':<{_BIN}} {self.start:>7}"] if self.start else [""]
+        for one in self.features:
+            lines += ["", *_wrapped(f"{one.code} {one.name}", len(head)), head]
+            for part in one.bins:
+                lines += _lines(part, self)
+        lines += ["", f"{'points':<15} {'rows':>9} {'good':>7} {'expected':>9} {'odds':>12}"]
+        for band in self.bands:
+            span = f"{band.low} to {band.high}" if band.low < band.high else str(band.low)
+            odds = band.expected / max(1.0 - band.expected, 1e-300)
+            lines.append(
+                f"{span:<15} {amount(band.rows):>9} {band.goods / band.rows:>7.1%} "
+                f"{band.expected:>9.1%} {odds_text(max(odds, 1e-300)):>12}"
+            )
+        return "\n".join(lines)
 
     def to_frame(self) -> Frame:
         """Return one row per bin, after one for the points that every row has."""
-        return as_frame(card_columns(self))
+        names = (
+            "code", "feature", "bin", "above", "up_to", "missing", "points", "exact_points", "rows",
+            "share", "goods", "good_share", "woe",
+        )  # fmt: skip
+        rows: list[tuple[object, ...]] = []
+        nan = math.nan
+        bads = self.n_rows - self.n_good
+        if self.start:
+            every = (self.n_rows, 1.0, self.n_good, self.n_good / self.n_rows, nan)
+            rows.append(("", "every row", "", nan, nan, False, self.start, nan, *every))
+        for one in self.features:
+            for part in one.bins:
+                bad = part.rows - part.goods
+                known = part.goods > 0 and bad > 0
+                woe = math.log((part.goods / self.n_good) / (bad / bads)) if known else nan
+                counts = (part.rows, part.rows / self.n_rows, part.goods, part.good_share, woe)
+                head = (one.code, one.name, part.text, part.above, part.up_to, part.missing)
+                rows.append((*head, part.points, part.exact, *counts))
+        return as_frame(dict(zip(names, zip(*rows), strict=True)))
 
     def to_sql(self, table: str = "data") -> str:
         """Return a query that computes the points of the rows of a table; NULL abstains.
@@ -695,11 +730,19 @@ class Scorecard(Result, SavedAsHtml):
         Columns are named as the features. Dates are compared with dates and times.
         """
         check("to_sql", "table", table, instance_of(str))
-        return card_sql(self, table)
+        times = self.model.encodings.times
+        parts = [str(self.start)] if self.start else []
+        parts += [_case(one, times.get(one.cut.feature) == DAYS) for one in self.features]
+        body = "\n  + ".join(parts)
+        return f"SELECT\n    {body} AS points\nFROM {_name(table)};\n"
 
     def to_html(self) -> str:
         """Return a page to print; the same card gives the same bytes."""
-        return card_page(self)
+        body = (
+            f'<main data-ready="yes">\n{_body(self)}<footer>Made by crucial {version("crucial")}. '
+            "This page is complete in itself and loads nothing.</footer>\n</main>"
+        )
+        return page_html("scorecard", self.title, body=body)
 
     def _bins(self, X: TableLike) -> Ints:
         """Return the bin of each row in each feature."""
@@ -808,23 +851,6 @@ def two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
             ),
         )
     return np.asarray((labels == values[-1]).astype(np.float64)) * (len(values) > 1)
-
-
-def row_weights(sample_weight: VectorLike | None, n_rows: int) -> tuple[Floats, float]:
-    """Return the weights of the rows, divided by a unit close to their mean, and the unit."""
-    weight = check_weights(sample_weight, n_rows)
-    if weight is None:
-        return np.ones(n_rows), 1.0
-    unit = weight_unit(weight)
-    return weight / unit, unit
-
-
-def check_classes(labels: Floats, weight: Floats) -> None:
-    """Refuse rows of one label."""
-    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
-        raise DataError(
-            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
-        )
 
 
 def good_words(y: VectorLike, labels: Floats, low_is_good: bool, good_from: float | None) -> str:
@@ -1064,8 +1090,14 @@ def scorecard(
     model = card_model(inner.ranker, inner.names)
     rows = checked_rows(model, inner.rows(X))
     labels = two_labels(y, rows.n_rows, good_from)
-    weight, row_unit = row_weights(sample_weight, rows.n_rows)
-    check_classes(labels, weight)
+    weight = check_weights(sample_weight, rows.n_rows)
+    # (divided by a power of two close to their mean, so that no sum overflows)
+    row_unit = 1.0 if weight is None else weight_unit(weight)
+    weight = np.ones(rows.n_rows) if weight is None else weight / row_unit
+    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
+        raise DataError(
+            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
+        )
     scores = model.predict(rows)
     binned, bins = [], []
     for shape in shapes(model).features:
@@ -1104,6 +1136,8 @@ def scorecard(
         )
     names = {one.name for one in features}
     by_points = roc_curve(good, points, sample_weight=weight)
+    measured = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
+    interval = measured.results["auc"].interval
     return Scorecard(
         features,
         round(start),
@@ -1117,7 +1151,7 @@ def scorecard(
             "bins": roc_curve(labels, total, sample_weight=weight).auc,
             "points": by_points.auc,
         },
-        _auc_interval(good, points, weight),
+        None if interval is None or np.isnan(interval).any() else interval,
         float((by_points.beta - by_points.alpha).max()),
         score_bands(points, good, weight, row_unit, scale),
         tuple(one.name for one in binned if one.name not in names),
@@ -1170,13 +1204,6 @@ def _calibrated(total: Floats, labels: Floats, weight: Floats, unit: float) -> C
     return found
 
 
-def _auc_interval(good: Floats, points: Ints, weight: Floats) -> tuple[float, float] | None:
-    """Return the 95% interval of the area under the ROC curve by points, from the rows."""
-    found = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
-    interval = found.results["auc"].interval
-    return None if interval is None or np.isnan(interval).any() else interval
-
-
 def _notes(
     calibration: Calibration,
     good: Floats,
@@ -1215,15 +1242,6 @@ def _notes(
 _TICKS = 86_400e6  # microseconds per day
 
 
-def card_sql(card: Scorecard, table: str) -> str:
-    """Return a query with one column, points."""
-    times = card.model.encodings.times
-    parts = [str(card.start)] if card.start else []
-    parts += [_case(one, times.get(one.cut.feature) == DAYS) for one in card.features]
-    body = "\n  + ".join(parts)
-    return f"SELECT\n    {body} AS points\nFROM {_name(table)};\n"
-
-
 def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
@@ -1237,7 +1255,10 @@ def _case(one: CardFeature, is_date: bool) -> str:
     column = _name(one.name)
     *known, missing = one.bins
     if one.cut.categories:
-        tests = [_among(column, part) for part in known]
+        tests = [
+            f"WHEN {column} IN ({', '.join(map(_text, part.categories))}) THEN {part.points}"
+            for part in known
+        ]
         return f"CASE {' '.join(tests)} ELSE {missing.points} END"
     tests = [f"WHEN {column} IS NULL THEN {missing.points}"]
     tests += [
@@ -1246,11 +1267,6 @@ def _case(one: CardFeature, is_date: bool) -> str:
         for part in known[:-1]
     ]
     return f"CASE {' '.join(tests)} ELSE {known[-1].points} END"
-
-
-def _among(column: str, part: CardBin) -> str:
-    texts = ", ".join(map(_text, part.categories))
-    return f"WHEN {column} IN ({texts}) THEN {part.points}"
 
 
 def _moment(days: float) -> str:
@@ -1350,28 +1366,6 @@ def rule_lines(card: Scorecard) -> list[str]:
     return lines
 
 
-def card_text(card: Scorecard) -> str:
-    """Return the card as lines of text."""
-    lines = [printable(card.title, 200)]
-    lines += [f"{name:<12} {text}" for name, text in facts(card)]
-    lines += ["", *rule_lines(card), *(f"Note: {one}" for one in card.notes)]
-    head = f"{'':<{_BIN}} {'points':>7} {'rows':>9} {'share':>7} {'good':>7}"
-    lines += ["", f"{'every row':<{_BIN}} {card.start:>7}"] if card.start else [""]
-    for one in card.features:
-        lines += ["", *_wrapped(f"{one.code} {one.name}", len(head)), head]
-        for part in one.bins:
-            lines += _lines(part, card)
-    lines += ["", f"{'points':<15} {'rows':>9} {'good':>7} {'expected':>9} {'odds':>12}"]
-    for band in card.bands:
-        span = f"{band.low} to {band.high}" if band.low < band.high else str(band.low)
-        odds = band.expected / max(1.0 - band.expected, 1e-300)
-        lines.append(
-            f"{span:<15} {amount(band.rows):>9} {band.goods / band.rows:>7.1%} "
-            f"{band.expected:>9.1%} {odds_text(max(odds, 1e-300)):>12}"
-        )
-    return "\n".join(lines)
-
-
 def _wrapped(text: str, width: int) -> list[str]:
     """Return text as lines that break between words, the first one less indented."""
     safe = printable(text, len(text) * 10)
@@ -1394,42 +1388,10 @@ def _lines(part: CardBin, card: Scorecard) -> list[str]:
     return [first.rstrip(), *(f"  {line}" for line in more)]
 
 
-def card_columns(card: Scorecard) -> dict[str, list[object]]:
-    """Return the columns of a table with one row per bin."""
-    names = (
-        "code", "feature", "bin", "above", "up_to", "missing", "points", "exact_points", "rows",
-        "share", "goods", "good_share", "woe",
-    )  # fmt: skip
-    rows: list[tuple[object, ...]] = []
-    nan = math.nan
-    bads = card.n_rows - card.n_good
-    if card.start:
-        every = (card.n_rows, 1.0, card.n_good, card.n_good / card.n_rows, nan)
-        rows.append(("", "every row", "", nan, nan, False, card.start, nan, *every))
-    for one in card.features:
-        for part in one.bins:
-            bad = part.rows - part.goods
-            known = part.goods > 0 and bad > 0
-            woe = math.log((part.goods / card.n_good) / (bad / bads)) if known else nan
-            counts = (part.rows, part.rows / card.n_rows, part.goods, part.good_share, woe)
-            head = (one.code, one.name, part.text, part.above, part.up_to, part.missing)
-            rows.append((*head, part.points, part.exact, *counts))
-    return {name: list(column) for name, column in zip(names, zip(*rows), strict=True)}
-
-
 # --- The page of a scorecard: plain HTML without scripts, made to be printed
 
 
 _ODDS = 12  # rows of the table of odds
-
-
-def card_page(card: Scorecard) -> str:
-    """Return the page, which has its style in it and loads nothing."""
-    body = (
-        f'<main data-ready="yes">\n{_body(card)}<footer>Made by crucial {version("crucial")}. This '
-        "page is complete in itself and loads nothing.</footer>\n</main>"
-    )
-    return page_html("scorecard", card.title, body=body)
 
 
 def _safe(text: str) -> str:

@@ -26,6 +26,7 @@ from crucial.results import (
     Result,
     as_frame,
     axes_grid,
+    bar_chart,
     feature_name,
     listed,
     names_of,
@@ -460,10 +461,8 @@ def _draw_categories(ax: Axes, shape: FeatureShape) -> None:
         padded(text, 16).strip() + (f" ({counted(rows.get(text, 0), 'row')})" if rows else "")
         for text, _ in parts
     ]
-    ax.barh(range(len(parts)), [part for _, part in parts])
+    bar_chart(ax, texts, np.array([part for _, part in parts]))
     ax.axvline(shape.missing, linestyle=":", color="0.5", label=_missing_text(shape))
-    ax.set_yticks(range(len(parts)), texts, parse_math=False)
-    ax.invert_yaxis()
     ax.set_xlabel("adds to the score")
     ax.set_ylabel(shape.name, parse_math=False)
 

@@ -288,9 +288,6 @@ class Comparison(Result):
             rows.append(cells)
         return [*text_table(heads, rows, width=width), ""]
 
-    def __str__(self) -> str:
-        return self.text()
-
 
 # --- Compare systems with a baseline: differences with intervals, tests, wins and losses, movers
 
@@ -996,9 +993,6 @@ class RankSummary(Result):
             f"{self.measure}: average rank over {blocks}{left}; critical "
             f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
         )
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, width: int = 120) -> str:
         """Return the diagram in characters, no wider than a width where names leave room."""

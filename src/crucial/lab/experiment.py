@@ -42,7 +42,6 @@ from crucial.lab.results import (
     ExperimentResult,
     ExperimentSettings,
     Key,
-    MeasureRecord,
     ResultFolder,
     SessionRecord,
     key_of,
@@ -403,25 +402,15 @@ class Experiment:
 
     def settings(self) -> ExperimentSettings:
         """Return everything that decides the numbers, and the versions that compute them."""
-        found: ExperimentSettings = json_value(
-            {
-                "format": FORMAT,
-                "crucial": __version__,
-                "seed": self.seed,
-                "protocol": self.protocol.settings() | {"text": self.protocol.text},
-                "measures": [measure_record(one) for one in self.measures],
-                "tasks": {
-                    one.name: {
-                        "data": one.digest(),
-                        "splits": [split.name for split in self._splits[one.name]],
-                    }
-                    for one in self.tasks
-                },
-                "rankers": {one.name: one.settings() for one in self.contenders},
-                "sessions": [session_record()],
+        protocol = self.protocol.settings() | {"text": self.protocol.text}
+        tasks = {
+            one.name: {
+                "data": one.digest(),
+                "splits": [split.name for split in self._splits[one.name]],
             }
-        )
-        return found
+            for one in self.tasks
+        }
+        return settings_record(self.seed, protocol, self.measures, tasks, self.contenders)
 
     def run(
         self,
@@ -528,17 +517,31 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
         ) from error
 
 
-def measure_record(measure: Measure) -> MeasureRecord:
-    """Return the record of a measure in a folder of results."""
-    return {
-        "name": measure.name,
-        "higher_is_better": measure.higher_is_better,
-        "aggregate": measure.aggregate,
-        "description": measure.description,
-    }
+def settings_record(
+    seed: int,
+    protocol: Mapping[str, object],
+    measures: Iterable[Measure],
+    tasks: Mapping[str, Mapping[str, object]],
+    contenders: Iterable[Contender],
+) -> ExperimentSettings:
+    """Return everything that decides the cells of a folder, as JSON can write it."""
+    names = ("name", "higher_is_better", "aggregate", "description")
+    found: ExperimentSettings = json_value(
+        {
+            "format": FORMAT,
+            "crucial": __version__,
+            "seed": seed,
+            "protocol": protocol,
+            "measures": [{name: getattr(one, name) for name in names} for one in measures],
+            "tasks": tasks,
+            "rankers": {one.name: one.settings() for one in contenders},
+            "sessions": [_session()],
+        }
+    )
+    return found
 
 
-def session_record() -> SessionRecord:
+def _session() -> SessionRecord:
     """Return the time and the versions of this run."""
     versions = {"python": platform.python_version(), "crucial": __version__}
     for package in _PACKAGES:

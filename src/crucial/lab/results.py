@@ -687,9 +687,6 @@ class ExperimentResult(Result):
         rows = [one for one in summary if one["measure"] == measure]
         return sorted(rows, key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
 
-    def __str__(self) -> str:
-        return self.text()
-
     @property
     def notes(self) -> list[str]:
         """The methods of the intervals, for all measures."""

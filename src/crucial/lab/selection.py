@@ -23,7 +23,7 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.parameters import at_least, between, check, either, flag, none_or, nonzero, refuse
 from crucial.progress import progress_bar
-from crucial.results import Axes, Frame, Result, as_frame, listed, names_of, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, bar_chart, listed, names_of, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 
 __all__ = ["StabilitySelection", "stability_selection"]
@@ -116,12 +116,9 @@ class StabilitySelection(Result):
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the most often chosen features as bars; needs matplotlib. Returns the axes."""
         check("plot", "top", top, at_least(1))
-        ax = new_axes(ax)
         order = np.argsort(-self.shares, kind="stable")[:top]
         colours = ["C0" if one else "0.7" for one in self.support()[order]]
-        ax.barh(range(len(order)), self.shares[order], color=colours)
-        ax.set_yticks(range(len(order)), [self.names[j] for j in order], parse_math=False)
-        ax.invert_yaxis()
+        ax = bar_chart(ax, [self.names[j] for j in order], self.shares[order], color=colours)
         ax.axvline(self.threshold, linestyle=":", color="0.3")
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the subsamples on which the feature was chosen")

@@ -242,9 +242,6 @@ class Evaluation(Result):
         ]
         return "\n".join([*text_table(heads, rows, width=width), *meanings, *self.notes])
 
-    def __str__(self) -> str:
-        return self.text()
-
     def worst(self, count: int, width: int = 100) -> str:
         """Return the queries with the worst values of the first measure, as lines of text."""
         name, first = next(iter(self.results.items()))

@@ -591,7 +591,7 @@ def kemeny_order(above: Floats, start: Ints) -> tuple[Ints, bool]:
     # In a best order, i is below j only if a majority of j reaches i: groups that lose to no other
     # come first.
     high, low = np.nonzero((above >= above.T) & ~np.eye(n, dtype=bool))
-    group = _strong_parts(n, high, low)
+    group = strong_parts(n, high, low)
     reach = np.zeros(int(group.max()) + 1, np.int64)
     for k in range(len(reach)):
         # (between two groups all majorities point one way, so that one member decides)
@@ -668,8 +668,12 @@ def _by_moves(above: Floats) -> Ints:
     return order
 
 
-def _strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
-    """Return the strongly connected part of each item."""
+def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
+    """Return the strongly connected part of each item.
+
+    Within a part, every item has beaten every other through others; between two parts all wins go
+    one way.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError
 from crucial.kernels.minimise import damped_newton
-from crucial.measures.intervals import holm
+from crucial.measures.intervals import holm, t_quantile
 from crucial.parameters import check
-from crucial.preferences.intervals import p_of, quantile
+from crucial.preferences.intervals import p_of
 from crucial.preferences.likelihood import (
     COMPARISONS,
     PairedCells,
@@ -109,9 +110,6 @@ class JudgeAgreement(Result):
             "contradicts"
         )
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgreement:
@@ -308,9 +306,6 @@ class PositionBias(Result):
             lines.append(f"and {len(order) - len(rows):,} more judges")
         return "\n".join([*lines, *([note] if len(order) > 1 else [])])
 
-    def __str__(self) -> str:
-        return self.text()
-
 
 def p_text(value: float) -> str:
     """Return a p-value as text, never 0.
@@ -355,13 +350,13 @@ def position_bias(
     chance = chdtrc(1, np.maximum(ratio, 0.0))
     n = np.bincount(judge, minlength=len(names))
     chance[1:] = holm(np.where(n[1:] > 0, chance[1:], 1.0))
-    half = quantile((1 - level) / 2) * error
+    half = t_quantile(level, math.inf) * error
     if groups is not None:
         every = slice(0, len(decided))  # (the judges' own rows come after those of all)
         chosen = 1.0 / (1.0 + np.exp(-np.clip(offset[every] + slope[0], -700, 700)))
         pulls = weight[every] * (first[every] - chosen)
         own, freedom = _error_by_group(pulls, groups[decided], error[0])
-        half[0] = quantile((1 - level) / 2, freedom) * own
+        half[0] = t_quantile(level, freedom) * own
         chance[0] = p_of(slope[0], own, freedom)
     total = np.bincount(judge, weight, minlength=len(names))
     won = np.bincount(judge, weight * first, minlength=len(names))

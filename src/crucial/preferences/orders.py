@@ -10,13 +10,9 @@ from crucial.boosting.stumps import TIE
 from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
-from crucial.measures.pairs import kemeny_order
+from crucial.measures.pairs import kemeny_order, strong_parts
 from crucial.parameters import check, one_of
-from crucial.preferences.likelihood import (
-    COMPARISONS_OR_RANKINGS,
-    rankings_of_one_form,
-    strong_parts,
-)
+from crucial.preferences.likelihood import COMPARISONS_OR_RANKINGS, rankings_of_one_form
 from crucial.results import Frame, Result, as_frame
 from crucial.types import Floats, Ints, TableLike
 from crucial.wording import printable
@@ -215,9 +211,6 @@ class Consensus(Result):
             lines.append(f"and {len(self.items) - top:,} more")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text()
-
 
 #: How to find a consensus.
 METHODS = ("kemeny", "greedy", "greedy-components")
@@ -256,7 +249,7 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
     if len(data.items) > _MOST_ITEMS:
         raise DataError(f"a consensus of at most {_MOST_ITEMS} items can be found. "
                         f"Got {len(data.items)}.")  # fmt: skip
-    above = data.above() if isinstance(data, Rankings) else _above(data)
+    above = data.above()
     borda = np.argsort(above.sum(axis=0) - above.sum(axis=1), kind="stable")
     if method == "kemeny":
         order, exact = kemeny_order(above, borda)
@@ -276,14 +269,6 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
         tuple(data.items[k] for k in borda),
         method,
     )
-
-
-def _above(data: Comparisons) -> Floats:
-    """Return the weight of comparisons that item i won against item j."""
-    high, low, weight, _ = data.directed()
-    matrix = np.zeros((len(data.items), len(data.items)))
-    np.add.at(matrix, (high, low), weight)
-    return matrix
 
 
 def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:

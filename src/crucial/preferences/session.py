@@ -266,9 +266,6 @@ class NextComparisons(Result):
              "information": self.information}
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, width: int = 100) -> str:
         """Return a table with lines of at most ``width`` characters, if names allow it."""
         rows = [
@@ -311,11 +308,9 @@ def next_comparisons(data: Comparisons, n: int = 20, *, random_state: int = 0) -
     if len(names) > MOST_ITEMS:
         raise DataError(f"comparisons of at most {MOST_ITEMS} items can be proposed. "
                         f"Got {len(names):,} items.")  # fmt: skip
-    high, low, weight, _ = data.directed()
+    high, low, weight = data.wins()
     found = learn_posterior(high, low, weight, prior_precision(len(names)))
-    so_far = np.zeros((len(names), len(names)))
-    np.add.at(so_far, (high, low), weight)
-    so_far += so_far.T
+    so_far = data.above() + data.above().T
     proposed = np.zeros(so_far.shape, np.int64)
     rng = np.random.default_rng(random_state)
     pairs, chances, bits = [], [], []

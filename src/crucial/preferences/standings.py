@@ -12,13 +12,14 @@ import numpy as np
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons, Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
+from crucial.measures.intervals import t_quantile
+from crucial.measures.pairs import strong_parts
 from crucial.parameters import between, check, one_of
 from crucial.preferences.intervals import (
     Uncertainty,
     inverse_curvature,
     p_of,
     profile_intervals,
-    quantile,
     sandwich,
     sandwich_covariance,
     sure_differences,
@@ -37,14 +38,12 @@ from crucial.preferences.likelihood import (
     Circles,
     PairedLikelihood,
     RankingLikelihood,
-    always_winning,
     cells_of,
     centred,
     circles,
     distinct,
     maximise,
     parts_of,
-    strong_parts,
 )
 from crucial.results import Axes, Frame, Result, as_frame, new_axes, text_table
 from crucial.types import Bools, Floats, Ints
@@ -271,9 +270,6 @@ class Leaderboard(Result):
             )
         return facts
 
-    def __str__(self) -> str:
-        return self.text()
-
     def plot(self, ax: Axes | None = None, *, top: int = 40) -> Axes:
         """Draw strengths with intervals, best at the top; the title says if items are left out."""
         chosen = self.standings[:top]
@@ -386,10 +382,7 @@ def odds(first: Standing, second: Standing, scale: str) -> str:
 
 def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
     """Return notes on the parts of the items, and on wins that all go one way."""
-    if isinstance(data, Comparisons):
-        high, low, weight, _ = data.directed()
-    else:
-        high, low, weight = data.wins()
+    high, low, weight = data.wins()
     n = len(data.items)
     keys, _ = distinct(high[weight > 0] * n + low[weight > 0])
     notes = []
@@ -442,7 +435,7 @@ def covariate_effects(
     found = []
     for j, name in enumerate(covariates):
         slope, error = float(p[model.n + j]), float(errors[model.n + j])
-        half = quantile((1 - level) / 2, freedom) * error
+        half = t_quantile(level, freedom) * error
         chance = p_of(slope, error, freedom)
         found.append(Effect(name, slope, slope - half, slope + half, chance))
     return tuple(found)
@@ -612,7 +605,7 @@ def _likelihood(
                 "no ranking puts an item above another; there is nothing to learn from."
             )
     part = parts_of(len(data.items), high, low)
-    if prior == 0 and always_winning(len(data.items), high, low, part):
+    if prior == 0 and strong_parts(len(data.items), high, low).max() > part.max():
         raise DataError(
             "the most likely strengths are infinite: some items only ever won against the rest. "
             "Give a prior above 0."
@@ -657,7 +650,6 @@ def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:
     """Return the weight that each item won and lost, a tie half of each."""
     if tallies is not None:
         return np.asarray(tallies[:2] + tallies[2] / 2)
-    assert isinstance(data, Rankings)
     high, low, weight = data.wins()
     n = len(data.items)
     return np.array([np.bincount(high, weight, minlength=n), np.bincount(low, weight, minlength=n)])
@@ -741,10 +733,7 @@ def _tallies(data: Comparisons) -> Floats:
 
 def _misordered(data: Comparisons | Rankings, best: Floats) -> float:
     """Return the share of the weight of decisions that contradict the strengths."""
-    if isinstance(data, Comparisons):
-        high, low, each, _ = data.directed()
-    else:
-        high, low, each = data.wins()
+    high, low, each = data.wins()
     return float((each * (best[high] < best[low])).sum() / each.sum())
 
 
