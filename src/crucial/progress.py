@@ -97,8 +97,7 @@ class _Lines:
 
     def _write(self, done: int, note: str) -> None:
         self._written = done
-        sys.stderr.write(f"{self._label} {done}/{self._total}  {note}".rstrip() + "\n")
-        sys.stderr.flush()
+        write_line(f"{self._label} {done}/{self._total}  {note}".rstrip())
 
 
 @contextmanager
@@ -170,8 +169,7 @@ class ReadingProgress:
         ):
             self._written = done
             sizes = f"{done / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
-            sys.stderr.write(f"reading {self._name}: {sizes}\n")
-            sys.stderr.flush()
+            write_line(f"reading {self._name}: {sizes}")
 
     def _start(self) -> None:
         if not sys.stderr.isatty():

@@ -168,9 +168,7 @@ class Opinions:
         """The distinct values of every column."""
         order = np.lexsort((self.value, self.column))
         column, value = self.column[order], self.value[order]
-        new = np.ones(len(value), bool)
-        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-        begins = np.flatnonzero(new)
+        begins = kernels.run_starts(column, value)
         first = np.searchsorted(column[begins], np.arange(self.n_columns + 1))
         return DistinctValues(order, np.append(begins, len(value)), first, value[begins])
 

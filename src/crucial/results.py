@@ -313,13 +313,9 @@ def _new_figure(
             "plot() needs matplotlib: pip install crucial[plots]. print() and to_frame() show the "
             "same without."
         ) from error
+    how = {"projection": projection}
     _, axes = plt.subplots(
-        rows,
-        columns,
-        squeeze=False,
-        layout="constrained",
-        figsize=size,
-        subplot_kw={"projection": projection},
+        rows, columns, squeeze=False, layout="constrained", figsize=size, subplot_kw=how
     )
     return list(axes.flat)
 

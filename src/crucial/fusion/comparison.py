@@ -296,16 +296,12 @@ class _Table:
 
     def systems(self, baseline: str, seed: int) -> list[SystemResult]:
         """Return every system, compared with the baseline."""
-        return [
-            SystemResult(
-                name,
-                kind,
-                {m: _summary(m, values) for m, values in self._values[name].items()},
-                self.differences(baseline, name, seed),
-                self._unjudged[name],
-            )
-            for name, kind in self._kind.items()
-        ]
+        found = []
+        for name, kind in self._kind.items():
+            values = {m: _summary(m, some) for m, some in self._values[name].items()}
+            change = self.differences(baseline, name, seed)
+            found.append(SystemResult(name, kind, values, change, self._unjudged[name]))
+        return found
 
 
 def _against(first: Floats, second: Floats, seed: int) -> Difference:

@@ -205,10 +205,24 @@ def curve_line(values: Floats) -> str:
 _GRID = np.linspace(0.0, 1.0, 101)
 
 
-def draw_band(ax: Axes, band: Band | None) -> None:
-    """Draw a band, if there is one."""
+_LOW_HIGH = ("share of low rows", "share of high rows")
+
+
+def _draw_roc(
+    ax: Axes | None,
+    curve: tuple[Floats, Floats],
+    label: str,
+    names: tuple[str, str],
+    band: Band | None = None,
+    marker: str = "",
+) -> Axes:
+    """Draw a curve with its band, beside that of chance, and return the axes."""
+    ax = new_axes(ax)
+    ax.plot(*curve, marker=marker, markersize=3, label=label)
     if band is not None:
         ax.fill_between(band.at, band.low, band.high, alpha=0.2, label=f"{band.level:.0%} band")
+    ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
+    return name_axes(ax, *names)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,11 +261,7 @@ class RocCurve(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(self.alpha, self.beta, label=f"AUC {self.auc:.3f}")
-        draw_band(ax, self.band)
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(ax, "share of low rows", "share of high rows")
+        return _draw_roc(ax, (self.alpha, self.beta), f"AUC {self.auc:.3f}", _LOW_HIGH, self.band)
 
 
 def roc_curve(
@@ -665,17 +675,10 @@ def calibration_curve(
     expected = np.bincount(part, rows.weight * chance) / mass
     observed = np.bincount(part, rows.weight * good) / mass
     low, high = _wilson(observed, mass)
-    return CalibrationCurve(
-        expected[::-1],
-        observed[::-1],
-        low[::-1],
-        high[::-1],
-        mass[::-1],
-        fit,
-        float(np.average((chance - good) ** 2, weights=rows.weight)),
-        float(np.average(np.abs(expected - observed), weights=mass)),
-        probabilities,
-    )
+    brier = float(np.average((chance - good) ** 2, weights=rows.weight))
+    error = float(np.average(np.abs(expected - observed), weights=mass))
+    best_last = (expected[::-1], observed[::-1], low[::-1], high[::-1], mass[::-1])
+    return CalibrationCurve(*best_last, fit, brier, error, probabilities)
 
 
 def _wilson(share: Floats, count: Floats) -> tuple[Floats, Floats]:
@@ -815,10 +818,7 @@ class TreeRoc(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve with a mark per leaf; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(*self.points(), marker="o", markersize=3, label=f"AUC {self.auc:.3f}")
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(ax, "share of low rows", "share of high rows")
+        return _draw_roc(ax, self.points(), f"AUC {self.auc:.3f}", _LOW_HIGH, marker="o")
 
 
 def tree_roc(
@@ -951,13 +951,8 @@ class IrocCurve(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(self.alpha, self.beta, label=f"IAUC {self.iauc:.3f}")
-        draw_band(ax, self.band)
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(
-            ax, "share of rows below the threshold", "share of rows above the threshold"
-        )
+        names = ("share of rows below the threshold", "share of rows above the threshold")
+        return _draw_roc(ax, (self.alpha, self.beta), f"IAUC {self.iauc:.3f}", names, self.band)
 
 
 def iroc_curve(

@@ -637,15 +637,9 @@ def _matrix(model: AdditiveRanker, rows: Instances, background: Instances) -> Co
         tuple(cell_text(model.encodings, rows, row, feature) for feature in used)
         for row in range(rows.n_rows if model.encodings else 0)
     )
-    return ContributionMatrix(
-        tuple(used),
-        tuple(feature_name(model.feature_names, feature) for feature in used),
-        columns,
-        added,
-        float(model.predict(background).mean()),
-        model.predict(rows),
-        tuple(texts),
-    )
+    names = tuple(feature_name(model.feature_names, feature) for feature in used)
+    base, scores = float(model.predict(background).mean()), model.predict(rows)
+    return ContributionMatrix(tuple(used), names, columns, added, base, scores, tuple(texts))
 
 
 def _as_row(x: TableLike) -> TableLike:

@@ -267,15 +267,9 @@ def _roc(subject: Subject, good: Floats) -> PageData:
 
 def _calibration(subject: Subject, good: Floats) -> PageData:
     curve = calibration_curve(good, subject.scores)
-    return {
-        "expected": _plain(curve.expected),
-        "observed": _plain(curve.observed),
-        "low": _plain(curve.low),
-        "high": _plain(curve.high),
-        "brier": curve.brier,
-        "error": curve.error,
-        "source": curve.source,
-    }
+    columns = ("expected", "observed", "low", "high")
+    about = {"brier": curve.brier, "error": curve.error, "source": curve.source}
+    return {name: _plain(getattr(curve, name)) for name in columns} | about
 
 
 # --- Facts of the page about the model and the data

@@ -211,21 +211,17 @@ class BinnedFeature:
         mass = sums_by(to, self.weight)
         plain = sums_by(to, self.values) / np.bincount(to)
         means = sums_by(to, self.weight * self.values) / np.where(mass > 0, mass, 1.0)
-        return BinnedFeature(
-            self.feature,
-            self.name,
-            self.edges[np.diff(groups) > 0] if not self.categories else self.edges,
-            tuple(
-                tuple(text for b in np.flatnonzero(groups == g) for text in self.categories[b])
-                for g in range(last + 1)
-            )
-            if self.categories
-            else (),
-            self.numbers,
-            to[self.bin_of] if self.categories else self.bin_of,
-            np.where(mass > 0, means, plain),
-            mass,
-            (),
+        values = np.where(mass > 0, means, plain)
+        if not self.categories:
+            edges = self.edges[np.diff(groups) > 0]
+            return replace(self, edges=edges, values=values, weight=mass, texts=())
+        categories = tuple(
+            tuple(text for b in np.flatnonzero(groups == g) for text in self.categories[b])
+            for g in range(last + 1)
+        )
+        places = to[self.bin_of]
+        return replace(
+            self, categories=categories, bin_of=places, values=values, weight=mass, texts=()
         )
 
     def described(self, encodings: Encodings) -> BinnedFeature:
@@ -377,17 +373,11 @@ def _bin_categories(
     groups: list[list[str]] = [[] for _ in begins]
     for text, number in shape.categories.items():
         groups[in_bin[numbers.searchsorted(number)]].append(text)
-    return BinnedFeature(
-        shape.feature,
-        shape.name,
-        np.zeros(0),
-        tuple(tuple(sorted(group)) for group in groups),
-        numbers,
-        in_bin,
-        np.append(_bin_means(counts, added[order], begins), shape.missing),
-        np.append(np.add.reduceat(counts, begins), silent),
-        (),
-    )
+    texts = tuple(tuple(sorted(group)) for group in groups)
+    values = np.append(_bin_means(counts, added[order], begins), shape.missing)
+    mass = np.append(np.add.reduceat(counts, begins), silent)
+    head = (shape.feature, shape.name, np.zeros(0), texts)
+    return BinnedFeature(*head, numbers, in_bin, values, mass, ())
 
 
 # --- Reason codes: the features that cost a row the most points
@@ -790,15 +780,9 @@ class Scorecard(Result, SavedAsHtml):
         order = np.argsort(-lost, axis=1, kind="stable")[:, :top]
         costs = np.take_along_axis(lost, order, axis=1)
         total = np.asarray(self.start + points.sum(axis=1))
-        return ReasonCodes(
-            total,
-            self.scale.probabilities(total.astype(np.float64)),
-            np.where(costs > 0, order, -1),
-            np.where(costs > 0, costs, 0.0),
-            bins,
-            self.features,
-            against,
-        )
+        chances = self.scale.probabilities(total.astype(np.float64))
+        codes, costs = np.where(costs > 0, order, -1), np.where(costs > 0, costs, 0.0)
+        return ReasonCodes(total, chances, codes, costs, bins, self.features, against)
 
 
 # --- What a scorecard is made of: a model that can be one, labels of two values, weights
@@ -903,7 +887,7 @@ def card_features(
     good: Floats,
     weight: Floats,
     unit: float,
-    model: AdditiveRanker,
+    encodings: Encodings,
     start: float,
 ) -> tuple[tuple[CardFeature, ...], Ints]:
     """Return the features with points, and the points of the rows.
@@ -919,7 +903,7 @@ def card_features(
         if not points.any():
             continue
         groups = np.concatenate([[0], np.cumsum(np.diff(points[:-1]) != 0)])
-        cut = one.merged(groups).described(model.encodings)
+        cut = one.merged(groups).described(encodings)
         to = np.append(groups, groups[-1] + 1)
         inside = to[at]
         mass = sums_by(inside, weight, cut.n_bins)
@@ -1118,16 +1102,10 @@ def scorecard(
     intercept, slope = sign * calibration.intercept, sign * calibration.slope
     signed = replace(calibration, intercept=intercept, slope=slope)
     scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
-    start, exact = exact_points([binned[j] for j in kept], model.intercept, signed, scale, anchor)
+    used, bins_of = [binned[j] for j in kept], [bins[j] for j in kept]
+    start, exact = exact_points(used, model.intercept, signed, scale, anchor)
     features, points = card_features(
-        [binned[j] for j in kept],
-        exact,
-        [bins[j] for j in kept],
-        good,
-        weight,
-        row_unit,
-        model,
-        start,
+        used, exact, bins_of, good, weight, row_unit, model.encodings, start
     )
     if not features:
         raise DataError(

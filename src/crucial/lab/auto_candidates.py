@@ -531,17 +531,9 @@ class Trial:
         overlap = 0.0 if has_queries else ratio
         at = next(k for k, number in enumerate(rounds) if number >= 2 / 3 * rounds[-1])
         late = gap_of(units[best], units[at], weight, overlap)
-        return cls(
-            candidate,
-            stage,
-            len(cells),
-            rounds[best] or None,
-            units[best],
-            weight,
-            overlap,
-            seconds,
-            rising=best >= len(rounds) - 2 and late.mean > late.error,
-        )
+        found = (rounds[best] or None, units[best], weight, overlap, seconds)
+        rising = best >= len(rounds) - 2 and late.mean > late.error
+        return cls(candidate, stage, len(cells), *found, rising=rising)
 
     @property
     def name(self) -> str:
@@ -788,14 +780,6 @@ def summarise_trials(
     ordered = sorted(
         trials, key=lambda one: (one.failed, -one.stage, not one.candidate.members, -one.value)
     )
-    return TriedRankers(
-        measure.name,
-        measure.higher_is_better,
-        budget,
-        tuple(ordered),
-        best,
-        kept,
-        kept.rounds,
-        noise,
-        counted(n, "held-out fold" if best.overlap else "held-out query"),
-    )
+    measured = (measure.name, measure.higher_is_better)
+    units = counted(n, "held-out fold" if best.overlap else "held-out query")
+    return TriedRankers(*measured, budget, tuple(ordered), best, kept, kept.rounds, noise, units)

@@ -405,18 +405,11 @@ class ExperimentResult(Result):
                 row = table.setdefault(name, np.full(len(self.rankers), np.nan))
                 row[number] = value
                 mass[name] = weight
-        names = list(table)
         pooled = by_query and about["aggregate"] == "pool"
-        return Blocks(
-            measure,
-            bool(about["higher_is_better"]),
-            about["aggregate"] if by_query else "mean",
-            kind,
-            names,
-            self.rankers,
-            np.array([table[name] for name in names]).reshape(len(names), len(self.rankers)),
-            np.array([mass[name] for name in names]) if pooled else None,
-        )
+        higher, how = bool(about["higher_is_better"]), about["aggregate"] if by_query else "mean"
+        values = np.array(list(table.values())).reshape(len(table), len(self.rankers))
+        weights = np.array([mass[name] for name in table]) if pooled else None
+        return Blocks(measure, higher, how, kind, list(table), self.rankers, values, weights)
 
     def _by_fold(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
         """Return name, value and weight of every fold or task."""
@@ -499,27 +492,18 @@ class ExperimentResult(Result):
                 for name in self.rankers
             }
 
-        return RowComparison(
-            JudgedLists.from_labels(
-                np.concatenate([one["y"] for one in first]), Groups(np.arange(len(sizes)), starts)
-            ),
-            scores,
-            self.rankers[0],
-            RowSampling(LEVEL, None, 0),
-            np.concatenate(numbers).astype(np.int64),
-            folds=True,
-        )
+        labels, groups = [one["y"] for one in first], Groups(np.arange(len(sizes)), starts)
+        judged = JudgedLists.from_labels(np.concatenate(labels), groups)
+        rows, sampling = np.concatenate(numbers).astype(np.int64), RowSampling(LEVEL, None, 0)
+        return RowComparison(judged, scores, self.rankers[0], sampling, rows, folds=True)
 
     def ranks(self, measure: str, unit: str = "auto", alpha: float = 0.05) -> RankSummary:
         """Return average ranks, Friedman's test and Nemenyi's critical difference."""
         blocks = self.blocks(measure, unit)
+        higher = blocks.higher_is_better
+        how = {"measure": measure, "unit": blocks.unit}
         return summarise_ranks(
-            blocks.values,
-            blocks.systems,
-            measure=measure,
-            higher_is_better=blocks.higher_is_better,
-            alpha=alpha,
-            unit=blocks.unit,
+            blocks.values, blocks.systems, higher_is_better=higher, alpha=alpha, **how
         )
 
     def compare(
@@ -540,13 +524,9 @@ class ExperimentResult(Result):
             rows.base = self.rankers[0] if baseline is None else baseline
             lookup(dict.fromkeys(self.rankers), rows.base, "baseline")
             return rows.compare(measures)
+        tables = [self.blocks(name, unit) for name in self.measures]
         return compare_blocks(
-            [self.blocks(name, unit) for name in self.measures],
-            baseline,
-            test=test,
-            level=LEVEL,
-            movers=movers,
-            random_state=random_state,
+            tables, baseline, test=test, level=LEVEL, movers=movers, random_state=random_state
         )
 
     def summary(self, unit: str = "auto") -> list[Row]:

@@ -310,32 +310,18 @@ def measure_ranking(
             interval = row_interval(measure, judged, scores, sampling)
         elif level is not None:
             filled = found if empty == "skip" else np.where(np.isnan(found), float(empty), found)
+            how = (prepared.bound.weights, measure.aggregate)
             interval = bootstrap_interval(
-                filled,
-                prepared.bound.weights,
-                measure.aggregate,
-                level=level,
-                resamples=resamples,
-                random_state=random_state,
+                filled, *how, level=level, resamples=resamples, random_state=random_state
             )
-        unjudged = _unjudged_share(judged, ranking, measure.depth)
-        results[measure.name] = measure_result(
-            measure,
-            prepared.summary(found),
-            interval,
-            unjudged,
-            prepared.bound.weights if measure.aggregate == "pool" else None,
-        )
-    return Evaluation(
-        {m.name: results[m.name] for m in chosen},
-        {"qid": judged.groups.ids} | {m.name: values[m.name] for m in chosen},
-        ties,
-        empty,
-        level,
-        unit="row" if by_rows else "query",
-        n_rows=len(judged.y),
-        seed=random_state if isinstance(random_state, int) else None,
-    )
+        summary, unjudged = prepared.summary(found), _unjudged_share(judged, ranking, measure.depth)
+        weights = prepared.bound.weights if measure.aggregate == "pool" else None
+        results[measure.name] = measure_result(measure, summary, interval, unjudged, weights)
+    results = {m.name: results[m.name] for m in chosen}
+    per_query = {"qid": judged.groups.ids} | {m.name: values[m.name] for m in chosen}
+    seed = random_state if isinstance(random_state, int) else None
+    unit, n_rows = "row" if by_rows else "query", len(judged.y)
+    return Evaluation(results, per_query, ties, empty, level, unit=unit, n_rows=n_rows, seed=seed)
 
 
 def evaluate(

@@ -144,13 +144,8 @@ _DISCOUNT = {
     "letor": flag("base", 2.0),
 }
 register("ndcg", NDCG, "discounted gain, linear gain y", cutoff="may", **_DISCOUNT)
-register(
-    "ndcg_exp",
-    partial(NDCG, exponential=True),
-    "discounted gain, gain 2^y - 1",
-    cutoff="may",
-    **_DISCOUNT,
-)
+_NDCG_EXP = partial(NDCG, exponential=True)
+register("ndcg_exp", _NDCG_EXP, "discounted gain, gain 2^y - 1", cutoff="may", **_DISCOUNT)
 
 
 @dataclass(frozen=True)
@@ -218,14 +213,8 @@ class RankBiasedPrecision(_Binary):
 
 
 _INSIDE_1 = between(0.0, 1.0, low_open=True, high_open=True)
-register(
-    "rbp",
-    RankBiasedPrecision,
-    "rank-biased precision",
-    cutoff="may",
-    p=Option("persistence", number(_INSIDE_1), _INSIDE_1.wording),
-    rel=REL,
-)
+_P = Option("persistence", number(_INSIDE_1), _INSIDE_1.wording)
+register("rbp", RankBiasedPrecision, "rank-biased precision", cutoff="may", p=_P, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -568,13 +557,9 @@ class ExpectedReciprocalRank(Measure):
 
 
 _GRADE = between(0.0, _MOST_EXPONENT, low_open=True, noun="label")
-register(
-    "err",
-    ExpectedReciprocalRank,
-    "expected reciprocal rank, stop probability (2^y - 1)/2^max",
-    cutoff="may",
-    max=Option("highest", number(_GRADE), _GRADE.wording),
-)
+_ERR = "expected reciprocal rank, stop probability (2^y - 1)/2^max"
+_MAX = Option("highest", number(_GRADE), _GRADE.wording)
+register("err", ExpectedReciprocalRank, _ERR, cutoff="may", max=_MAX)
 
 
 # --- Measures of the position of the first, or the last, relevant item
@@ -956,10 +941,6 @@ class Profit(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "profit",
-    Profit,
-    "sum of the first k labels less the cost of each",
-    cutoff="must",
-    cost=Option("cost", number(between(-1e300, 1e300)), "a number"),
-)
+_COST = Option("cost", number(between(-1e300, 1e300)), "a number")
+_PROFIT = "sum of the first k labels less the cost of each"
+register("profit", Profit, _PROFIT, cutoff="must", cost=_COST)

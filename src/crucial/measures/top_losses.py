@@ -160,17 +160,10 @@ class _Lists:
         outside = judged.per_query(weight * (1.0 - chance))
         pairs = count_all_pairs(judged, judged.weight)
         undefined = (n_levels < 2) | (size <= 0)
-        return cls(
-            weight,
-            chance,
-            np.minimum(judged.groups.sizes, cutoff).astype(np.float64),
-            np.where(undefined, 1.0, size),
-            due,
-            outside,
-            np.where(n_levels == 2, lowest, outside),
-            np.where(pairs > 0, pairs, 1.0),
-            undefined,
-        )
+        k = np.minimum(judged.groups.sizes, cutoff).astype(np.float64)
+        size, pairs = np.where(undefined, 1.0, size), np.where(pairs > 0, pairs, 1.0)
+        negatives = np.where(n_levels == 2, lowest, outside)
+        return cls(weight, chance, k, size, due, outside, negatives, pairs, undefined)
 
 
 def _largest(

@@ -74,16 +74,9 @@ class JudgeAgreement(Result):
 
     def to_frame(self) -> Frame:
         """Return the columns judge, comparisons, with_others and reliability."""
-        return as_frame(
-            {
-                "judge": self.judges,
-                "comparisons": self.n,
-                "with_others": self.with_others,
-                "reliability": self.reliability,
-                "reliability_low": self.reliability_low,
-                "reliability_high": self.reliability_high,
-            }
-        )
+        names = ("with_others", "reliability", "reliability_low", "reliability_high")
+        columns = {"judge": self.judges, "comparisons": self.n}
+        return as_frame(columns | {name: getattr(self, name) for name in names})
 
     def text(self, width: int = 100) -> str:
         """Return the agreement as lines of text, the busiest judges first."""
@@ -161,15 +154,8 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     counts = np.bincount(judge, minlength=n_judges).tolist()
     rate = same / couples if couples else float("nan")
     ends = (slope, slope - 1.96 * error, slope + 1.96 * error)
-    return JudgeAgreement(
-        comparisons.judges,
-        tuple(counts),
-        tuple(shares.tolist()),
-        left_out,
-        rate,
-        couples,
-        *(tuple(one.tolist()) for one in ends),
-    )
+    found = (tuple(counts), tuple(shares.tolist()), left_out, rate, couples)
+    return JudgeAgreement(comparisons.judges, *found, *(tuple(one.tolist()) for one in ends))
 
 
 def _fitted(

@@ -259,16 +259,9 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
     bound = float(np.triu(np.minimum(above, above.T), 1).sum())
     total = float(above.sum())
     theta = mallows_theta(data, order) if isinstance(data, Rankings) else None
-    return Consensus(
-        tuple(data.items[k] for k in order),
-        distance,
-        bound,
-        bool(exact or distance <= bound),
-        distance / total if total else 0.0,
-        theta,
-        tuple(data.items[k] for k in borda),
-        method,
-    )
+    ranked, by_borda = (tuple(data.items[k] for k in one) for one in (order, borda))
+    exact, share = bool(exact or distance <= bound), distance / total if total else 0.0
+    return Consensus(ranked, distance, bound, exact, share, theta, by_borda, method)
 
 
 def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:

@@ -783,6 +783,13 @@ class PreferenceSession:
     read_only : bool, default=False
         Leave the file of the answers as it is, which may be open elsewhere.
 
+    Attributes
+    ----------
+    posterior : Posterior
+        The distribution of the strengths.
+    question : (int, int)
+        The items to compare now, left and right.
+
     Examples
     --------
     >>> session = PreferenceSession(["tea", "milk", "wine"])
@@ -861,20 +868,10 @@ class PreferenceSession:
         """Number of answers and undos so far: the number of the question."""
         return self._journal.n_events
 
-    @property
-    def posterior(self) -> Posterior:
-        """The distribution of the strengths."""
-        return self._found
-
-    @property
-    def question(self) -> tuple[int, int]:
-        """The items to compare now, left and right."""
-        return self._question
-
     def settled(self) -> float:
         """Return the expected share of pairs in their right order; 0.5 if nothing is known."""
         with self.lock, self._threads.limit(limits=1):
-            return self._found.settled()
+            return self.posterior.settled()
 
     def done(self) -> str | None:
         """Return why one may stop asking about the first `top` places; None if one should not.
@@ -891,7 +888,7 @@ class PreferenceSession:
             if not self._counts.any():
                 return None
             if self._done is None:
-                order = np.argsort(-self._found.mean, kind="stable")
+                order = np.argsort(-self.posterior.mean, kind="stable")
                 low, high = spread_of(self._places(np.arange(len(order))))
                 first = self.ranking()[: self.top]
                 settled = len(first) == self.top and all(one.settled for one in first)
@@ -907,7 +904,7 @@ class PreferenceSession:
         """Return draws of the ranks of some items, computed once per answer."""
         key = len(items)
         if key not in self._drawn:
-            self._drawn[key] = self._found.places(items)
+            self._drawn[key] = self.posterior.places(items)
         return self._drawn[key]
 
     def _ranked(self) -> Ints:
@@ -925,9 +922,9 @@ class PreferenceSession:
             ranked = self._ranked()
             if not len(ranked):
                 return []
-            mean = self._found.mean[ranked]
+            mean = self.posterior.mean[ranked]
             low, high = (ranks.tolist() for ranks in spread_of(self._places(ranked)))
-            reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance)[ranked], 0.0))
+            reach = 1.645 * np.sqrt(np.maximum(np.diag(self.posterior.covariance)[ranked], 0.0))
             order = np.argsort(-mean, kind="stable").tolist()
             strength, weakest, strongest, asked = (
                 column.tolist()
@@ -992,7 +989,7 @@ class PreferenceSession:
         check("answer", "answer", answer, one_of(*ANSWERS))
         with self.lock:
             self._check_number(number)
-            left, right = (self.names[k] for k in self._question)
+            left, right = (self.names[k] for k in self.question)
             self._journal.append(left, right, answer)
             self._learn()
 
@@ -1011,7 +1008,7 @@ class PreferenceSession:
             last = self._journal.undo()
             self._learn()
             # Ask the same question again.
-            self._question = (self._place[last.left], self._place[last.right])
+            self.question = (self._place[last.left], self._place[last.right])
 
     def _check_number(self, number: int | None) -> None:
         """Refuse the number of an earlier question."""
@@ -1042,12 +1039,12 @@ class PreferenceSession:
         rng = np.random.default_rng([self._seed, len(answers)])
         # (the matrices are small: threads cost more than they save)
         with self._threads.limit(limits=1):
-            self._found = learn_posterior(high, low, wins[high, low], self._precision)
+            self.posterior = learn_posterior(high, low, wins[high, low], self._precision)
             chances = None
             if self._focus is not None:
                 among = self._places(np.arange(n)) <= self._focus
                 chances = (among.sum(axis=0) + 0.5) / (len(among) + 1)
-            self._question = next_pair(self._found, asked, rng, chances)
+            self.question = next_pair(self.posterior, asked, rng, chances)
 
     def close(self) -> None:
         """Close the file; answers are no longer possible."""

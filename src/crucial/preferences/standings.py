@@ -524,6 +524,10 @@ def leaderboard(
     agreement = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
+    high, low, each = data.wins()
+    position = None
+    if isinstance(data, Comparisons) and data.first is not None:
+        position = position_bias(data, best, level, groups)
     standings, found = _standings(data, model.part, best, known, above, tallies, scale)
     runs = found if known is not None else ()
     effects: tuple[Effect, ...] = ()
@@ -539,12 +543,12 @@ def leaderboard(
         level,
         circles(data) if isinstance(data, Comparisons) else None,
         agreement,
-        _misordered(data, best),
+        float((each * (best[high] < best[low])).sum() / each.sum()),
         tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
         scale,
         "none" if known is None else known.method,
         effects,
-        _position(data, best, level, groups),
+        position,
         tie_share,
     )
 
@@ -555,15 +559,6 @@ def _subject(data: Comparisons | Rankings) -> str:
         return f"{counted(round(float(data.count.sum())), 'ranking')} of {items}"
     by = "" if data.judge is None else f" by {counted(len(data.judges), 'judge')}"
     return f"{counted(len(data), 'comparison')} of {items}{by}"
-
-
-def _position(
-    data: Comparisons | Rankings, best: Floats, level: float, groups: Ints | None
-) -> PositionBias | None:
-    """Return the position bias, if it is known who was shown first."""
-    if isinstance(data, Comparisons) and data.first is not None:
-        return position_bias(data, best, level, groups)
-    return None
 
 
 def _groups(data: Comparisons | Rankings, by: str, intervals: bool) -> Ints | None:
@@ -729,12 +724,6 @@ def _tallies(data: Comparisons) -> Floats:
     return np.array(
         [np.bincount(data.winner, w, minlength=n), np.bincount(data.loser, w, minlength=n), ties]
     )
-
-
-def _misordered(data: Comparisons | Rankings, best: Floats) -> float:
-    """Return the share of the weight of decisions that contradict the strengths."""
-    high, low, each = data.wins()
-    return float((each * (best[high] < best[low])).sum() / each.sum())
 
 
 # --- Leaderboards of the categories of comparisons

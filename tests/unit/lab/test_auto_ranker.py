@@ -122,7 +122,7 @@ def test_a_candidate_that_fails_is_shown_and_not_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr("crucial.lab.auto_ranker.plan_for", lambda budget, facts: plan)
     table = fitted().table_
     assert table.kept.kind == "linear"
-    assert "failed: DataError: cannot learn from this." in str(table)
+    assert "failed: DataError: cannot learn from this." in table.text(width=200)
     for name in ("ListMLE", "RankCosine", "RankRLS"):
         monkeypatch.setattr(getattr(crucial.rankers, name), "fit", broken)
     refused(DataError, "no ranker could be fitted: DataError: cannot learn", fitted)
