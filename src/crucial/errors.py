@@ -32,27 +32,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
-__all__ = [
-    "Argument",
-    "ClusterError",
-    "CrucialError",
-    "DataError",
-    "DataTypeError",
-    "DataWarning",
-    "FileError",
-    "Message",
-    "MissingExtraError",
-    "ModelFileError",
-    "NoPairError",
-    "NoProgressWarning",
-    "NotRankedError",
-    "NotSeparableWarning",
-    "ParameterError",
-    "about",
-    "in_file",
-    "in_short",
-]
-
 
 @dataclass(frozen=True)
 class Argument:

@@ -10,17 +10,6 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, ClassVar, TypeAlias
 
-__all__ = [
-    "ReadingProgress",
-    "Show",
-    "ShowText",
-    "progress_bar",
-    "reading_lines",
-    "reading_status",
-    "status_line",
-    "write_line",
-]
-
 #: Takes the number of steps done, and a note to show beside the bar.
 Show: TypeAlias = Callable[[int, str], None]
 #: Takes what is going on.

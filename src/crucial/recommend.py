@@ -383,14 +383,11 @@ def boost_opinions(
     place_of_row[np.argsort(level, kind="stable")] = np.arange(opinions.n_rows)
     bins = opinions.distinct
     pairs = float((counts * (np.cumsum(counts) - counts)).sum())
+    places = place_of_row[opinions.row[bins.order]]
+    starts, smoothing = np.append(0, np.cumsum(counts)), (smoothing_of(pairs), SNAP)
+    slack = (TIE, -worst_tied(0.0), NOISE)
     place, weights = kernels.boost_opinions(
-        place_of_row[opinions.row[bins.order]],
-        bins.begins,
-        bins.first,
-        np.append(0, np.cumsum(counts)),
-        rounds,
-        (smoothing_of(pairs), SNAP),
-        (TIE, -worst_tied(0.0), NOISE),
+        places, bins.begins, bins.first, starts, rounds, smoothing, slack
     )
     column, k, default = place.T
     at = bins.first[column] + k
@@ -887,15 +884,11 @@ class _Background:
         own: Floats = target.labels[rows]
         liked = np.flatnonzero((theirs > target.club.mean[column]) & (own >= target.labels.mean()))
         best = liked[np.lexsort((-theirs[liked], -own[liked]))][:3]
-        return Reason(
-            target.viewers[column : column + 1].tolist()[0],
-            rating,
-            bool(rating == target.club.of_column(column)[1].max()),
-            adds,
-            len(rows),
-            float(target.agreement[column]),
-            tuple(self.items[target.films[rows[best]]].tolist()),
-        )
+        viewer = target.viewers[column : column + 1].tolist()[0]
+        loved = bool(rating == target.club.of_column(column)[1].max())
+        films = tuple(self.items[target.films[rows[best]]].tolist())
+        agreement = float(target.agreement[column])
+        return Reason(viewer, rating, loved, adds, len(rows), agreement, films)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -389,17 +389,13 @@ def curve_facts(
     """Return measures on these rows after some of the rounds, and the trace of the training."""
     if subject.model is None or subject.model.n_rounds == 0:
         return None
-    stages = 40 if len(subject.y) <= 200_000 else 15
+    stages, margin_stages = (40, 8) if len(subject.y) <= 200_000 else (15, 0)
+    ranker, metrics = subject.ranker if trace is None else subject.model, list(subject.measures)
     qid = subject.groups.codes if subject.has_queries else None
     found = learning_curve(
-        subject.ranker if trace is None else subject.model,
-        subject.instances,
-        subject.y,
-        qid=qid,
-        metrics=list(subject.measures),
-        stages=stages,
-        margin_stages=8 if len(subject.y) <= 200_000 else 0,
-    )
+        ranker, subject.instances, subject.y, qid=qid, metrics=metrics,
+        stages=stages, margin_stages=margin_stages,
+    )  # fmt: skip
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
         rounds, training, watched = _trace_columns(trace, subject)
@@ -905,16 +901,10 @@ def by_cutoff(subject: Subject) -> PageData | None:
     curves = []
     for family in families:
         results = [found.results[f"{family}@{k}"] for k in ks]
-        spans = [one.interval or (None, None) for one in results]
-        curves.append(
-            {
-                "name": family,
-                "values": [one.value for one in results],
-                "low": [low for low, _ in spans],
-                "high": [high for _, high in spans],
-                "description": results[-1].measure.description,
-            }
-        )
+        low, high = zip(*(one.interval or (None, None) for one in results))
+        about = {"description": results[-1].measure.description}
+        values = [one.value for one in results]
+        curves.append({"name": family, "values": values, "low": low, "high": high, **about})
     return {"ks": ks, "curves": curves}
 
 
@@ -1022,20 +1012,13 @@ def by_permutation(subject: Subject) -> PageData | None:
     )
     assert found.repeats is not None
     spread = found.repeats[:, keep].std(axis=0, ddof=1)
-    places = sorted(range(len(keep)), key=lambda place: -found.values[keep[place]])
-    return {
-        "measure": subject.lead.name,
-        "baseline": found.baseline,
-        "rows": len(rows),
-        "features": [
-            {
-                "name": subject.feature_title(keep[place]),
-                "loss": float(found.values[keep[place]]),
-                "spread": float(spread[place]),
-            }
-            for place in places
-        ],
-    }
+    ranked = sorted(zip(keep, spread.tolist()), key=lambda one: -found.values[one[0]])
+    features = [
+        {"name": subject.feature_title(feature), "loss": float(found.values[feature]), "spread": by}
+        for feature, by in ranked
+    ]
+    about = {"measure": subject.lead.name, "baseline": found.baseline, "rows": len(rows)}
+    return {**about, "features": features}
 
 
 def _some_rows(subject: Subject) -> Ints:
@@ -1249,22 +1232,11 @@ def report(
             "scores of different queries cannot be compared."
         )
     labels = check_labels(y, instances.n_rows)
-    subject = Subject(
-        ranker,
-        X,
-        model,
-        reason,
-        instances,
-        labels,
-        groups,
-        qid is not None,
-        _names(item, instances.n_rows),
-        rows.scores(n_jobs),
-        tuple(chosen or get_measures(default_measure(labels, qid is not None))),
-        _grey("pictures", pictures),
-        _grey("query_pictures", query_pictures),
-        random_state,
-    )
+    head = (ranker, X, model, reason, instances, labels, groups, qid is not None)
+    names, scores = _names(item, instances.n_rows), rows.scores(n_jobs)
+    measures = tuple(chosen or get_measures(default_measure(labels, qid is not None)))
+    grey = (_grey("pictures", pictures), _grey("query_pictures", query_pictures))
+    subject = Subject(*head, names, scores, measures, *grey, random_state)
     found = _evaluate(subject, subject.scores, subject.measures, intervals=True, resamples=None)
     table = measure_table(subject, found)
     single = single_features(subject)

@@ -944,15 +944,10 @@ def score_bands(
         blocks = np.flatnonzero(part == number)
         inside = np.isin(rows.block, blocks)
         mass = rows.weight[inside]
-        found.append(
-            ScoreBand(
-                int(rows.scores[blocks].min()),
-                int(rows.scores[blocks].max()),
-                float(mass.sum()) * unit,
-                float(mass @ rows.y[inside]) * unit,
-                float(mass @ chance[rows.block[inside]] / mass.sum()),
-            )
-        )
+        low, high = int(rows.scores[blocks].min()), int(rows.scores[blocks].max())
+        counts = (float(mass.sum()) * unit, float(mass @ rows.y[inside]) * unit)
+        expected = float(mass @ chance[rows.block[inside]] / mass.sum())
+        found.append(ScoreBand(low, high, *counts, expected))
     return tuple(found)
 
 
@@ -1116,28 +1111,17 @@ def scorecard(
     by_points = roc_curve(good, points, sample_weight=weight)
     measured = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
     interval = measured.results["auc"].interval
-    return Scorecard(
-        features,
-        round(start),
-        scale,
-        signed,
-        good_words(y, labels, low_is_good, good_from),
-        float(weight.sum()) * row_unit,
-        float(weight @ good) * row_unit,
-        {
-            "model": roc_curve(labels, scores, sample_weight=weight).auc,
-            "bins": roc_curve(labels, total, sample_weight=weight).auc,
-            "points": by_points.auc,
-        },
-        None if interval is None or np.isnan(interval).any() else interval,
-        float((by_points.beta - by_points.alpha).max()),
-        score_bands(points, good, weight, row_unit, scale),
-        tuple(one.name for one in binned if one.name not in names),
-        title,
-        _notes(calibration, good, weight * row_unit, features, missing_points),
-        model,
-        inner,
-    )
+    interval = None if interval is None or np.isnan(interval).any() else interval
+    scored = (("model", scores), ("bins", total))
+    auc = {name: roc_curve(labels, one, sample_weight=weight).auc for name, one in scored}
+    auc["points"], ks = by_points.auc, float((by_points.beta - by_points.alpha).max())
+    words = good_words(y, labels, low_is_good, good_from)
+    counts = (float(weight.sum()) * row_unit, float(weight @ good) * row_unit)
+    bands = score_bands(points, good, weight, row_unit, scale)
+    left_out = tuple(one.name for one in binned if one.name not in names)
+    notes = _notes(calibration, good, weight * row_unit, features, missing_points)
+    head = (features, round(start), scale, signed, words, *counts, auc, interval, ks, bands)
+    return Scorecard(*head, left_out, title, notes, model, inner)
 
 
 def _with_missing(one: BinnedFeature, points: str, low_is_good: bool) -> BinnedFeature:

@@ -735,25 +735,16 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
             counts = np.bincount(steps, minlength=len(shape.values) + 1)
             parts = counts / max(1, instances.n_rows)
             share, silent = parts[:-1], float(parts[-1])
-        found.append(
-            FeatureShape(
-                one.feature,
-                feature_name(model.feature_names, one.feature),
-                one.weight,
-                one.share,
-                one.direction
-                if not pairs or one.direction == "by category"
-                else direction_of(shape, one.ramps, one.rungs),
-                shape.thresholds,
-                shape.values,
-                shape.missing + math.fsum(ramp.missing for ramp in one.ramps),
-                one.ramps,
-                share,
-                silent,
-                model.encodings.categories.get(one.feature, {}),
-                unit=model.encodings.times.get(one.feature, ""),
-            )
-        )
+        direction = one.direction
+        if pairs and direction != "by category":
+            direction = direction_of(shape, one.ramps, one.rungs)
+        name = feature_name(model.feature_names, one.feature)
+        head = (one.feature, name, one.weight, one.share, direction)
+        missing = shape.missing + math.fsum(ramp.missing for ramp in one.ramps)
+        pieces = (shape.thresholds, shape.values, missing, one.ramps, share, silent)
+        categories = model.encodings.categories.get(one.feature, {})
+        unit = model.encodings.times.get(one.feature, "")
+        found.append(FeatureShape(*head, *pieces, categories, unit=unit))
         if instances is not None:
             found[-1] = _with_rows(found[-1], instances)
     used = [one.feature for one in found]

@@ -353,17 +353,14 @@ class Plan:
 
 
 _MILLION = 1_000_000
+_THOROUGH = (
+    Stage(24, 1, 2, _MILLION, 8 * _MILLION),
+    Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
+)
 _PLANS = {
     "quick": Plan(4, (Stage(7, 1, 2, _MILLION // 2, _MILLION),), 7, climbs=False),
     "normal": Plan(5, (Stage(12, 1, 3, _MILLION, 8 * _MILLION),), 10),
-    "thorough": Plan(
-        5,
-        (
-            Stage(24, 1, 2, _MILLION, 8 * _MILLION),
-            Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
-        ),
-        12,
-    ),
+    "thorough": Plan(5, _THOROUGH, 12),
 }
 #: Seconds up to which the plan of a name is taken.
 _UP_TO = (("quick", 10.0), ("normal", 60.0), ("thorough", float("inf")))

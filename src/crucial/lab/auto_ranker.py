@@ -36,7 +36,7 @@ from crucial.lab.auto_candidates import (
 from crucial.lab.experiment import run_cell, settings_record
 from crucial.lab.protocols import Fold, Rows, Task, folds_by_number
 from crucial.lab.rankers import Adapter, Contender
-from crucial.lab.results import Cell, CellMeasure, ExperimentSettings, Key, ResultFolder, key_of
+from crucial.lab.results import Cell, ExperimentSettings, Key, ResultFolder, cell_measure, key_of
 from crucial.measures.base import Measure
 from crucial.measures.names import CustomMeasure, MeasureLike, default_measure, get_measure
 from crucial.model.additive import AdditiveRanker
@@ -355,24 +355,12 @@ def measured(
     weight = test.weight if measure.takes_weights else None
     prepared = measure.prepare(test.y, groups, sample_weight=weight)
     values = [prepared.per_query(one) for one in stages]
-    value, n_queries, n_empty = prepared.summary(values[-1])
-    last: CellMeasure = {
-        "value": value,
-        "valid": None,
-        "round": rounds[-1] or None,
-        "of_rounds": rounds[-1] or None,
-        "parameters": {},
-        "queries": n_queries,
-        "empty": n_empty,
-    }
-    weights = prepared.bound.weights
+    summary, last = prepared.summary(values[-1]), rounds[-1] or None
+    weights, ids = prepared.bound.weights, [fold.name] if test.qid is None else groups.ids
     return {
         "status": "ok",
-        "measures": {measure.name: last},
-        "per_query": {
-            "qid": [fold.name] if test.qid is None else groups.ids,
-            measure.name: values[-1],
-        },
+        "measures": {measure.name: cell_measure(summary, None, last, last)},
+        "per_query": {"qid": ids, measure.name: values[-1]},
         "weights": {} if weights is None else {measure.name: weights},
         "stages": {"rounds": list(rounds), "values": values},
     }

@@ -1104,19 +1104,9 @@ def summarise_ranks(
     n_blocks = int(whole.sum())
     difference = critical_difference(len(rankers), n_blocks, alpha)
     groups = _not_told_apart(ranks[order], difference)
-    return RankSummary(
-        measure,
-        tuple(rankers[i] for i in order),
-        ranks[order],
-        friedman_test(table[whole], higher_is_better),
-        difference,
-        alpha,
-        unit,
-        n_blocks,
-        int((~whole).sum()),
-        groups,
-        absent,
-    )
+    names, friedman = [rankers[i] for i in order], friedman_test(table[whole], higher_is_better)
+    head = (measure, tuple(names), ranks[order], friedman, difference, alpha)
+    return RankSummary(*head, unit, n_blocks, int((~whole).sum()), groups, absent)
 
 
 def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], ...]:

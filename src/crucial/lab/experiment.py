@@ -44,6 +44,7 @@ from crucial.lab.results import (
     Key,
     ResultFolder,
     SessionRecord,
+    cell_measure,
     key_of,
 )
 from crucial.measures.base import Measure
@@ -257,19 +258,11 @@ def _measure(job: Job, test: Rows, choices: dict[str, _Choice]) -> dict[str, obj
         choice = choices[name]
         prepared = one.prepare(test.y, test.groups)
         values = prepared.per_query(scores[name])
-        value, n_queries, n_empty = prepared.summary(values)
         per_query[one.name] = values
         if one.aggregate == "pool" and prepared.bound.weights is not None:
             weights[one.name] = prepared.bound.weights
-        found[one.name] = {
-            "value": value,
-            "valid": choice.value,
-            "round": choice.round,
-            "of_rounds": choice.of_rounds,
-            "parameters": choice.parameters,
-            "queries": n_queries,
-            "empty": n_empty,
-        }
+        chosen = (choice.value, choice.round, choice.of_rounds, choice.parameters)
+        found[one.name] = cell_measure(prepared.summary(values), *chosen)
     made: dict[str, object] = {"measures": found, "per_query": per_query, "weights": weights}
     if test.qid is None and len(test.y) <= MOST_ROWS_KEPT:
         numbers = job.split.test

@@ -103,6 +103,19 @@ class CellMeasure(TypedDict):
     empty: int
 
 
+def cell_measure(
+    summary: tuple[float, int, int],
+    valid: float | None = None,
+    round: int | None = None,
+    of_rounds: int | None = None,
+    parameters: dict[str, object] | None = None,
+) -> CellMeasure:
+    """Return a measure of a cell, from its value and the numbers of queries with and without."""
+    value, queries, empty = summary
+    found = (value, valid, round, of_rounds, parameters or {}, queries, empty)
+    return cast(CellMeasure, dict(zip(CellMeasure.__annotations__, found, strict=True)))
+
+
 #: One ranker on one split of one task, as plain JSON data: "task", "split", "ranker", "status",
 #: "warnings" and "seconds". A failed cell has "error" and "where"; a finished one has "measures"
 #: (a `CellMeasure` each), "per_query", "weights" of queries, "candidates", "rows" and the time of
@@ -613,19 +626,12 @@ class ExperimentResult(Result):
     def _cell_row(self, cell: Cell, measure: str) -> Row:
         """Return the row of a cell and a measure, but for its names."""
         one = cell["measures"][measure]
-        rows = {f"{part}_rows": count for part, count in cell["rows"].items()}
+        times = ("fit_seconds", "choose_seconds", "test_seconds")
         return {
-            "value": one["value"],
-            "valid": one["valid"],
-            "round": one["round"],
-            "of_rounds": one["of_rounds"],
+            **{name: one[name] for name in CellMeasure.__annotations__},
             "parameters": json.dumps(one["parameters"], sort_keys=True),
-            "queries": one["queries"],
-            "empty": one["empty"],
-            **rows,
-            "fit_seconds": cell["fit_seconds"],
-            "choose_seconds": cell["choose_seconds"],
-            "test_seconds": cell["test_seconds"],
+            **{f"{part}_rows": count for part, count in cell["rows"].items()},
+            **{name: cell[name] for name in times},
             "warnings": "; ".join(cell["warnings"]),
             "error": "",
             "crucial": self.settings["crucial"],
@@ -724,17 +730,9 @@ def report_html(
         The ranker that others are compared with; the first one by default.
     """
     summary = result.summary()
-    body = "".join(
-        (
-            f"<h1>{_text(title)}</h1>",
-            _head(result),
-            *(_measure(result, name, summary) for name in result.measures),
-            _differences(result, baseline),
-            _tasks(result),
-            _failures(result),
-            _made_with(result),
-        )
-    )
+    measures = (_measure(result, name, summary) for name in result.measures)
+    parts = [_head(result), *measures, _differences(result, baseline), _tasks(result)]
+    body = f"<h1>{_text(title)}</h1>{''.join(parts)}{_failures(result)}{_made_with(result)}"
     return page_html("experiment", title, body=body)
 
 

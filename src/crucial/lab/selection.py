@@ -26,8 +26,6 @@ from crucial.progress import progress_bar
 from crucial.results import Axes, Frame, Result, as_frame, bar_chart, listed, names_of, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
 
-__all__ = ["StabilitySelection", "stability_selection"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilitySelection(Result):
@@ -104,14 +102,9 @@ class StabilitySelection(Result):
     def to_frame(self) -> Frame:
         """Return one row per feature, the most often chosen first."""
         order = np.argsort(-self.shares, kind="stable").tolist()
-        return as_frame(
-            {
-                "feature": order,
-                "name": [self.names[j] for j in order],
-                "share": self.shares[order].tolist(),
-                "stable": self.support()[order].tolist(),
-            }
-        )
+        names, stable = [self.names[j] for j in order], self.support()[order]
+        values = {"share": self.shares[order], "stable": stable}
+        return as_frame({"feature": order, "name": names, **values})
 
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the most often chosen features as bars; needs matplotlib. Returns the axes."""

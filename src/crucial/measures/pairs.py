@@ -147,7 +147,6 @@ class PairMeasure(Measure):
 _POOL = flag("aggregate_as", "pool")
 _SHARE = Option("tied", number(one_of(0.0, 0.5, 1.0)), "0, 0.5 or 1")
 _AMONG = Option("among", word({"all": "all", "comparable": "comparable"}), "all or comparable")
-_PAIRS = {"pool": _POOL, "rel": REL}
 _RIGHT = partial(PairMeasure, kind="right", title="share of pairs in the right order")
 _WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
 _WRONG_1 = partial(_WRONG, tied=1.0)
@@ -162,12 +161,16 @@ def _kendall(name: str, **fields: Any) -> Measure:
     return PairMeasure(name, title=title, **fields)
 
 
-register("auc", _RIGHT, "share of pairs in the right order, a tie counts half", **_PAIRS)
-register("r1", _WRONG_1, "share of pairs in the wrong order, a tie counts in full", **_PAIRS)
-register("r2", _WRONG, "share of pairs in the wrong order, a tie counts half", **_PAIRS)
-register("disagreement", _WRONG, "r2, by its name in Freund et al. (2003)", **_PAIRS)
+register("auc", _RIGHT, "share of pairs in the right order, a tie counts half", pool=_POOL, rel=REL)
+register(
+    "r1", _WRONG_1, "share of pairs in the wrong order, a tie counts in full", pool=_POOL, rel=REL
+)
+register("r2", _WRONG, "share of pairs in the wrong order, a tie counts half", pool=_POOL, rel=REL)
+register("disagreement", _WRONG, "r2, by its name in Freund et al. (2003)", pool=_POOL, rel=REL)
 _DISTANCE = "Kendall distance: share of discordant pairs"
-register("kendall", _kendall, _DISTANCE, tau=flag("kind", "balance"), tied=_SHARE, **_PAIRS)
+register(
+    "kendall", _kendall, _DISTANCE, tau=flag("kind", "balance"), tied=_SHARE, pool=_POOL, rel=REL
+)
 _OF_ALL = "share of all pairs that are in the wrong order, a tie counts half"
 register("hard_loss", _HARD, _OF_ALL, tied=_SHARE, pairs=_AMONG, pool=_POOL)
 

@@ -20,8 +20,6 @@ from crucial.measures.pairs import count_all_pairs, levels_of, pairs_of_blocks
 from crucial.measures.positions import weighted_sum
 from crucial.types import Bools, Floats, Ints
 
-__all__ = ["TopLoss"]
-
 _NOTHING = 1e-12
 """Largest losses at or below this are treated as zero."""
 

@@ -275,16 +275,12 @@ class PositionBias(Result):
     def text(self, width: int = 100) -> str:
         """Return the bias as lines of text, the most certain first."""
         order = [0, *sorted(range(1, len(self.n)), key=lambda k: (self.p_value[k], k))]
-        rows = [
-            (
-                printable(self.judges[k], 200),
-                f"{self.n[k]:,}",
-                "" if self.first_won[k] != self.first_won[k] else f"{self.first_won[k]:.1%}",
-                f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}]",
-                p_text(self.p_value[k]),
-            )
-            for k in order[: _SHOWN + 1]
-        ]
+        rows = []
+        for k in order[: _SHOWN + 1]:
+            won = "" if self.first_won[k] != self.first_won[k] else f"{self.first_won[k]:.1%}"
+            effect = f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}]"
+            head = (printable(self.judges[k], 200), f"{self.n[k]:,}")
+            rows.append((*head, won, effect, p_text(self.p_value[k])))
         heads = ("judge", "decisions", "first shown won", "log-odds", "test")
         note = "tests of single judges are adjusted for their number"
         lines = text_table(heads, rows, width=width)

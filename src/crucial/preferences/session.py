@@ -268,17 +268,10 @@ class NextComparisons(Result):
 
     def text(self, width: int = 100) -> str:
         """Return a table with lines of at most ``width`` characters, if names allow it."""
-        rows = [
-            [
-                *(printable(name, 200) for name in pair),
-                f"{so_far:g}",
-                f"{chance:.0%}",
-                f"{bits:.4f}",
-            ]
-            for pair, so_far, chance, bits in zip(
-                self.pairs, self.compared, self.chance, self.information
-            )
-        ]
+        rows, numbers = [], zip(self.compared, self.chance, self.information)
+        for pair, (so_far, chance, bits) in zip(self.pairs, numbers):
+            names = (printable(name, 200) for name in pair)
+            rows.append([*names, f"{so_far:g}", f"{chance:.0%}", f"{bits:.4f}"])
         heads = ["first", "second", "compared", "first wins", "bits"]
         title = f"the {counted(len(rows), 'most informative next comparison')}"
         return "\n".join([title, *text_table(heads, rows, (0, 1), width)])

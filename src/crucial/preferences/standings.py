@@ -536,21 +536,12 @@ def leaderboard(
         effects = covariate_effects(model, p, covariates, level, groups)
         if model.has_ties:
             tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
-    return Leaderboard(
-        _subject(data),
-        standings,
-        runs,
-        level,
-        circles(data) if isinstance(data, Comparisons) else None,
-        agreement,
-        float((each * (best[high] < best[low])).sum() / each.sum()),
-        tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
-        scale,
-        "none" if known is None else known.method,
-        effects,
-        position,
-        tie_share,
-    )
+    found_circles = circles(data) if isinstance(data, Comparisons) else None
+    misordered = float((each * (best[high] < best[low])).sum() / each.sum())
+    notes = board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)
+    method = "none" if known is None else known.method
+    head = (_subject(data), standings, runs, level, found_circles, agreement, misordered)
+    return Leaderboard(*head, tuple(notes), scale, method, effects, position, tie_share)
 
 
 def _subject(data: Comparisons | Rankings) -> str:
@@ -676,26 +667,15 @@ def _standings(
         ranks = 1 + np.searchsorted(-rounded, -rounded, side="left")
         sure = above[np.ix_(order, order)]
         beaten, beats = sure.sum(axis=0), sure.sum(axis=1)
-        for k, item in enumerate(order.tolist()):
-            open_ = ~(sure[k] | sure[:, k])
-            open_[k] = False
-            found.append(
-                Standing(
-                    data.items[item],
-                    number + 1,
-                    int(ranks[k]),
-                    int(1 + beaten[k]),
-                    int(len(order) - beats[k]),
-                    float(best[item] * unit + middle),
-                    float(low[item] * unit + middle),
-                    float(high[item] * unit + middle),
-                    tuple(names[order[open_]].tolist()),
-                    float(counts[0, item]),
-                    float(counts[1, item]),
-                    float(counts[2, item]),
-                    bool(few[item]),
-                )
-            )
+        open_ = ~(sure | sure.T)
+        np.fill_diagonal(open_, False)
+        places = (np.full(len(order), number + 1), ranks, 1 + beaten, len(order) - beats)
+        points = (one[order] * unit + middle for one in (best, low, high))
+        rows = zip(*(one.tolist() for one in (*places, *points)))
+        for item, tied, row in zip(order.tolist(), open_, rows):
+            tally, same = counts[:, item].tolist(), tuple(names[order[tied]].tolist())
+            cells: list[Any] = [names[item], *row, same, *tally, bool(few[item])]
+            found.append(Standing(*cells))
         for run in _runs_of_ties(order, above):
             groups.append(tuple(data.items[j] for j in run))
     return tuple(found), tuple(groups)
