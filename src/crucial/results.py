@@ -44,13 +44,14 @@ class Result:
 
     if TYPE_CHECKING:
         text: Callable[..., str]
+        to_rows: Callable[..., list[dict[str, Any]]]
 
     #: Columns of the frame that a notebook also shows as bars.
     _bars: ClassVar[tuple[str, ...]] = ()
 
     def to_frame(self) -> Frame:
-        """Return the result as a frame."""
-        raise NotImplementedError
+        """Return the result as a frame, one row per dict of ``to_rows`` where it has these."""
+        return as_frame(columns_of(self.to_rows()))
 
     def __str__(self) -> str:
         return self.text()

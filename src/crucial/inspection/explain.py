@@ -102,10 +102,11 @@ class Contributions(Result):
     def to_frame(self) -> Frame:
         """Return one row per feature, then one per pair of features."""
         none = np.full(len(self.pairs), np.nan)
-        names = {"feature": [*self.features, *self.pairs], "name": [*self.names, *self.pair_names]}
-        texts = {"text": [*self.texts, *[""] * len(self.pairs)]}
-        values, added = np.append(self.values, none), np.append(self.added, self.pair_added)
-        return as_frame({**names, "value": values, **texts, "adds": added})
+        columns: dict[str, Any] = {"feature": [*self.features, *self.pairs]}
+        columns["name"] = [*self.names, *self.pair_names]
+        columns["value"] = np.append(self.values, none)
+        columns["text"] = [*self.texts, *[""] * len(self.pairs)]
+        return as_frame({**columns, "adds": np.append(self.added, self.pair_added)})
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
@@ -253,8 +254,9 @@ class PairExplanation(Result):
     def to_frame(self) -> Frame:
         """Return one row per feature."""
         values = {"value_a": self.values_a, "value_b": self.values_b}
-        texts = {"text_a": self.texts_a, "text_b": self.texts_b, "adds": self.added}
-        return as_frame({"feature": self.features, "name": self.names, **values, **texts})
+        texts = {"text_a": self.texts_a, "text_b": self.texts_b}
+        names = {"feature": self.features, "name": self.names}
+        return as_frame({**names, **values, **texts, "adds": self.added})
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""

@@ -398,7 +398,11 @@ def curve_facts(
     )  # fmt: skip
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
-        rounds, training, watched = _trace_columns(trace, subject)
+        training = _numeric(trace)
+        count = max((len(one) for one in training.values()), default=0)
+        rounds = training.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
+        known = {one.name for one in subject.measures}
+        watched = tuple(name for name in training if name in known or "@" in name)
     thin = np.linspace(0, len(rounds) - 1, min(len(rounds), _POINTS)).round().astype(np.int64)
     stopped = subject.model.training.get("stopped", "")
     return {
@@ -441,17 +445,6 @@ def _numeric(trace: Mapping[str, Sequence[float | str]]) -> dict[str, Floats]:
         except (TypeError, ValueError):
             continue  # (names of features)
     return columns
-
-
-def _trace_columns(
-    trace: Mapping[str, Sequence[float | str]], subject: Subject
-) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
-    """Return rounds, columns of numbers, and which of them are measures, of a caller's trace."""
-    columns = _numeric(trace)
-    count = max((len(one) for one in columns.values()), default=0)
-    rounds = columns.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
-    known = {one.name for one in subject.measures}
-    return rounds, columns, tuple(name for name in columns if name in known or "@" in name)
 
 
 # --- What a ranker learned, as plain data that a page can draw

@@ -1395,11 +1395,8 @@ def _feature_table(one: CardFeature, card: Scorecard) -> str:
             f"{part.points}</td><td>{amount(part.rows)} <small>{_percent(share)}</small></td>"
             f"<td>{_bar(part.good_share)}</td></tr>"
         )
-    return (
-        f'<table><caption><span class="code">{one.code}</span> {_safe(one.name)}</caption>'
-        "<thead><tr><th>bin</th><th>points</th><th>rows</th><th>good</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    caption = f'<span class="code">{one.code}</span> {_safe(one.name)}'
+    return _table(caption, ("bin", "points", "rows", "good"), lines)
 
 
 def _bar(share: float) -> str:
@@ -1430,10 +1427,13 @@ def _odds(card: Scorecard) -> str:
             f'<tr><td class="points">{points:g}</td><td>{odds_text(odds)}</td>'
             f"<td>{odds / (1.0 + odds):.2%}</td></tr>"
         )
-    return (
-        "<table><caption>Odds</caption><thead><tr><th>points</th><th>good : bad</th>"
-        f"<th>good</th></tr></thead><tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    return _table("Odds", ("points", "good : bad", "good"), lines)
+
+
+def _table(caption: str, heads: Sequence[str], lines: Sequence[str]) -> str:
+    head, body = "".join(f"<th>{one}</th>" for one in heads), "".join(lines)
+    rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f"<table><caption>{caption}</caption>{rows}</table>\n"
 
 
 def _bands(card: Scorecard) -> str:
@@ -1450,11 +1450,8 @@ def _bands(card: Scorecard) -> str:
             f"<td>{band.goods / band.rows:.1%}</td><td>{band.expected:.1%}</td>"
             f"<td>{goods / card.n_good:.1%}</td><td>{bads / all_bads:.1%}</td></tr>"
         )
-    return (
-        "<table><caption>The rows by points</caption><thead><tr><th>points</th><th>rows</th>"
-        "<th>good</th><th>expected</th><th>goods up to here</th><th>bads up to here</th></tr>"
-        f"</thead><tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    heads = ("points", "rows", "good", "expected", "goods up to here", "bads up to here")
+    return _table("The rows by points", heads, lines)
 
 
 def _reliability(bands: tuple[ScoreBand, ...]) -> str:

@@ -739,12 +739,14 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
         if pairs and direction != "by category":
             direction = direction_of(shape, one.ramps, one.rungs)
         name = feature_name(model.feature_names, one.feature)
-        head = (one.feature, name, one.weight, one.share, direction)
         missing = shape.missing + math.fsum(ramp.missing for ramp in one.ramps)
-        pieces = (shape.thresholds, shape.values, missing, one.ramps, share, silent)
+        head = (one.feature, name, one.weight, one.share, direction)
+        steps_of = (shape.thresholds, shape.values, missing)
         categories = model.encodings.categories.get(one.feature, {})
         unit = model.encodings.times.get(one.feature, "")
-        found.append(FeatureShape(*head, *pieces, categories, unit=unit))
+        found.append(
+            FeatureShape(*head, *steps_of, one.ramps, share, silent, categories, unit=unit)
+        )
         if instances is not None:
             found[-1] = _with_rows(found[-1], instances)
     used = [one.feature for one in found]

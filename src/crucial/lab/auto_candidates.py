@@ -19,7 +19,7 @@ from crucial.measures.base import Measure
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.linear.estimators import ListMLE, RankCosine, RankRLS
 from crucial.rankers.rankboost import RankBoost
-from crucial.results import Frame, Result, as_frame, columns_of, text_table
+from crucial.results import Result, text_table
 from crucial.types import Floats
 from crucial.wording import counted
 
@@ -717,7 +717,7 @@ class TriedRankers(Result):
         table = text_table(("ranker", "kind", *numbers, "outcome"), rows, (0, 1, 7), width)
         return "\n".join([f"{self._title()}:", *table, "", self.choice])
 
-    def rows(self) -> list[Row]:
+    def to_rows(self) -> list[Row]:
         """Return one mapping per trial; values as the measure has them."""
         sign = 1.0 if self.higher_is_better else -1.0
         return [
@@ -738,10 +738,6 @@ class TriedRankers(Result):
             }
             for one in self.trials
         ]
-
-    def to_frame(self) -> Frame:
-        """Return one row per trial."""
-        return as_frame(columns_of(self.rows()))
 
 
 _WORDS = {

@@ -230,10 +230,6 @@ class Comparison(Result):
         """Return one dict per measure and system."""
         return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
 
-    def to_frame(self) -> Frame:
-        """Return the rows as a pandas frame, where pandas is installed."""
-        return as_frame(columns_of(self.to_rows()))
-
     def text(self, width: int = 100, *, values: bool = True) -> str:
         """Return one table per measure, and the biggest movers of the first measure.
 

@@ -28,7 +28,7 @@ from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.positions import weighted_sum
 from crucial.parameters import at_least, between, check, none_or, one_of
-from crucial.results import Frame, Result, as_frame, columns_of, text_table
+from crucial.results import Result, text_table
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 from crucial.wording import counted, interval_text, number_text, printable
 
@@ -192,10 +192,6 @@ class Evaluation(Result):
                 row["unjudged"] = one.unjudged
             rows.append(row | {"description": one.measure.description_of(self.unit)})
         return rows
-
-    def to_frame(self) -> Frame:
-        """Return one row per measure."""
-        return as_frame(columns_of(self.to_rows()))
 
     @property
     def notes(self) -> list[str]:

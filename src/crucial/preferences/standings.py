@@ -517,7 +517,13 @@ def leaderboard(
     p = maximise(model)
     best = centred(p[: model.n], model.part)
     tallies = _tallies(data) if isinstance(data, Comparisons) else None
-    known = _uncertainty(data, model, p, best, level, groups) if intervals else None
+    known: Uncertainty | None = None
+    if intervals and isinstance(model, PairedLikelihood) and groups is not None:
+        known = sandwich(model, p, best, level, groups)
+    elif intervals:
+        many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
+        exact = model.n <= _PROFILED and not many
+        known = (profile_intervals if exact else wald)(model, p, best, level)
     above = np.zeros((model.n, model.n), bool)
     if known is not None:
         above = sure_differences(model, p, known, _sums_of(data, tallies), level)
@@ -614,22 +620,6 @@ def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
             why = "who was shown first is not known" if name == "position" else f"known: {known}"
             raise DataError(f"there is no covariate {shown(name)} ({why}).", parameter="covariates")
     return np.column_stack(columns) if columns else None
-
-
-def _uncertainty(
-    data: Comparisons | Rankings,
-    model: PairedLikelihood | RankingLikelihood,
-    p: Floats,
-    best: Floats,
-    level: float,
-    groups: Ints | None,
-) -> Uncertainty:
-    """Return the uncertainty of the strengths."""
-    if groups is not None:
-        assert isinstance(model, PairedLikelihood)
-        return sandwich(model, p, best, level, groups)
-    many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
-    return (wald if model.n > _PROFILED or many else profile_intervals)(model, p, best, level)
 
 
 def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:

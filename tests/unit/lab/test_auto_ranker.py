@@ -50,7 +50,7 @@ def test_it_keeps_a_ranker_and_says_why(tmp_path: Path):
     table = auto.table_
     assert auto.choice_.startswith(f"Kept {table.kept.name}")
     assert "held-out quer" in auto.choice_
-    rows = table.rows()
+    rows = table.to_rows()
     assert len(rows) >= 4
     assert {one["kind"] for one in rows} <= set(KINDS[:3])
     assert sum(one["kept"] for one in rows) == sum(one["best"] for one in rows) == 1
@@ -173,8 +173,8 @@ def test_losses_are_shown_as_they_are_and_the_least_wins():
     table = fitted(measure="r2", average=False).table_
     values = table.to_frame()["r2"]
     assert (values > 0).all()
-    best = next(one for one in table.rows() if one["best"])
-    finals = [one for one in table.rows() if one["folds"] == best["folds"]]
+    best = next(one for one in table.to_rows() if one["best"])
+    finals = [one for one in table.to_rows() if one["folds"] == best["folds"]]
     assert best["r2"] == min(one["r2"] for one in finals)
 
 
