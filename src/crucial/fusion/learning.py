@@ -222,15 +222,12 @@ class LearningOptions:
 
     def fit(self, table: Singles, labels: Floats, query: Ints, setting: Setting) -> AdditiveRanker:
         """Learn with one setting."""
+        signs = "cumulative" if setting.positive else None
+        weak = "stump" if setting.features.startswith("positions") else "feature"
         ranker = RankBoost(
-            setting.rounds,
-            self.learning_rate,
-            balance=setting.balance,
-            positive_weights="cumulative" if setting.positive else None,
-            default_rank=self.default_rank,
-            weak="stump" if setting.features.startswith("positions") else "feature",
-            n_jobs=self.n_jobs,
-        )
+            setting.rounds, self.learning_rate, balance=setting.balance, positive_weights=signs,
+            default_rank=self.default_rank, weak=weak, n_jobs=self.n_jobs,
+        )  # fmt: skip
         with warnings.catch_warnings():
             # (a fusion of few features converges early, which is no reason for concern)
             warnings.simplefilter("ignore", NoProgressWarning)

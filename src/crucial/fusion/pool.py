@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Run
-from crucial.data.words import as_objects, name_places, shown
+from crucial.data.words import as_objects, name_places, numbered, shown
 from crucial.errors import DataError, DataTypeError, DataWarning
 from crucial.io.runs import CodedRun, as_run, file_stem, read_coded_runs, read_run, result_list
-from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
+from crucial.types import Bools, Floats, Ints, Objects, PathLike, Singles
 
 # --- Read the runs to fuse, name them, and number their queries and documents
 
@@ -80,7 +80,7 @@ def coded_runs(runs: Runs) -> CodedRuns:
     coded = []
     for source, name in zip(sources, keys or _numbered_names(len(sources))):
         run = as_run(source, name)
-        query, doc = _numbers(run.qid, queries), _numbers(run.doc, docs)
+        query, doc = numbered(run.qid.tolist(), queries), numbered(run.doc.tolist(), docs)
         coded.append(CodedRun(query, doc, run.score, tag_of(run)))
     if not queries:
         raise DataError("every run is empty: there is nothing to fuse.")
@@ -91,12 +91,6 @@ def coded_runs(runs: Runs) -> CodedRuns:
             f"a run without documents abstains: {', '.join(empty)}.", DataWarning, stacklevel=4
         )
     return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
-
-
-def _numbers(words: Ids, known: dict[str, int]) -> Ints:
-    """Return the numbers of words; new words are added to the known ones."""
-    numbers = (known.setdefault(word, len(known)) for word in words.tolist())
-    return np.fromiter(numbers, np.int64, len(words))
 
 
 def _size(path: PathLike) -> int:

@@ -839,25 +839,12 @@ _BARS = 20
 
 
 def _evaluate(
-    subject: Subject,
-    scores: Floats,
-    measures: Measures,
-    intervals: bool = False,
-    ties: str = "expected",
-    resamples: int | None = _BAND_DRAWS,
+    subject: Subject, scores: Floats, measures: Measures, ties: str = "expected", **options: Any
 ) -> Evaluation:
-    """Evaluate a ranking of the rows."""
-    return evaluate(
-        subject.y,
-        scores,
-        subject.groups,
-        measures,
-        ids=subject.item if ties == "trec" else None,
-        ties=ties,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=subject.seed,
-    )
+    """Evaluate a ranking of the rows; options as in `evaluate`."""
+    options = {"resamples": _BAND_DRAWS, "random_state": subject.seed} | options
+    ids = subject.item if ties == "trec" else None
+    return evaluate(subject.y, scores, subject.groups, measures, ids=ids, ties=ties, **options)
 
 
 def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
@@ -992,17 +979,11 @@ def by_permutation(subject: Subject) -> PageData | None:
     codes = subject.groups.codes[rows] if subject.has_queries else None
     ours = isinstance(subject.scored_model, FrozenModel)
     table = subject.instances if ours else as_table(subject.X)
+    some = table if len(rows) == len(subject.y) else take_rows(table, rows)
     found = importances(
-        subject.ranker,
-        table if len(rows) == len(subject.y) else take_rows(table, rows),
-        subject.y[rows],
-        qid=codes,
-        kind="permutation",
-        metric=subject.lead,
-        repeats=3,
-        random_state=subject.seed,
-        features=keep,
-    )
+        subject.ranker, some, subject.y[rows], qid=codes, kind="permutation", features=keep,
+        metric=subject.lead, repeats=3, random_state=subject.seed,
+    )  # fmt: skip
     assert found.repeats is not None
     spread = found.repeats[:, keep].std(axis=0, ddof=1)
     ranked = sorted(zip(keep, spread.tolist()), key=lambda one: -found.values[one[0]])

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -911,22 +912,17 @@ def card_features(
         first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
         sums = sums_by(to, one.weight * part)
         means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
-        last, ends = cut.n_bins - 1, [-math.inf, *cut.edges.tolist(), math.inf]
-        made = tuple(
-            CardBin(
-                cut.texts[b],
-                math.nan if cut.categories or b == last else ends[b],
-                math.nan if cut.categories or b == last else ends[b + 1],
-                cut.categories[b] if cut.categories and b < last else (),
-                b == last,
-                int(points[first[b]]),
-                float(means[b]),
-                float(mass[b]) * unit,
-                float(goods[b]) * unit,
-            )
-            for b in range(cut.n_bins)
-        )
-        own = points[first]
+        own, last, edges = points[first], cut.n_bins - 1, cut.edges.tolist()
+        above, up_to = [-math.inf, *edges, math.nan], [*edges, math.inf, math.nan]
+        categories = [*cut.categories, ()]
+        if cut.categories:
+            above = up_to = [math.nan] * cut.n_bins
+        else:
+            categories = [()] * cut.n_bins
+        numbers = (one.tolist() for one in (own, means, mass * unit, goods * unit))
+        missing = [b == last for b in range(cut.n_bins)]
+        columns: tuple[Any, ...] = (cut.texts, above, up_to, categories, missing, *numbers)
+        made = tuple(CardBin(*row) for row in zip(*columns, strict=True))
         best, neutral = int(own[mass > 0].max()), float(own @ mass / mass.sum())
         found.append(CardFeature(f"R{len(found) + 1}", cut.name, made, best, neutral, cut))
     return tuple(found), total

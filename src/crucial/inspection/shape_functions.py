@@ -393,15 +393,9 @@ def draw_shape(ax: Axes, shape: FeatureShape) -> None:
         _draw_steps(ax, shape)
     # Between the title and the axes, where it covers nothing.
     ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.99),
-        ncols=2,
-        fontsize=7,
-        frameon=False,
-        borderpad=0.1,
-        handlelength=1.5,
-        columnspacing=1.0,
-    )
+        loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2, fontsize=7, frameon=False,
+        borderpad=0.1, handlelength=1.5, columnspacing=1.0,
+    )  # fmt: skip
 
 
 def _missing_text(shape: FeatureShape) -> str:
@@ -426,16 +420,11 @@ def _draw_steps(ax: Axes, shape: FeatureShape) -> None:
     edges, counts = shape.histogram
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom - (top - bottom) * _FLOOR / (1.0 - _FLOOR), top)
+    shares, rows = 0.9 * _FLOOR * counts / max(1, counts.max()), counted(int(counts.sum()), "row")
     ax.bar(
-        edges[:-1],
-        0.9 * _FLOOR * counts / max(1, counts.max()),
-        np.diff(edges),
-        align="edge",
-        transform=ax.get_xaxis_transform(),  # (heights are shares of the axes)
-        color="0.5",
-        alpha=0.6,
-        label=counted(int(counts.sum()), "row"),
-    )
+        edges[:-1], shares, np.diff(edges), align="edge", transform=ax.get_xaxis_transform(),
+        color="0.5", alpha=0.6, label=rows,
+    )  # fmt: skip
     ax.set_xlim(edges[0], edges[-1])
 
 

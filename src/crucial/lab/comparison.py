@@ -246,16 +246,11 @@ class Comparison(Result):
         moved = [one for one in self.movers if one.measure == first]
         if moved:
             heads = ["system", self.unit, "baseline", "system's", "change"]
-            rows = [
-                [
-                    printable(one.system, 80),
-                    printable(one.block, 80),
-                    number_text(one.baseline_value),
-                    number_text(one.value),
-                    number_text(one.change, "+"),
-                ]
-                for one in moved
-            ]
+            rows = []
+            for one in moved:
+                names = (printable(one.system, 80), printable(one.block, 80))
+                both = (number_text(one.baseline_value), number_text(one.value))
+                rows.append([*names, *both, number_text(one.change, "+")])
             lines += [f"biggest movers, {first}", *text_table(heads, rows, (0, 1), width)]
         return "\n".join([*lines, *self.methods, *self.notes])
 
@@ -371,15 +366,9 @@ def _difference(
         return same, own, None
     first, second = table.column(base), table.column(system)
     found = paired_test(
-        first,
-        second,
-        weights=table.weights,
-        how=table.aggregate,
-        method=test,
-        resamples=resamples,
-        level=level,
-        random_state=seed,
-    )
+        first, second, weights=table.weights, how=table.aggregate,
+        method=test, resamples=resamples, level=level, random_state=seed,
+    )  # fmt: skip
     counts = win_tie_loss(first, second, table.higher_is_better)
     errors = (error, _ends(found.interval)[2])
     span = (found.difference, found.low, found.high)
@@ -946,13 +935,9 @@ class RankSummary(Result):
 
     def to_frame(self) -> Frame:
         """Return one row per ranker."""
-        return as_frame(
-            {
-                "ranker": self.rankers,
-                "average_rank": self.ranks.tolist(),
-                "critical_difference": [self.difference] * len(self.rankers),
-            }
-        )
+        gap = np.full(len(self.rankers), self.difference)
+        columns: Row = {"ranker": self.rankers, "average_rank": self.ranks}
+        return as_frame({**columns, "critical_difference": gap})
 
     @property
     def title(self) -> str:

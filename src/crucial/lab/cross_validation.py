@@ -166,19 +166,11 @@ class CrossValidation(Result):
             return [dict(zip(columns, row)) for row in zip(*lists)]
         rows = []
         for name, one in self.results.items():
-            low, high = one.interval or (math.nan, math.nan)
-            rows.append(
-                {
-                    "measure": name,
-                    "value": one.value,
-                    "low": low,
-                    "high": high,
-                    "fold_std": _spread(self.per_fold[name]),
-                    "folds": self.n_folds,
-                    **self._counts(one),
-                    "description": one.measure.description_of(self.unit),
-                }
-            )
+            ends = zip(("low", "high"), one.interval or (math.nan, math.nan))
+            folds = {"fold_std": _spread(self.per_fold[name]), "folds": self.n_folds}
+            about = {"description": one.measure.description_of(self.unit)}
+            head = {"measure": name, "value": one.value, **dict(ends)}
+            rows.append({**head, **folds, **self._counts(one), **about})
         return rows
 
     def _counts(self, one: MeasureResult) -> Row:

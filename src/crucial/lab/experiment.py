@@ -195,6 +195,7 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
         choose_seconds += time.perf_counter() - fitted
     began = time.perf_counter()
     measured = _measure(job, parts.test, choices)
+    n_valid = 0 if parts.valid is None else len(parts.valid.y)
     return {
         "status": "ok",
         **measured,
@@ -202,11 +203,7 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
         "fit_seconds": fit_seconds,
         "choose_seconds": choose_seconds,
         "test_seconds": time.perf_counter() - began,
-        "rows": {
-            "train": len(parts.train.y),
-            "valid": 0 if parts.valid is None else len(parts.valid.y),
-            "test": len(parts.test.y),
-        },
+        "rows": {"train": len(parts.train.y), "valid": n_valid, "test": len(parts.test.y)},
     }
 
 
@@ -396,13 +393,8 @@ class Experiment:
     def settings(self) -> ExperimentSettings:
         """Return everything that decides the numbers, and the versions that compute them."""
         protocol = self.protocol.settings() | {"text": self.protocol.text}
-        tasks = {
-            one.name: {
-                "data": one.digest(),
-                "splits": [split.name for split in self._splits[one.name]],
-            }
-            for one in self.tasks
-        }
+        splits = {name: [split.name for split in some] for name, some in self._splits.items()}
+        tasks = {one.name: {"data": one.digest(), "splits": splits[one.name]} for one in self.tasks}
         return settings_record(self.seed, protocol, self.measures, tasks, self.contenders)
 
     def run(

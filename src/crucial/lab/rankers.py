@@ -173,16 +173,11 @@ class LightGBMPeer(_BoostedPeer):
         table, labels, groups = _by_query(X, y, qid)
         _check_whole("LightGBM", labels, 30)
         settings = {
-            "objective": self.objective,
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.num_leaves,
-            "min_data_in_leaf": self.min_child_samples,
-            "seed": self.random_state,
-            "num_threads": self._threads,
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbosity": -1,
-        }
+            "objective": self.objective, "learning_rate": self.learning_rate,
+            "num_leaves": self.num_leaves, "min_data_in_leaf": self.min_child_samples,
+            "seed": self.random_state, "num_threads": self._threads,
+            "deterministic": True, "force_col_wise": True, "verbosity": -1,
+        }  # fmt: skip
         grades = labels.astype(np.int64)
         data = lightgbm.Dataset(table, grades, group=groups.sizes, free_raw_data=True)
         self.booster_ = lightgbm.train(settings, data, num_boost_round=self.n_estimators)
@@ -219,15 +214,10 @@ class XGBoostPeer(_BoostedPeer):
         xgboost = _package("xgboost")
         table, labels, groups = _by_query(X, y, qid)
         settings = {
-            "objective": self.objective,
-            "eta": self.learning_rate,
-            "max_depth": self.max_depth,
-            "min_child_weight": self.min_child_weight,
-            "seed": self.random_state,
-            "nthread": self._threads,
-            "base_score": 0.0,
-            "verbosity": 0,
-        }
+            "objective": self.objective, "eta": self.learning_rate, "max_depth": self.max_depth,
+            "min_child_weight": self.min_child_weight, "seed": self.random_state,
+            "nthread": self._threads, "base_score": 0.0, "verbosity": 0,
+        }  # fmt: skip
         if self.objective == "rank:pairwise":
             settings["ndcg_exp_gain"] = False  # (labels above 31 or below 1 are fine then)
         else:
@@ -267,15 +257,10 @@ class CatBoostPeer(_BoostedPeer):
         catboost = _package("catboost")
         table, labels, groups = _by_query(X, y, qid)
         self.ranker_ = catboost.CatBoostRanker(
-            iterations=self.n_estimators,
-            learning_rate=self.learning_rate,
-            depth=self.depth,
-            loss_function=self.objective,
-            random_seed=self.random_state,
-            thread_count=self._threads,
-            allow_writing_files=False,
-            verbose=False,
-        )
+            iterations=self.n_estimators, learning_rate=self.learning_rate, depth=self.depth,
+            loss_function=self.objective, random_seed=self.random_state,
+            thread_count=self._threads, allow_writing_files=False, verbose=False,
+        )  # fmt: skip
         codes = np.repeat(np.arange(groups.n_groups), groups.sizes)
         self.ranker_.fit(table, labels, group_id=codes)
         return self

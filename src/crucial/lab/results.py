@@ -554,29 +554,21 @@ class ExperimentResult(Result):
                 rank = {name: float(r) for name, r in zip(found.rankers, found.ranks)}
             for ranker in self.rankers:
                 value, n = blocks.value(ranker)
-                interval = self._interval(blocks, by_rows, ranker)
-                low, high = (np.nan, np.nan) if interval is None else interval.ends
+                known = self._interval(blocks, by_rows, ranker)
+                interval = known or Interval(math.nan, math.nan, "")
                 fine = [c for c in self.cells if c["ranker"] == ranker and c["status"] == "ok"]
                 rounds = [c["measures"][measure]["round"] for c in fine]
                 chosen = [one for one in rounds if one is not None]
-                rows.append(
-                    {
-                        "measure": measure,
-                        "ranker": ranker,
-                        "value": value,
-                        "low": low,
-                        "high": high,
-                        "error": None if interval is None else interval.error,
-                        "method": "" if interval is None else interval.method,
-                        "draws": None if interval is None else interval.draws,
-                        "average_rank": rank.get(ranker, float("nan")),
-                        "blocks": n,
-                        "unit": blocks.unit,
-                        "mean_round": float(np.mean(chosen)) if chosen else float("nan"),
-                        "fit_seconds": float(math.fsum(c["fit_seconds"] for c in fine)),
-                        "failures": sum(one["ranker"] == ranker for one in self.failures),
-                    }
-                )
+                parts = ("low", "high", "error", "method", "draws")
+                row: Row = {"measure": measure, "ranker": ranker, "value": value}
+                row |= {name: getattr(interval, name) for name in parts}
+                row |= {"average_rank": rank.get(ranker, math.nan), "blocks": n}
+                row |= {"unit": blocks.unit, "mean_round": math.nan}
+                if chosen:
+                    row["mean_round"] = float(np.mean(chosen))
+                row["fit_seconds"] = math.fsum(c["fit_seconds"] for c in fine)
+                row["failures"] = sum(one["ranker"] == ranker for one in self.failures)
+                rows.append(row)
         return rows
 
     def _interval(self, blocks: Blocks, rows: RowComparison | None, ranker: str) -> Interval | None:
@@ -857,13 +849,10 @@ def _failures(result: ExperimentResult) -> str:
 
 def _made_with(result: ExperimentResult) -> str:
     """Return versions, parameters of the rankers, and the seed."""
-    sessions = [
-        {
-            "started": one["started"],
-            "versions": ", ".join(f"{k} {v}" for k, v in one["versions"].items()),
-        }
-        for one in result.settings["sessions"][-20:]
-    ]
+    sessions = []
+    for one in result.settings["sessions"][-20:]:
+        versions = ", ".join(f"{k} {v}" for k, v in one["versions"].items())
+        sessions.append({"started": one["started"], "versions": versions})
     rankers = [
         {"ranker": name, "parameters": _parameters(one)}
         for name, one in result.settings["rankers"].items()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import is_missing
 from crucial.data.groups import Groups
-from crucial.data.words import as_objects, name_places
+from crucial.data.words import as_objects, name_places, numbered
 from crucial.errors import DataError, DataWarning
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.io.runs import as_qrels, as_run
@@ -428,11 +428,6 @@ def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], F
     return qid, doc, numbers
 
 
-def _codes(words: list[str], table: dict[str, int]) -> Ints:
-    """Return the number of each word; new words are added to the table."""
-    return np.fromiter((table.setdefault(w, len(table)) for w in words), np.int64, len(words))
-
-
 def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -467,10 +462,10 @@ def judge_run(qrels: Any, run: Any) -> tuple[JudgedLists, Floats, int, int]:
     run_qid, run_doc, score = _columns(run, "run", "score")
     queries: dict[str, int] = {}
     docs: dict[str, int] = {}
-    judged_query = _codes(judged_qid, queries)
+    judged_query = numbered(judged_qid, queries)
     n_judged_queries = len(queries)
-    run_query = _codes(run_qid, queries)
-    judged_code, run_code = _codes(judged_doc, docs), _codes(run_doc, docs)
+    run_query = numbered(run_qid, queries)
+    judged_code, run_code = numbered(judged_doc, docs), numbered(run_doc, docs)
     judged_key, run_key = judged_query * len(docs) + judged_code, run_query * len(docs) + run_code
     _refuse_twice(judged_key, judged_qid, judged_doc, "qrels")
     _refuse_twice(run_key, run_qid, run_doc, "run")

@@ -270,12 +270,8 @@ class IntegratedAUC(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "iauc",
-    IntegratedAUC,
-    "AUC of the items above a label against those below, averaged over labels",
-    triples=flag("triples", True),
-)
+_IAUC = "AUC of the items above a label against those below, averaged over labels"
+register("iauc", IntegratedAUC, _IAUC, triples=flag("triples", True))
 
 
 def _scaled_weights(judged: JudgedLists) -> Floats:
@@ -459,11 +455,8 @@ class VolumeUnderSurface(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "vus",
-    VolumeUnderSurface,
-    "chance that one random item per label is ranked in the order of the labels",
-)
+_VUS = "chance that one random item per label is ranked in the order of the labels"
+register("vus", VolumeUnderSurface, _VUS)
 
 
 def _volumes(blocks: TieBlocks, level: Ints, n_levels: Ints, weight: Floats) -> Floats:

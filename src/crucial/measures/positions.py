@@ -274,12 +274,8 @@ class Persistence(Measure):
         return share_of_best(gains, weights, total, self.cutoff)
 
 
-register(
-    "persistence",
-    Persistence,
-    "share of the k highest-labelled items found in the first k",
-    cutoff="must",
-)
+_PERSISTENCE = "share of the k highest-labelled items found in the first k"
+register("persistence", Persistence, _PERSISTENCE, cutoff="must")
 
 
 @dataclass(frozen=True)
@@ -653,12 +649,8 @@ class ReciprocalRank(_FirstRelevant):
 register(
     "mrr", ReciprocalRank, "one over the rank of the first relevant item", cutoff="may", rel=REL
 )
-register(
-    "prot",
-    partial(ReciprocalRank, relevance=TOP),
-    "one over the rank of the first item with the query's highest label",
-    rel=REL,
-)
+_PROT = "one over the rank of the first item with the query's highest label"
+register("prot", partial(ReciprocalRank, relevance=TOP), _PROT, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -683,23 +675,11 @@ class TopHits(_FirstRelevant):
         return (position <= self.cutoff).astype(float)
 
 
-register(
-    "top",
-    partial(TopHits, relevance=TOP),
-    "share of queries with a best-labelled item in the first k",
-    cutoff="must",
-    count=flag("count", True),
-    rel=REL,
-)
-
-
-register(
-    "success",
-    TopHits,
-    "share of queries with a relevant item in the first k",
-    cutoff="must",
-    rel=REL,
-)
+_BEST_HIT = partial(TopHits, relevance=TOP)
+_TOP = "share of queries with a best-labelled item in the first k"
+register("top", _BEST_HIT, _TOP, cutoff="must", count=flag("count", True), rel=REL)
+_SUCCESS = "share of queries with a relevant item in the first k"
+register("success", TopHits, _SUCCESS, cutoff="must", rel=REL)
 
 
 @dataclass(frozen=True)
@@ -733,13 +713,10 @@ class AverageRank(_FirstRelevant):
         return np.minimum(position, float(self.cap))
 
 
-register(
-    "avg_rank",
-    partial(AverageRank, relevance=TOP),
-    "rank of the first best-labelled item, at most 31",
-    cap=Option("cap", whole_number, "an int of at least 1"),
-    rel=REL,
-)
+_BEST_RANK = partial(AverageRank, relevance=TOP)
+_CAP = Option("cap", whole_number, "an int of at least 1")
+_RANK = "rank of the first best-labelled item, at most 31"
+register("avg_rank", _BEST_RANK, _RANK, cap=_CAP, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -782,12 +759,8 @@ class Coverage(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "coverage",
-    partial(Coverage, relevance=TOP),
-    "precision at the last item with the query's highest label",
-    rel=REL,
-)
+_COVERAGE = "precision at the last item with the query's highest label"
+register("coverage", partial(Coverage, relevance=TOP), _COVERAGE, rel=REL)
 
 
 # --- Average precision, as an exact expectation over random tie order
@@ -860,12 +833,8 @@ class AveragePrecision(Measure):
 
 
 register("map", AveragePrecision, "average precision", cutoff="may", rel=REL)
-register(
-    "freund_ap",
-    partial(AveragePrecision, relevance=TOP),
-    "average precision of the items with the query's highest label (Freund et al. 2003)",
-    rel=REL,
-)
+_FREUND_AP = "average precision of the items with the query's highest label (Freund et al. 2003)"
+register("freund_ap", partial(AveragePrecision, relevance=TOP), _FREUND_AP, rel=REL)
 
 
 @dataclass(frozen=True)

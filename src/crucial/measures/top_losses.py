@@ -102,20 +102,11 @@ class TopLoss(Measure):
 
 
 _STANDARD = Option("standard", word({"": "paper", "attained": "attained"}), "attained", bare=True)
-register(
-    "weak_loss",
-    TopLoss,
-    "2/n times the number of best k items missed in the first k",
-    cutoff="must",
-    standard=_STANDARD,
-)
-register(
-    "localised_loss",
-    partial(TopLoss, ordered=True),
-    "weak loss and the discordant pairs among the first k",
-    cutoff="must",
-    standard=_STANDARD,
-)
+_WEAK = "2/n times the number of best k items missed in the first k"
+register("weak_loss", TopLoss, _WEAK, cutoff="must", standard=_STANDARD)
+_ORDERED = partial(TopLoss, ordered=True)
+_LOCALISED = "weak loss and the discordant pairs among the first k"
+register("localised_loss", _ORDERED, _LOCALISED, cutoff="must", standard=_STANDARD)
 
 
 @dataclass(frozen=True)

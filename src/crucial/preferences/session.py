@@ -915,29 +915,16 @@ class PreferenceSession:
             ranked = self._ranked()
             if not len(ranked):
                 return []
-            mean = self.posterior.mean[ranked]
-            low, high = (ranks.tolist() for ranks in spread_of(self._places(ranked)))
-            reach = 1.645 * np.sqrt(np.maximum(np.diag(self.posterior.covariance)[ranked], 0.0))
-            order = np.argsort(-mean, kind="stable").tolist()
-            strength, weakest, strongest, asked = (
-                column.tolist()
-                for column in (mean, mean - reach, mean + reach, self._counts[ranked])
-            )
-        return [
-            Place(
-                item=int(ranked[k]),
-                name=self.names[ranked[k]],
-                rank=rank,
-                rank_low=min(low[k], rank),
-                rank_high=max(high[k], rank),
-                strength=strength[k],
-                low=weakest[k],
-                high=strongest[k],
-                asked=asked[k],
-                settled=low[k] == high[k] == rank,
-            )
-            for rank, k in enumerate(order, 1)
-        ]
+            order = np.argsort(-self.posterior.mean[ranked], kind="stable")
+            low, high = (ranks[order] for ranks in spread_of(self._places(ranked)))
+            items, rank = ranked[order], np.arange(1, len(order) + 1)
+            mean, variance = self.posterior.mean[items], np.diag(self.posterior.covariance)[items]
+            reach = 1.645 * np.sqrt(np.maximum(variance, 0.0))
+            ranks = (rank, np.minimum(low, rank), np.maximum(high, rank))
+            settled = (low == rank) & (high == rank)
+            columns = (*ranks, mean, mean - reach, mean + reach, self._counts[items], settled)
+        rows = zip(*(column.tolist() for column in columns))
+        return [Place(item, self.names[item], *row) for item, row in zip(items.tolist(), rows)]
 
     def to_frame(self) -> Frame:
         """Return the ranking as a frame."""
