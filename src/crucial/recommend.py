@@ -1196,11 +1196,9 @@ class Recommender:
         scores[films] = np.nan
         rows, best = best_items(scores, raters, top)
         items = self.ratings.items[rows].tolist()
+        found = enumerate(zip(items, best.tolist(), raters[rows].tolist()), 1)
         picks = tuple(
-            Pick(k, item, self.title(item), score, count)
-            for k, (item, score, count) in enumerate(
-                zip(items, best.tolist(), raters[rows].tolist()), 1
-            )
+            Pick(k, item, self.title(item), score, count) for k, (item, score, count) in found
         )
         problem = None
         if not picks:

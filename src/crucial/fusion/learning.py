@@ -101,12 +101,9 @@ def blended(
     width = spread(pool, learned.predict(table))
     learned_weights = np.asarray(model.weights) * (share / width if width > 0 else 0.0)
     unit = (1.0 - share) / (spread(pool, RRF.scores(pool)) / best or 1.0)
-    return plan, AdditiveRanker(
-        n_features,
-        [*model.rankers, *uniform],
-        [*learned_weights.tolist(), *[unit] * len(uniform)],
-        training=model.training,
-    )
+    weights = [*learned_weights.tolist(), *[unit] * len(uniform)]
+    rankers = [*model.rankers, *uniform]
+    return plan, AdditiveRanker(n_features, rankers, weights, training=model.training)
 
 
 # --- Options of learning a fusion, and the fit of one setting

@@ -375,13 +375,9 @@ class Judging:
         rows = wanted[self.pool.query_of_row]
         lost = wanted[self.lost_query]
         number = np.cumsum(wanted) - 1
-        return Judging(
-            self.pool.of_queries(wanted),
-            self.relevance[rows],
-            self.is_judged[rows],
-            number[self.lost_query[lost]],
-            self.lost_relevance[lost],
-        )
+        own = (self.relevance[rows], self.is_judged[rows])
+        rest = (number[self.lost_query[lost]], self.lost_relevance[lost])
+        return Judging(self.pool.of_queries(wanted), *own, *rest)
 
     def only_judged(self) -> Judging:
         """Return the part of the judged queries."""

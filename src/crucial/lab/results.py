@@ -180,26 +180,22 @@ class ResultFolder:
 
     def settings(self) -> ExperimentSettings | None:
         """Return the settings of the experiment, or None if there is none yet."""
-        if not os.path.exists(self._settings_path):
+        path = self._settings_path
+        if not os.path.exists(path):
             return None
         try:
-            with open(self._settings_path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8") as file:
                 found = json.load(file)
         except (OSError, ValueError, RecursionError) as error:
-            raise FileError(
-                self._settings_path, f"cannot be read: {printable(str(error), 200)}."
-            ) from error
+            raise FileError(path, f"cannot be read: {printable(str(error), 200)}.") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise FileError(
-                self._settings_path,
-                f"is not an experiment of format {FORMAT}; it may come from another version.",
+                path, f"is not an experiment of format {FORMAT}; it may come from another version."
             )
         try:
             msgspec.convert(found, ExperimentSettings)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            raise FileError(
-                self._settings_path, f"is damaged: {printable(str(error), 200)}."
-            ) from error
+            raise FileError(path, f"is damaged: {printable(str(error), 200)}.") from error
         return cast(ExperimentSettings, found)
 
     def cells(self) -> dict[Key, Cell]:

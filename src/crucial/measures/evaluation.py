@@ -493,13 +493,9 @@ def judge_run(qrels: Any, run: Any) -> tuple[JudgedLists, Floats, int, int]:
     query = np.concatenate((run_query[known], judged_query[left]))
     groups = _numbered_groups(name_places(names)[query], as_objects(sorted(names)))
     ids = as_objects(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
-    judged = JudgedLists(
-        np.concatenate((np.where(found, label[match], 0.0), label[left])),
-        groups,
-        ids=ids,
-        retrieved=retrieved,
-        judged=np.concatenate((found, np.ones(int(left.sum()), bool))),
-    )
+    labels = np.concatenate((np.where(found, label[match], 0.0), label[left]))
+    is_judged = np.concatenate((found, np.ones(int(left.sum()), bool)))
+    judged = JudgedLists(labels, groups, ids=ids, retrieved=retrieved, judged=is_judged)
     n_retrieved = len(np.unique(run_query[known]))
     scores = np.concatenate((score[known], np.zeros(int(left.sum()))))
     return judged, scores, n_judged_queries - n_retrieved, len(queries) - n_judged_queries

@@ -188,13 +188,8 @@ class Consensus(Result):
     def to_frame(self) -> Frame:
         """Return the columns rank, item and borda_rank."""
         place = {item: k + 1 for k, item in enumerate(self.borda)}
-        return as_frame(
-            {
-                "rank": list(range(1, len(self.items) + 1)),
-                "item": self.items,
-                "borda_rank": [place[item] for item in self.items],
-            }
-        )
+        ranks, by_borda = range(1, len(self.items) + 1), [place[item] for item in self.items]
+        return as_frame({"rank": ranks, "item": self.items, "borda_rank": by_borda})
 
     def text(self, top: int | None = None) -> str:
         """Return the distance and the first items of the ranking as lines of text."""

@@ -303,7 +303,8 @@ def next_comparisons(data: Comparisons, n: int = 20, *, random_state: int = 0) -
                         f"Got {len(names):,} items.")  # fmt: skip
     high, low, weight = data.wins()
     found = learn_posterior(high, low, weight, prior_precision(len(names)))
-    so_far = data.above() + data.above().T
+    above = data.above()
+    so_far = above + above.T
     proposed = np.zeros(so_far.shape, np.int64)
     rng = np.random.default_rng(random_state)
     pairs, chances, bits = [], [], []
