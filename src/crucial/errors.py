@@ -24,33 +24,13 @@ message is made of in fields, so that a caller can add a place (`DataError.in_fi
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
-
-__all__ = [
-    "Argument",
-    "ClusterError",
-    "CrucialError",
-    "DataError",
-    "DataTypeError",
-    "DataWarning",
-    "FileError",
-    "Message",
-    "MissingExtraError",
-    "ModelFileError",
-    "NoPairError",
-    "NoProgressWarning",
-    "NotRankedError",
-    "NotSeparableWarning",
-    "ParameterError",
-    "about",
-    "in_file",
-    "in_short",
-]
 
 
 @dataclass(frozen=True)
@@ -155,16 +135,8 @@ class CrucialError(Exception):
         return Message(before, self.problem, *after)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (type(self), self.args, self.__dict__)
-
-
-def _restore(
-    kind: type[CrucialError], args: tuple[object, ...], fields: dict[str, object]
-) -> CrucialError:
-    """Make an unpickled error without calling its constructor."""
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(fields)
-    return error
+        # (an error is unpickled without its constructor)
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ParameterError(CrucialError, ValueError):

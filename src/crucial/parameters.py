@@ -511,16 +511,10 @@ class _Declaration:
             if self.rule is None or self.text is None:
                 raise TypeError(f"parameter {name!r} is new and needs a rule and a text.")
             base = Parameter(name, None, self.rule, self.text, "", True, (), True)
-        return replace(
-            base,
-            default=self.default,
-            rule=self.rule or base.rule,
-            text=base.text if self.text is None else self.text,
-            annotation=annotation,
-            kw_only=self.kw_only,
-            grid=base.grid if self.grid is None else self.grid,
-            shapes_model=base.shapes_model if self.shapes_model is None else self.shapes_model,
-        )
+        own = {name: getattr(self, name) for name in ("rule", "text", "grid", "shapes_model")}
+        new: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+        new |= {"default": self.default, "annotation": annotation, "kw_only": self.kw_only}
+        return replace(base, **new)
 
 
 def parameter(

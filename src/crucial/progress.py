@@ -10,17 +10,6 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, ClassVar, TypeAlias
 
-__all__ = [
-    "ReadingProgress",
-    "Show",
-    "ShowText",
-    "progress_bar",
-    "reading_lines",
-    "reading_status",
-    "status_line",
-    "write_line",
-]
-
 #: Takes the number of steps done, and a note to show beside the bar.
 Show: TypeAlias = Callable[[int, str], None]
 #: Takes what is going on.
@@ -97,8 +86,7 @@ class _Lines:
 
     def _write(self, done: int, note: str) -> None:
         self._written = done
-        sys.stderr.write(f"{self._label} {done}/{self._total}  {note}".rstrip() + "\n")
-        sys.stderr.flush()
+        write_line(f"{self._label} {done}/{self._total}  {note}".rstrip())
 
 
 @contextmanager
@@ -170,8 +158,7 @@ class ReadingProgress:
         ):
             self._written = done
             sizes = f"{done / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
-            sys.stderr.write(f"reading {self._name}: {sizes}\n")
-            sys.stderr.flush()
+            write_line(f"reading {self._name}: {sizes}")
 
     def _start(self) -> None:
         if not sys.stderr.isatty():

@@ -168,9 +168,7 @@ class Opinions:
         """The distinct values of every column."""
         order = np.lexsort((self.value, self.column))
         column, value = self.column[order], self.value[order]
-        new = np.ones(len(value), bool)
-        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-        begins = np.flatnonzero(new)
+        begins = kernels.run_starts(column, value)
         first = np.searchsorted(column[begins], np.arange(self.n_columns + 1))
         return DistinctValues(order, np.append(begins, len(value)), first, value[begins])
 
@@ -385,14 +383,11 @@ def boost_opinions(
     place_of_row[np.argsort(level, kind="stable")] = np.arange(opinions.n_rows)
     bins = opinions.distinct
     pairs = float((counts * (np.cumsum(counts) - counts)).sum())
+    places = place_of_row[opinions.row[bins.order]]
+    starts, smoothing = np.append(0, np.cumsum(counts)), (smoothing_of(pairs), SNAP)
+    slack = (TIE, -worst_tied(0.0), NOISE)
     place, weights = kernels.boost_opinions(
-        place_of_row[opinions.row[bins.order]],
-        bins.begins,
-        bins.first,
-        np.append(0, np.cumsum(counts)),
-        rounds,
-        (smoothing_of(pairs), SNAP),
-        (TIE, -worst_tied(0.0), NOISE),
+        places, bins.begins, bins.first, starts, rounds, smoothing, slack
     )
     column, k, default = place.T
     at = bins.first[column] + k
@@ -889,15 +884,11 @@ class _Background:
         own: Floats = target.labels[rows]
         liked = np.flatnonzero((theirs > target.club.mean[column]) & (own >= target.labels.mean()))
         best = liked[np.lexsort((-theirs[liked], -own[liked]))][:3]
-        return Reason(
-            target.viewers[column : column + 1].tolist()[0],
-            rating,
-            bool(rating == target.club.of_column(column)[1].max()),
-            adds,
-            len(rows),
-            float(target.agreement[column]),
-            tuple(self.items[target.films[rows[best]]].tolist()),
-        )
+        viewer = target.viewers[column : column + 1].tolist()[0]
+        loved = bool(rating == target.club.of_column(column)[1].max())
+        films = tuple(self.items[target.films[rows[best]]].tolist())
+        agreement = float(target.agreement[column])
+        return Reason(viewer, rating, loved, adds, len(rows), agreement, films)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1205,11 +1196,9 @@ class Recommender:
         scores[films] = np.nan
         rows, best = best_items(scores, raters, top)
         items = self.ratings.items[rows].tolist()
+        found = enumerate(zip(items, best.tolist(), raters[rows].tolist()), 1)
         picks = tuple(
-            Pick(k, item, self.title(item), score, count)
-            for k, (item, score, count) in enumerate(
-                zip(items, best.tolist(), raters[rows].tolist()), 1
-            )
+            Pick(k, item, self.title(item), score, count) for k, (item, score, count) in found
         )
         problem = None
         if not picks:

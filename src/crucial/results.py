@@ -12,13 +12,14 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import MissingExtraError
+from crucial.types import Floats
 from crucial.wording import printable
 
 if TYPE_CHECKING:
@@ -36,19 +37,24 @@ Axes: TypeAlias = "matplotlib.axes.Axes"
 class Result:
     """Base of results: data, `to_frame`, and one text.
 
-    The first line of the text says what the result is. A notebook shows it above the frame, and
-    the result's ``notes`` (sentences), if it has some, below.
+    The text is what ``str`` returns; a result with options for it, such as a width, has the method
+    ``text``. The first line of the text says what the result is. A notebook shows it above the
+    frame, and the result's ``notes`` (sentences), if it has some, below.
     """
+
+    if TYPE_CHECKING:
+        text: Callable[..., str]
+        to_rows: Callable[..., list[dict[str, Any]]]
 
     #: Columns of the frame that a notebook also shows as bars.
     _bars: ClassVar[tuple[str, ...]] = ()
 
     def to_frame(self) -> Frame:
-        """Return the result as a frame."""
-        raise NotImplementedError
+        """Return the result as a frame, one row per dict of ``to_rows`` where it has these."""
+        return as_frame(columns_of(self.to_rows()))
 
     def __str__(self) -> str:
-        raise NotImplementedError
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._title()}>"
@@ -242,19 +248,20 @@ def padded(name: str, width: int) -> str:
     return f"{printable(name, width):<{width}}"
 
 
-def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest."""
+def json_value(value: Any, other: Callable[[Any], Any] = str) -> Any:
+    """Return a value as JSON has it: no NaN, no infinity, no NumPy numbers, text for the rest.
+
+    ``other`` writes what is no number, text, list or mapping.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): json_value(one) for key, one in value.items()}
+        return {str(key): json_value(one, other) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(one) for one in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
+        return [json_value(one, other) for one in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else other(value)
 
 
 def json_text(value: Any) -> str:
@@ -307,13 +314,9 @@ def _new_figure(
             "plot() needs matplotlib: pip install crucial[plots]. print() and to_frame() show the "
             "same without."
         ) from error
+    how = {"projection": projection}
     _, axes = plt.subplots(
-        rows,
-        columns,
-        squeeze=False,
-        layout="constrained",
-        figsize=size,
-        subplot_kw={"projection": projection},
+        rows, columns, squeeze=False, layout="constrained", figsize=size, subplot_kw=how
     )
     return list(axes.flat)
 
@@ -330,6 +333,15 @@ def name_axes(ax: Axes, x: str, y: str) -> Axes:
     ax.set_xlabel(x, parse_math=False)
     ax.set_ylabel(y, parse_math=False)
     ax.legend()
+    return ax
+
+
+def bar_chart(ax: Axes | None, names: Sequence[str], values: Floats, **options: Any) -> Axes:
+    """Draw named bars, the first at the top, and return the axes."""
+    ax = new_axes(ax)
+    ax.barh(range(len(values)), values, **options)
+    ax.set_yticks(range(len(values)), names, parse_math=False)
+    ax.invert_yaxis()
     return ax
 
 

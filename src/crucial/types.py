@@ -8,26 +8,6 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Bools",
-    "Bytes",
-    "Codes",
-    "Floats",
-    "FrameLike",
-    "Id",
-    "Ids",
-    "Ints",
-    "Numbers",
-    "Objects",
-    "PathLike",
-    "Reals",
-    "RowsLike",
-    "Singles",
-    "SparseLike",
-    "TableLike",
-    "VectorLike",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]

@@ -150,11 +150,9 @@ def _check_targets(options: ScorecardOptions) -> None:
 
 def write_card(card: Scorecard, path: str) -> None:
     """Write a card as the name of the file ends."""
-    from crucial.inspection.scorecards import card_columns
-
     ending = os.path.splitext(path)[1].lower()
     if ending in (".csv", ".tsv", ".jsonl"):
-        write_frame(path, card_columns(card))
+        write_frame(path, card.to_frame())
     elif ending == ".sql":
         write_text(path, card.to_sql())
     else:

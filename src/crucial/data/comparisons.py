@@ -270,6 +270,17 @@ class Comparisons:
             np.concatenate((rows, ties)),
         )
 
+    def wins(self) -> tuple[Ints, Ints, Floats]:
+        """Return comparisons as wins: high, low and weight; a tie is half a win each way."""
+        return self.directed()[:3]
+
+    def above(self) -> Floats:
+        """Return a matrix of the weight with which item i won against item j."""
+        high, low, weight = self.wins()
+        matrix = np.zeros((len(self.items), len(self.items)))
+        np.add.at(matrix, (high, low), weight)
+        return matrix
+
 
 def _check_weights(weights: Floats) -> None:
     bad = ~((weights >= 0) & (weights <= MAX_WEIGHT))

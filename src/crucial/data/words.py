@@ -141,6 +141,11 @@ def one_line(error: BaseException) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
+def numbered(words: Sequence[str], known: dict[str, int]) -> Ints:
+    """Return the number of each word; new words are added to the known ones."""
+    return np.fromiter((known.setdefault(w, len(known)) for w in words), np.int64, len(words))
+
+
 def as_objects(texts: Sequence[str]) -> Objects:
     """Return strings as an object array: one long string must not widen all the others."""
     array = np.empty(len(texts), object)

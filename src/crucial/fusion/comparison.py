@@ -172,9 +172,6 @@ class FusionComparison(Result):
         ]
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.text()
-
 
 # --- Compare runs, fusion rules and the learned fusion on held-out queries
 
@@ -241,17 +238,12 @@ def compare_judged(
     scores = fusion.scores(test.pool)
     learned = table.add("learned", "learned", scores)
     baseline = _best_run(train, measures[0])
-    return FusionComparison(
-        tuple(measures),
-        baseline,
-        tuned.name,
-        table.systems(baseline, options.random_state),
-        table.differences(shown_as[tuned], learned, options.random_state),
-        _loners(test, scores, tuned.scores(test.pool)),
-        fusion,
-        train.pool.queries.tolist(),
-        test.pool.queries.tolist(),
-    )
+    systems = table.systems(baseline, options.random_state)
+    against_rrf = table.differences(shown_as[tuned], learned, options.random_state)
+    loners = _loners(test, scores, tuned.scores(test.pool))
+    queries = (train.pool.queries.tolist(), test.pool.queries.tolist())
+    head = (tuple(measures), baseline, tuned.name, systems, against_rrf)
+    return FusionComparison(*head, loners, fusion, *queries)
 
 
 def hold_out(judging: Judging, holdout: float, seed: int) -> Bools:
@@ -299,16 +291,12 @@ class _Table:
 
     def systems(self, baseline: str, seed: int) -> list[SystemResult]:
         """Return every system, compared with the baseline."""
-        return [
-            SystemResult(
-                name,
-                kind,
-                {m: _summary(m, values) for m, values in self._values[name].items()},
-                self.differences(baseline, name, seed),
-                self._unjudged[name],
-            )
-            for name, kind in self._kind.items()
-        ]
+        found = []
+        for name, kind in self._kind.items():
+            values = {m: _summary(m, some) for m, some in self._values[name].items()}
+            change = self.differences(baseline, name, seed)
+            found.append(SystemResult(name, kind, values, change, self._unjudged[name]))
+        return found
 
 
 def _against(first: Floats, second: Floats, seed: int) -> Difference:
@@ -340,14 +328,9 @@ def _loners(test: Judging, learned: Floats, rrf: Floats) -> Loners:
     for name, one in zip(pool.names, pool.lists):
         own = one.rows[alone[one.rows]]
         by_run[name] = (len(own), int(relevant[own].sum()), int(top[own].sum()))
-    return Loners(
-        float(alone.mean()),
-        _share(relevant, alone),
-        _share(relevant, ~alone),
-        _share(alone, top),
-        _share(alone, top_rrf),
-        by_run,
-    )
+    good, others = _share(relevant, alone), _share(relevant, ~alone)
+    first_ten = (_share(alone, top), _share(alone, top_rrf))
+    return Loners(float(alone.mean()), good, others, *first_ten, by_run)
 
 
 def _share(part: Bools, whole: Bools) -> float:
@@ -405,17 +388,11 @@ class FusedQueries:
             name: {m: self.judging.values(m, ranking) for m in self.measures}
             for name, (_, ranking) in rankings.items()
         }
-        return [
-            {
-                "name": name,
-                "kind": kind,
-                "measures": {
-                    m: self._compared(m, values[RRF.name][m], values[name][m])
-                    for m in self.measures
-                },
-            }
-            for name, (kind, _) in rankings.items()
-        ]
+        found, plain = [], values[RRF.name]
+        for name, (kind, _) in rankings.items():
+            compared = {m: self._compared(m, plain[m], values[name][m]) for m in self.measures}
+            found.append({"name": name, "kind": kind, "measures": compared})
+        return found
 
     def _compared(self, measure: str, plain: Floats, values: Floats) -> dict[str, Any]:
         difference, low, high = _against(plain, values, self.seed)
@@ -504,26 +481,15 @@ class FusedQueries:
         places = self.pool.dense(
             [one.position for one in self.pool.lists], *self.pool.starts[at : at + 2].tolist()
         )
-        docs = self.pool.docs(rows).tolist()
-        return {
-            "name": str(self.pool.queries[at]),
-            "value": float(own[at]),
-            "rrf": float(plain[at]),
-            "documents": [
-                {
-                    "name": str(doc),
-                    "label": float(self.judging.relevance[row])
-                    if self.judging.is_judged[row]
-                    else None,
-                    "places": [
-                        None if np.isnan(one) else int(one)
-                        for one in places[row - self.pool.starts[at]].tolist()
-                    ],
-                    "rrf": int(place_rrf[row]),
-                }
-                for row, doc in zip(rows.tolist(), docs)
-            ],
-        }
+        docs: list[dict[str, Any]] = []
+        for row, doc in zip(rows.tolist(), self.pool.docs(rows).tolist()):
+            label = float(self.judging.relevance[row]) if self.judging.is_judged[row] else None
+            in_runs = places[row - self.pool.starts[at]].tolist()
+            found = [None if np.isnan(one) else int(one) for one in in_runs]
+            rrf = int(place_rrf[row])
+            docs.append({"name": str(doc), "label": label, "places": found, "rrf": rrf})
+        values = {"value": float(own[at]), "rrf": float(plain[at])}
+        return {"name": str(self.pool.queries[at]), **values, "documents": docs}
 
     def _parts(self) -> Floats:
         """Return the part of each run in the score of every row, by run and row."""

@@ -304,16 +304,10 @@ def export_fusion(
     """
     flat_target = lookup(FLAT_TARGETS, target, "target of a fusion")
     if runs is None or not runs or qrels is None:
-        raise ParameterError(
-            Message(
-                f"{target} takes one weight per run, which loses part of what was learned: pass ",
-                Argument("runs"),
-                " and ",
-                Argument("qrels"),
-                ", on which the loss is measured.",
-            ),
-            parameter="qrels",
-        )
+        loses = f"{target} takes one weight per run, which loses part of what was learned: pass "
+        inputs = (Argument("runs"), " and ", Argument("qrels"))
+        problem = Message(loses, *inputs, ", on which the loss is measured.")
+        raise ParameterError(problem, parameter="qrels")
     flat = flatten_fusion(fusion, Judging.of(runs, qrels), flat_target.kind, measure)
     content = flat_target.write(flat).encode()
     with atomic_write(path) as file:

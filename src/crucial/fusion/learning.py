@@ -101,12 +101,9 @@ def blended(
     width = spread(pool, learned.predict(table))
     learned_weights = np.asarray(model.weights) * (share / width if width > 0 else 0.0)
     unit = (1.0 - share) / (spread(pool, RRF.scores(pool)) / best or 1.0)
-    return plan, AdditiveRanker(
-        n_features,
-        [*model.rankers, *uniform],
-        [*learned_weights.tolist(), *[unit] * len(uniform)],
-        training=model.training,
-    )
+    weights = [*learned_weights.tolist(), *[unit] * len(uniform)]
+    rankers = [*model.rankers, *uniform]
+    return plan, AdditiveRanker(n_features, rankers, weights, training=model.training)
 
 
 # --- Options of learning a fusion, and the fit of one setting
@@ -222,15 +219,12 @@ class LearningOptions:
 
     def fit(self, table: Singles, labels: Floats, query: Ints, setting: Setting) -> AdditiveRanker:
         """Learn with one setting."""
+        signs = "cumulative" if setting.positive else None
+        weak = "stump" if setting.features.startswith("positions") else "feature"
         ranker = RankBoost(
-            setting.rounds,
-            self.learning_rate,
-            balance=setting.balance,
-            positive_weights="cumulative" if setting.positive else None,
-            default_rank=self.default_rank,
-            weak="stump" if setting.features.startswith("positions") else "feature",
-            n_jobs=self.n_jobs,
-        )
+            setting.rounds, self.learning_rate, balance=setting.balance, positive_weights=signs,
+            default_rank=self.default_rank, weak=weak, n_jobs=self.n_jobs,
+        )  # fmt: skip
         with warnings.catch_warnings():
             # (a fusion of few features converges early, which is no reason for concern)
             warnings.simplefilter("ignore", NoProgressWarning)

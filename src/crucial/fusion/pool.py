@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucial.data.dataset import Run
-from crucial.data.words import as_objects, name_places, shown
+from crucial.data.words import as_objects, name_places, numbered, shown
 from crucial.errors import DataError, DataTypeError, DataWarning
 from crucial.io.runs import CodedRun, as_run, file_stem, read_coded_runs, read_run, result_list
-from crucial.types import Bools, Floats, Ids, Ints, Objects, PathLike, Singles
+from crucial.types import Bools, Floats, Ints, Objects, PathLike, Singles
 
 # --- Read the runs to fuse, name them, and number their queries and documents
 
@@ -80,7 +80,7 @@ def coded_runs(runs: Runs) -> CodedRuns:
     coded = []
     for source, name in zip(sources, keys or _numbered_names(len(sources))):
         run = as_run(source, name)
-        query, doc = _numbers(run.qid, queries), _numbers(run.doc, docs)
+        query, doc = numbered(run.qid.tolist(), queries), numbered(run.doc.tolist(), docs)
         coded.append(CodedRun(query, doc, run.score, tag_of(run)))
     if not queries:
         raise DataError("every run is empty: there is nothing to fuse.")
@@ -91,12 +91,6 @@ def coded_runs(runs: Runs) -> CodedRuns:
             f"a run without documents abstains: {', '.join(empty)}.", DataWarning, stacklevel=4
         )
     return CodedRuns(tuple(names), coded, as_objects(list(queries)), as_objects(list(docs)))
-
-
-def _numbers(words: Ids, known: dict[str, int]) -> Ints:
-    """Return the numbers of words; new words are added to the known ones."""
-    numbers = (known.setdefault(word, len(known)) for word in words.tolist())
-    return np.fromiter(numbers, np.int64, len(words))
 
 
 def _size(path: PathLike) -> int:
@@ -240,26 +234,12 @@ class Pool:
                 # (highest score first, equal ones by name, last first, as `_best_first`)
                 ranked = sorted(zip(scores, docs), reverse=True)
                 scores, docs = [score for score, _ in ranked], [doc for _, doc in ranked]
-            rows = [row_of.setdefault(doc, len(row_of)) for doc in docs]
-            n = len(rows)
-            found.append(
-                Listing(
-                    np.array(rows, np.int64),
-                    np.arange(1, n + 1),
-                    np.array(scores, np.float64),
-                    np.array([0, n]),
-                )
-            )
-        n_rows = len(row_of)
-        return cls(
-            tuple(map(str, lists)),
-            ("",) * len(found),
-            as_objects([""]),
-            np.array([0, n_rows]),
-            as_objects(list(row_of)),
-            np.arange(n_rows),
-            tuple(found),
-        )
+            rows = np.array([row_of.setdefault(doc, len(row_of)) for doc in docs], np.int64)
+            n, values = len(rows), np.array(scores, np.float64)
+            found.append(Listing(rows, np.arange(1, n + 1), values, np.array([0, n])))
+        names, words, n = tuple(map(str, lists)), as_objects(list(row_of)), len(row_of)
+        query = (as_objects([""]), np.array([0, n]))
+        return cls(names, ("",) * len(found), *query, words, np.arange(n), tuple(found))
 
     @property
     def n_rows(self) -> int:
@@ -404,15 +384,9 @@ def _side_by_side(coded: CodedRuns) -> Pool:
         starts = np.searchsorted(run.qid[order], np.arange(n_queries + 1))
         position = np.arange(1, len(order) + 1) - starts[run.qid[order]]
         lists.append(Listing(rows[order], position, run.score[order], starts))
-    return Pool(
-        coded.names,
-        tuple(run.tag for run in coded.runs),
-        coded.queries,
-        np.searchsorted(row_query, np.arange(n_queries + 1)),
-        coded.words,
-        doc_code,
-        tuple(lists),
-    )
+    tags = tuple(run.tag for run in coded.runs)
+    starts = np.searchsorted(row_query, np.arange(n_queries + 1))
+    return Pool(coded.names, tags, coded.queries, starts, coded.words, doc_code, tuple(lists))
 
 
 def _refuse_twice(coded: CodedRuns, number: int, rows: Ints) -> None:

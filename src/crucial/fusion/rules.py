@@ -375,13 +375,9 @@ class Judging:
         rows = wanted[self.pool.query_of_row]
         lost = wanted[self.lost_query]
         number = np.cumsum(wanted) - 1
-        return Judging(
-            self.pool.of_queries(wanted),
-            self.relevance[rows],
-            self.is_judged[rows],
-            number[self.lost_query[lost]],
-            self.lost_relevance[lost],
-        )
+        own = (self.relevance[rows], self.is_judged[rows])
+        rest = (number[self.lost_query[lost]], self.lost_relevance[lost])
+        return Judging(self.pool.of_queries(wanted), *own, *rest)
 
     def only_judged(self) -> Judging:
         """Return the part of the judged queries."""
@@ -425,12 +421,7 @@ class Judging:
     def unjudged(self, depth: int, ranking: Floats | Listing) -> float:
         """Return the share of unjudged documents among the first ``depth``."""
         judged, scores = self._ranked(ranking)
-        name = f"p@{depth}"
-        measured = measure_ranking(
-            judged, scores, [name], ties="expected", empty="skip", intervals=False, resamples=None,
-            random_state=0,
-        )  # fmt: skip
-        share = measured.results[name].unjudged
+        share = measure_ranking(judged, scores, f"p@{depth}").results[f"p@{depth}"].unjudged
         return float("nan") if share is None else share
 
     def _ranked(self, ranking: Floats | Listing) -> tuple[JudgedLists, Floats]:

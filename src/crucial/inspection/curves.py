@@ -13,6 +13,8 @@ from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.shape_functions import model_of
 from crucial.kernels.elementary import log, log2, logaddexp, sigmoid
 from crucial.kernels.minimise import damped_newton
+from crucial.kernels.predict import run_starts
+from crucial.measures.intervals import percentile_interval
 from crucial.measures.lists import as_numbers
 from crucial.measures.names import get_measure
 from crucial.model.additive import sparkline
@@ -118,8 +120,7 @@ def limits(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats]:
     >>> left.tolist(), right.tolist()
     ([0.0, 0.75], [0.5, 0.75])
     """
-    new = np.append(True, x[1:] != x[:-1])
-    first = np.flatnonzero(new)
+    first = run_starts(x)
     last = np.append(first[1:], len(x)) - 1
     places, low, high = x[first], y[first], y[last]
     slope = np.append((low[1:] - high[:-1]) / np.diff(places), 0.0)
@@ -189,9 +190,7 @@ def band_of(
             picks = random.integers(0, len(rows), len(rows))
             counts[rows] = np.bincount(picks, minlength=len(rows))
         drawn.append(curve(weight * counts))
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(np.array(drawn), [tail, 1.0 - tail], axis=0)
-    return Band(at, low, high, level)
+    return Band(at, *percentile_interval(np.array(drawn), level), level)
 
 
 def curve_line(values: Floats) -> str:
@@ -206,10 +205,24 @@ def curve_line(values: Floats) -> str:
 _GRID = np.linspace(0.0, 1.0, 101)
 
 
-def draw_band(ax: Axes, band: Band | None) -> None:
-    """Draw a band, if there is one."""
+_LOW_HIGH = ("share of low rows", "share of high rows")
+
+
+def _draw_roc(
+    ax: Axes | None,
+    curve: tuple[Floats, Floats],
+    label: str,
+    names: tuple[str, str],
+    band: Band | None = None,
+    marker: str = "",
+) -> Axes:
+    """Draw a curve with its band, beside that of chance, and return the axes."""
+    ax = new_axes(ax)
+    ax.plot(*curve, marker=marker, markersize=3, label=label)
     if band is not None:
         ax.fill_between(band.at, band.low, band.high, alpha=0.2, label=f"{band.level:.0%} band")
+    ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
+    return name_axes(ax, *names)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,11 +261,7 @@ class RocCurve(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(self.alpha, self.beta, label=f"AUC {self.auc:.3f}")
-        draw_band(ax, self.band)
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(ax, "share of low rows", "share of high rows")
+        return _draw_roc(ax, (self.alpha, self.beta), f"AUC {self.auc:.3f}", _LOW_HIGH, self.band)
 
 
 def roc_curve(
@@ -666,17 +675,10 @@ def calibration_curve(
     expected = np.bincount(part, rows.weight * chance) / mass
     observed = np.bincount(part, rows.weight * good) / mass
     low, high = _wilson(observed, mass)
-    return CalibrationCurve(
-        expected[::-1],
-        observed[::-1],
-        low[::-1],
-        high[::-1],
-        mass[::-1],
-        fit,
-        float(np.average((chance - good) ** 2, weights=rows.weight)),
-        float(np.average(np.abs(expected - observed), weights=mass)),
-        probabilities,
-    )
+    brier = float(np.average((chance - good) ** 2, weights=rows.weight))
+    error = float(np.average(np.abs(expected - observed), weights=mass))
+    best_last = (expected[::-1], observed[::-1], low[::-1], high[::-1], mass[::-1])
+    return CalibrationCurve(*best_last, fit, brier, error, probabilities)
 
 
 def _wilson(share: Floats, count: Floats) -> tuple[Floats, Floats]:
@@ -816,10 +818,7 @@ class TreeRoc(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve with a mark per leaf; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(*self.points(), marker="o", markersize=3, label=f"AUC {self.auc:.3f}")
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(ax, "share of low rows", "share of high rows")
+        return _draw_roc(ax, self.points(), f"AUC {self.auc:.3f}", _LOW_HIGH, marker="o")
 
 
 def tree_roc(
@@ -952,13 +951,8 @@ class IrocCurve(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve; needs matplotlib. Returns the axes."""
-        ax = new_axes(ax)
-        ax.plot(self.alpha, self.beta, label=f"IAUC {self.iauc:.3f}")
-        draw_band(ax, self.band)
-        ax.plot([0, 1], [0, 1], linestyle=":", color="0.5", label="chance")
-        return name_axes(
-            ax, "share of rows below the threshold", "share of rows above the threshold"
-        )
+        names = ("share of rows below the threshold", "share of rows above the threshold")
+        return _draw_roc(ax, (self.alpha, self.beta), f"IAUC {self.iauc:.3f}", names, self.band)
 
 
 def iroc_curve(

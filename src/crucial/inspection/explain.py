@@ -32,8 +32,8 @@ from crucial.results import (
     Frame,
     Result,
     as_frame,
+    bar_chart,
     feature_name,
-    new_axes,
     padded,
     text_table,
 )
@@ -102,15 +102,11 @@ class Contributions(Result):
     def to_frame(self) -> Frame:
         """Return one row per feature, then one per pair of features."""
         none = np.full(len(self.pairs), np.nan)
-        return as_frame(
-            {
-                "feature": [*self.features, *self.pairs],
-                "name": [*self.names, *self.pair_names],
-                "value": np.append(self.values, none),
-                "text": [*self.texts, *[""] * len(self.pairs)],
-                "adds": np.append(self.added, self.pair_added),
-            }
-        )
+        columns: dict[str, Any] = {"feature": [*self.features, *self.pairs]}
+        columns["name"] = [*self.names, *self.pair_names]
+        columns["value"] = np.append(self.values, none)
+        columns["text"] = [*self.texts, *[""] * len(self.pairs)]
+        return as_frame({**columns, "adds": np.append(self.added, self.pair_added)})
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest parts as bars; needs matplotlib. Returns the axes."""
@@ -152,22 +148,15 @@ class ContributionMatrix(Result):
     scores: Floats
     texts: tuple[tuple[str, ...], ...] = ()
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, width: int = 100, top: int = 20) -> str:
         """Return the parts of the largest features: on average without the sign, least and most."""
         size = np.abs(self.added).mean(axis=0)
         order = np.argsort(-size, kind="stable")[:top].tolist()
-        rows = [
-            [
-                printable(self.names[at], 40),
-                f"{size[at]:.4g}",
-                f"{self.added[:, at].min():+.4g}",
-                f"{self.added[:, at].max():+.4g}",
-            ]
-            for at in order
-        ]
+        rows = []
+        for at in order:
+            part = self.added[:, at]
+            numbers = (f"{size[at]:.4g}", f"{part.min():+.4g}", f"{part.max():+.4g}")
+            rows.append([printable(self.names[at], 40), *numbers])
         of = f"{counted(len(self.names), 'feature')} in {counted(len(self.scores), 'row')}"
         title = f"contributions of {of}, compared with a mean score of {self.base:.6g}"
         lines = text_table(["feature", "mean size", "least", "most"], rows, width=width)
@@ -264,17 +253,10 @@ class PairExplanation(Result):
 
     def to_frame(self) -> Frame:
         """Return one row per feature."""
-        return as_frame(
-            {
-                "feature": self.features,
-                "name": self.names,
-                "value_a": self.values_a,
-                "value_b": self.values_b,
-                "text_a": self.texts_a,
-                "text_b": self.texts_b,
-                "adds": self.added,
-            }
-        )
+        values = {"value_a": self.values_a, "value_b": self.values_b}
+        texts = {"text_a": self.texts_a, "text_b": self.texts_b}
+        names = {"feature": self.features, "name": self.names}
+        return as_frame({**names, **values, **texts, "adds": self.added})
 
     def plot(self, ax: Axes | None = None, top: int = _TOP) -> Axes:
         """Draw the largest reasons as bars; needs matplotlib. Returns the axes."""
@@ -287,14 +269,12 @@ class PairExplanation(Result):
 def _bars(ax: Axes | None, labels: list[str], added: Floats, top: int, title: str) -> Axes:
     """Draw the first ``top`` parts as bars, and the sum of the others."""
     check("plot", "top", top, at_least(1))
-    ax = new_axes(ax)
-    names, values = labels[:top], added[:top].tolist()
+    names, values = labels[:top], added[:top]
     if len(added) > top:
-        names, values = ([*names, counted(len(added) - top, "other")], [*values, added[top:].sum()])
-    places = range(len(values))
-    ax.barh(places, values, color=["tab:blue" if v >= 0 else "tab:orange" for v in values])
-    ax.set_yticks(places, names, parse_math=False)
-    ax.invert_yaxis()
+        names = [*names, counted(len(added) - top, "other")]
+        values = np.append(values, added[top:].sum())
+    colours = ["tab:blue" if v >= 0 else "tab:orange" for v in values]
+    ax = bar_chart(ax, names, values, color=colours)
     ax.axvline(0.0, color="0.3", linewidth=0.8)
     ax.set_title(title, parse_math=False)
     return ax
@@ -615,17 +595,11 @@ def contributions(
     value_of = dict(zip(parts.features.tolist(), parts.columns[0].tolist(), strict=True))
     joint = np.array([one(*(value_of[f] for f in one.features)) for one in pairs])
     largest = np.argsort(-np.abs(joint), kind="stable").tolist()
-    return Contributions(
-        float(model.predict(instances)[0]),
-        features,
-        tuple(feature_name(model.feature_names, feature) for feature in features),
-        parts.columns[0, order],
-        parts.added[0, order],
-        model.intercept,
-        tuple(pairs[place].features for place in largest),
-        joint[largest],
-        tuple(cell_text(model.encodings, instances, 0, feature) for feature in features),
-    )
+    head = (float(model.predict(instances)[0]), features, _names(model, features))
+    alone = (parts.columns[0, order], parts.added[0, order], model.intercept)
+    together = (tuple(pairs[place].features for place in largest), joint[largest])
+    texts = tuple(cell_text(model.encodings, instances, 0, feature) for feature in features)
+    return Contributions(*head, *alone, *together, texts)
 
 
 def _matrix(model: AdditiveRanker, rows: Instances, background: Instances) -> ContributionMatrix:
@@ -642,15 +616,9 @@ def _matrix(model: AdditiveRanker, rows: Instances, background: Instances) -> Co
         tuple(cell_text(model.encodings, rows, row, feature) for feature in used)
         for row in range(rows.n_rows if model.encodings else 0)
     )
-    return ContributionMatrix(
-        tuple(used),
-        tuple(feature_name(model.feature_names, feature) for feature in used),
-        columns,
-        added,
-        float(model.predict(background).mean()),
-        model.predict(rows),
-        tuple(texts),
-    )
+    names = _names(model, used)
+    base, scores = float(model.predict(background).mean()), model.predict(rows)
+    return ContributionMatrix(tuple(used), names, columns, added, base, scores, tuple(texts))
 
 
 def _as_row(x: TableLike) -> TableLike:
@@ -735,17 +703,10 @@ def why(
         tuple(cell_text(model.encodings, pair, row, feature) for feature in features)
         for row in (0, 1)
     )
-    return PairExplanation(
-        int(a),
-        int(b),
-        score_a,
-        score_b,
-        features,
-        tuple(feature_name(model.feature_names, feature) for feature in features),
-        np.array([column[0] for column in values]),
-        np.array([column[1] for column in values]),
-        added[order],
-        texts_a,
-        texts_b,
-        *titles,
-    )
+    values_a, values_b = (np.array([column[row] for column in values]) for row in (0, 1))
+    head = (int(a), int(b), score_a, score_b, features, _names(model, features))
+    return PairExplanation(*head, values_a, values_b, added[order], texts_a, texts_b, *titles)
+
+
+def _names(model: AdditiveRanker, features: Iterable[int]) -> tuple[str, ...]:
+    return tuple(feature_name(model.feature_names, feature) for feature in features)

@@ -20,7 +20,7 @@ from crucial.measures.names import MeasureLike, default_measure, get_measure
 from crucial.model.base import FrozenModel, RoundsModel, checked_rows
 from crucial.model.weak import Tree
 from crucial.parameters import at_least, check, int_between, one_of
-from crucial.results import Axes, Frame, Result, as_frame, listed, names_of, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, bar_chart, listed, names_of, padded
 from crucial.types import Floats, Ints, TableLike, VectorLike
 
 # --- Rows with the ranker that scores them, as they are or with one feature shuffled
@@ -199,12 +199,9 @@ class Importances(Result):
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the most important features as bars; needs matplotlib. Returns the axes."""
         check("plot", "top", top, at_least(1))
-        ax = new_axes(ax)
         order = self.order[:top]
         spread = None if self.spread is None else self.spread[order]
-        ax.barh(range(len(order)), self.values[order], xerr=spread)
-        ax.set_yticks(range(len(order)), [self.names[f] for f in order], parse_math=False)
-        ax.invert_yaxis()
+        ax = bar_chart(ax, [self.names[f] for f in order], self.values[order], xerr=spread)
         ax.set_xlabel(self.meaning)
         return ax
 

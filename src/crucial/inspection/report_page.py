@@ -35,6 +35,7 @@ from crucial.inspection.shape_functions import (
     feature_parts,
     shapes,
 )
+from crucial.kernels.predict import run_starts
 from crucial.measures.base import Measure
 from crucial.measures.evaluation import Evaluation, evaluate
 from crucial.measures.names import Measures, default_measure, get_measures
@@ -92,9 +93,9 @@ class Subject:
     seed: int
 
     @property
-    def is_encoded(self) -> bool:
-        """Whether `instances` are what the ranker scores; if not, it scores ``X`` as passed."""
-        return isinstance(getattr(self.ranker, "model_", self.ranker), FrozenModel)
+    def scored_model(self) -> object:
+        """The model of the ranker, which scores `instances`; another ranker scores ``X``."""
+        return getattr(self.ranker, "model_", self.ranker)
 
     @cached_property
     def order(self) -> int:
@@ -115,8 +116,8 @@ class Subject:
         """The features to look at one by one: used ones, heaviest first, if the model names any."""
         if self.model is not None:
             return [feature for feature, _ in self.heaviest]
-        whole = getattr(self.ranker, "model_", self.ranker)
-        shares = whole.feature_importances() if isinstance(whole, FrozenModel) else np.zeros(0)
+        model = self.scored_model
+        shares = model.feature_importances() if isinstance(model, FrozenModel) else np.zeros(0)
         used = np.flatnonzero(shares)
         heaviest_first: list[int] = used[np.argsort(-shares[used], kind="stable")].tolist()
         return heaviest_first or range(self.instances.n_features)
@@ -134,8 +135,7 @@ class Subject:
     @cached_property
     def names(self) -> tuple[str, ...] | None:
         """Names of the features, if the model or the rows have them."""
-        known = getattr(getattr(self.ranker, "model_", self.ranker), "feature_names", None)
-        return known or self.instances.names
+        return getattr(self.scored_model, "feature_names", None) or self.instances.names
 
     def feature_title(self, feature: int) -> str:
         """Return the name of a feature; in svmlight files it is only a number."""
@@ -253,7 +253,7 @@ def _thinned(x: Floats, y: Floats) -> Ints:
 
 
 def _plain(values: Floats) -> list[float]:
-    return [float(f"{value:.7g}") for value in values.tolist()]
+    return [_short(value) for value in values.tolist()]
 
 
 def _roc(subject: Subject, good: Floats) -> PageData:
@@ -267,15 +267,9 @@ def _roc(subject: Subject, good: Floats) -> PageData:
 
 def _calibration(subject: Subject, good: Floats) -> PageData:
     curve = calibration_curve(good, subject.scores)
-    return {
-        "expected": _plain(curve.expected),
-        "observed": _plain(curve.observed),
-        "low": _plain(curve.low),
-        "high": _plain(curve.high),
-        "brier": curve.brier,
-        "error": curve.error,
-        "source": curve.source,
-    }
+    columns = ("expected", "observed", "low", "high")
+    about = {"brier": curve.brier, "error": curve.error, "source": curve.source}
+    return {name: _plain(getattr(curve, name)) for name in columns} | about
 
 
 # --- Facts of the page about the model and the data
@@ -290,8 +284,7 @@ _MISSING = 300  # features whose missing rate is shown
 
 def model_facts(subject: Subject) -> PageData:
     """Return size, kind and training of the ranker."""
-    model = getattr(subject.ranker, "model_", subject.ranker)
-    training = dict(getattr(model, "training", {}))
+    training = dict(getattr(subject.scored_model, "training", {}))
     parameters = training.get("parameters")
     of_queries = () if training.get("with_qid") is False else ("queries", "skipped_queries")
     known = {
@@ -301,7 +294,7 @@ def model_facts(subject: Subject) -> PageData:
     }
     return {
         "kind": str(training.get("estimator") or type(subject.ranker).__name__),
-        "rounds": getattr(model, "n_rounds", None),
+        "rounds": getattr(subject.scored_model, "n_rounds", None),
         "features": subject.instances.n_features,
         "parameters": [
             [key, str(value)]
@@ -317,8 +310,7 @@ def bound_facts(subject: Subject) -> list[PageData]:
     found: list[PageData] = []
     for by in ("z", "slopes"):
         try:
-            source = subject.ranker if subject.model is None else subject.model
-            bound = training_bound(source, by)
+            bound = training_bound(subject.model or subject.ranker, by)
         except (NotRankedError, ParameterError):
             continue
         if by == "slopes" and bound.vacuous:
@@ -397,20 +389,20 @@ def curve_facts(
     """Return measures on these rows after some of the rounds, and the trace of the training."""
     if subject.model is None or subject.model.n_rounds == 0:
         return None
-    stages = 40 if len(subject.y) <= 200_000 else 15
+    stages, margin_stages = (40, 8) if len(subject.y) <= 200_000 else (15, 0)
+    ranker, metrics = subject.ranker if trace is None else subject.model, list(subject.measures)
     qid = subject.groups.codes if subject.has_queries else None
     found = learning_curve(
-        subject.ranker if trace is None else subject.model,
-        subject.instances,
-        subject.y,
-        qid=qid,
-        metrics=list(subject.measures),
-        stages=stages,
-        margin_stages=8 if len(subject.y) <= 200_000 else 0,
-    )
+        ranker, subject.instances, subject.y, qid=qid, metrics=metrics,
+        stages=stages, margin_stages=margin_stages,
+    )  # fmt: skip
     rounds, training, watched = found.rounds, dict(found.training), found.watched
     if trace is not None:
-        rounds, training, watched = _trace_columns(trace, subject)
+        training = _numeric(trace)
+        count = max((len(one) for one in training.values()), default=0)
+        rounds = training.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
+        known = {one.name for one in subject.measures}
+        watched = tuple(name for name in training if name in known or "@" in name)
     thin = np.linspace(0, len(rounds) - 1, min(len(rounds), _POINTS)).round().astype(np.int64)
     stopped = subject.model.training.get("stopped", "")
     return {
@@ -453,17 +445,6 @@ def _numeric(trace: Mapping[str, Sequence[float | str]]) -> dict[str, Floats]:
         except (TypeError, ValueError):
             continue  # (names of features)
     return columns
-
-
-def _trace_columns(
-    trace: Mapping[str, Sequence[float | str]], subject: Subject
-) -> tuple[Ints, dict[str, Floats], tuple[str, ...]]:
-    """Return rounds, columns of numbers, and which of them are measures, of a caller's trace."""
-    columns = _numeric(trace)
-    count = max((len(one) for one in columns.values()), default=0)
-    rounds = columns.pop("round", np.arange(1.0, count + 1)).astype(np.int64)
-    known = {one.name for one in subject.measures}
-    return rounds, columns, tuple(name for name in columns if name in known or "@" in name)
 
 
 # --- What a ranker learned, as plain data that a page can draw
@@ -511,8 +492,8 @@ def _drawn_pair(one: PairShape, subject: Subject) -> PageData:
     return {
         "names": [subject.feature_title(feature) for feature in one.features],
         "weight": one.importance,
-        "edges": [[_short(edge) for edge in part.tolist()] for part in edges],
-        "values": [[_short(value) for value in row] for row in values.tolist()],
+        "edges": [_plain(part) for part in edges],
+        "values": [_plain(row) for row in values],
         "missing": [float(np.abs(one.values[0]).max()), float(np.abs(one.values[:, 0]).max())],
         "thinned": values.size < one.values[1:, 1:].size,
     }
@@ -560,8 +541,8 @@ def _drawn(one: FeatureShape, subject: Subject, most: int) -> PageData:
         "name": subject.feature_title(one.feature),
         "weight": one.share_of_weight,
         "direction": one.direction,
-        "edges": [_short(edge) for edge in edges.tolist()],
-        "values": [_short(value) for value in values.tolist()],
+        "edges": _plain(edges),
+        "values": _plain(values),
         "share": [round(part, 5) for part in share.tolist()],
         "missing": _short(one.missing),
         "missing_share": one.share_missing,
@@ -653,10 +634,9 @@ def _joint_reasons(
 
 def _largest(row: Floats) -> list[list[float]]:
     order = np.argsort(-np.abs(row), kind="stable")
-    named = [int(place) for place in order[:_TOP] if row[place] != 0.0]
-    out: list[list[float]] = [[place, float(f"{row[place]:.7g}")] for place in named]
+    out: list[list[float]] = [[int(at), _short(row[at])] for at in order[:_TOP] if row[at] != 0.0]
     rest = float(row[order[_TOP:]].sum())
-    return [*out, [-1, float(f"{rest:.7g}")]] if rest else out
+    return [*out, [-1, _short(rest)]] if rest else out
 
 
 # --- Best and worst queries: their items in order, and the parts of their scores
@@ -859,48 +839,31 @@ _BARS = 20
 
 
 def _evaluate(
-    subject: Subject,
-    scores: Floats,
-    measures: Measures,
-    intervals: bool = False,
-    ties: str = "expected",
-    resamples: int | None = _BAND_DRAWS,
+    subject: Subject, scores: Floats, measures: Measures, ties: str = "expected", **options: Any
 ) -> Evaluation:
-    """Evaluate a ranking of the rows."""
-    return evaluate(
-        subject.y,
-        scores,
-        subject.groups,
-        measures,
-        ids=subject.item if ties == "trec" else None,
-        ties=ties,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=subject.seed,
-    )
+    """Evaluate a ranking of the rows; options as in `evaluate`."""
+    options = {"resamples": _BAND_DRAWS, "random_state": subject.seed} | options
+    ids = subject.item if ties == "trec" else None
+    return evaluate(subject.y, scores, subject.groups, measures, ids=ids, ties=ties, **options)
 
 
 def measure_table(subject: Subject, found: Evaluation) -> list[dict[str, Any]]:
     """Return one row per measure, with the value of a random order."""
     random = _evaluate(subject, np.zeros(len(subject.y)), subject.measures)
-    rows: list[dict[str, Any]] = []
-    for name, one in found.results.items():
-        low, high = one.interval or (None, None)
-        rows.append(
-            {
-                "name": name,
-                "value": one.value,
-                "low": low,
-                "high": high,
-                "interval": one.interval_text,
-                "queries": one.n_queries,
-                "empty": one.n_empty,
-                "higher": one.measure.higher_is_better,
-                "random": random.results[name].value,
-                "description": one.measure.description_of(found.unit),
-            }
-        )
-    return rows
+    return [
+        {
+            "name": name,
+            "value": one.value,
+            **dict(zip(("low", "high"), one.interval or (None, None))),
+            "interval": one.interval_text,
+            "queries": one.n_queries,
+            "empty": one.n_empty,
+            "higher": one.measure.higher_is_better,
+            "random": random.results[name].value,
+            "description": one.measure.description_of(found.unit),
+        }
+        for name, one in found.results.items()
+    ]
 
 
 def by_cutoff(subject: Subject) -> PageData | None:
@@ -918,16 +881,10 @@ def by_cutoff(subject: Subject) -> PageData | None:
     curves = []
     for family in families:
         results = [found.results[f"{family}@{k}"] for k in ks]
-        spans = [one.interval or (None, None) for one in results]
-        curves.append(
-            {
-                "name": family,
-                "values": [one.value for one in results],
-                "low": [low for low, _ in spans],
-                "high": [high for _, high in spans],
-                "description": results[-1].measure.description,
-            }
-        )
+        low, high = zip(*(one.interval or (None, None) for one in results))
+        about = {"description": results[-1].measure.description}
+        values = [one.value for one in results]
+        curves.append({"name": family, "values": values, "low": low, "high": high, **about})
     return {"ks": ks, "curves": curves}
 
 
@@ -954,9 +911,7 @@ def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
     """
     order = np.lexsort((subject.scores, subject.groups.codes))
     codes, scores = subject.groups.codes[order], subject.scores[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (codes[1:] != codes[:-1]) | (scores[1:] != scores[:-1])
-    sizes = np.diff(np.append(np.flatnonzero(new), len(order)))
+    sizes = np.diff(np.append(run_starts(codes, scores), len(order)))
     lucky = _evaluate(subject, _untied(subject, subject.y), subject.measures)
     unlucky = _evaluate(subject, _untied(subject, -subject.y), subject.measures)
     trec = _evaluate(subject, subject.scores, subject.measures, ties="trec")
@@ -984,11 +939,9 @@ def ties(subject: Subject, found: Evaluation) -> dict[str, Any]:
 def _untied(subject: Subject, first: Floats) -> Floats:
     """Return scores that order items as before, and items of equal score by ``first``."""
     order = np.lexsort((first, subject.scores))
-    ranked, among = subject.scores[order], first[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ranked[1:] != ranked[:-1]) | (among[1:] != among[:-1])
+    starts = run_starts(subject.scores[order], first[order])
     out = np.empty(len(order))
-    out[order] = np.cumsum(new)
+    out[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
     return out
 
 
@@ -1024,34 +977,22 @@ def by_permutation(subject: Subject) -> PageData | None:
     if len(rows) < 2:
         return None
     codes = subject.groups.codes[rows] if subject.has_queries else None
-    table = subject.instances if subject.is_encoded else as_table(subject.X)
+    ours = isinstance(subject.scored_model, FrozenModel)
+    table = subject.instances if ours else as_table(subject.X)
+    some = table if len(rows) == len(subject.y) else take_rows(table, rows)
     found = importances(
-        subject.ranker,
-        table if len(rows) == len(subject.y) else take_rows(table, rows),
-        subject.y[rows],
-        qid=codes,
-        kind="permutation",
-        metric=subject.lead,
-        repeats=3,
-        random_state=subject.seed,
-        features=keep,
-    )
+        subject.ranker, some, subject.y[rows], qid=codes, kind="permutation", features=keep,
+        metric=subject.lead, repeats=3, random_state=subject.seed,
+    )  # fmt: skip
     assert found.repeats is not None
     spread = found.repeats[:, keep].std(axis=0, ddof=1)
-    places = sorted(range(len(keep)), key=lambda place: -found.values[keep[place]])
-    return {
-        "measure": subject.lead.name,
-        "baseline": found.baseline,
-        "rows": len(rows),
-        "features": [
-            {
-                "name": subject.feature_title(keep[place]),
-                "loss": float(found.values[keep[place]]),
-                "spread": float(spread[place]),
-            }
-            for place in places
-        ],
-    }
+    ranked = sorted(zip(keep, spread.tolist()), key=lambda one: -found.values[one[0]])
+    features = [
+        {"name": subject.feature_title(feature), "loss": float(found.values[feature]), "spread": by}
+        for feature, by in ranked
+    ]
+    about = {"measure": subject.lead.name, "baseline": found.baseline, "rows": len(rows)}
+    return {**about, "features": features}
 
 
 def _some_rows(subject: Subject) -> Ints:
@@ -1265,22 +1206,11 @@ def report(
             "scores of different queries cannot be compared."
         )
     labels = check_labels(y, instances.n_rows)
-    subject = Subject(
-        ranker,
-        X,
-        model,
-        reason,
-        instances,
-        labels,
-        groups,
-        qid is not None,
-        _names(item, instances.n_rows),
-        rows.scores(n_jobs),
-        tuple(chosen or get_measures(default_measure(labels, qid is not None))),
-        _grey("pictures", pictures),
-        _grey("query_pictures", query_pictures),
-        random_state,
-    )
+    head = (ranker, X, model, reason, instances, labels, groups, qid is not None)
+    names, scores = _names(item, instances.n_rows), rows.scores(n_jobs)
+    measures = tuple(chosen or get_measures(default_measure(labels, qid is not None)))
+    grey = (_grey("pictures", pictures), _grey("query_pictures", query_pictures))
+    subject = Subject(*head, names, scores, measures, *grey, random_state)
     found = _evaluate(subject, subject.scores, subject.measures, intervals=True, resamples=None)
     table = measure_table(subject, found)
     single = single_features(subject)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -211,21 +212,17 @@ class BinnedFeature:
         mass = sums_by(to, self.weight)
         plain = sums_by(to, self.values) / np.bincount(to)
         means = sums_by(to, self.weight * self.values) / np.where(mass > 0, mass, 1.0)
-        return BinnedFeature(
-            self.feature,
-            self.name,
-            self.edges[np.diff(groups) > 0] if not self.categories else self.edges,
-            tuple(
-                tuple(text for b in np.flatnonzero(groups == g) for text in self.categories[b])
-                for g in range(last + 1)
-            )
-            if self.categories
-            else (),
-            self.numbers,
-            to[self.bin_of] if self.categories else self.bin_of,
-            np.where(mass > 0, means, plain),
-            mass,
-            (),
+        values = np.where(mass > 0, means, plain)
+        if not self.categories:
+            edges = self.edges[np.diff(groups) > 0]
+            return replace(self, edges=edges, values=values, weight=mass, texts=())
+        categories = tuple(
+            tuple(text for b in np.flatnonzero(groups == g) for text in self.categories[b])
+            for g in range(last + 1)
+        )
+        places = to[self.bin_of]
+        return replace(
+            self, categories=categories, bin_of=places, values=values, weight=mass, texts=()
         )
 
     def described(self, encodings: Encodings) -> BinnedFeature:
@@ -377,17 +374,11 @@ def _bin_categories(
     groups: list[list[str]] = [[] for _ in begins]
     for text, number in shape.categories.items():
         groups[in_bin[numbers.searchsorted(number)]].append(text)
-    return BinnedFeature(
-        shape.feature,
-        shape.name,
-        np.zeros(0),
-        tuple(tuple(sorted(group)) for group in groups),
-        numbers,
-        in_bin,
-        np.append(_bin_means(counts, added[order], begins), shape.missing),
-        np.append(np.add.reduceat(counts, begins), silent),
-        (),
-    )
+    texts = tuple(tuple(sorted(group)) for group in groups)
+    values = np.append(_bin_means(counts, added[order], begins), shape.missing)
+    mass = np.append(np.add.reduceat(counts, begins), silent)
+    head = (shape.feature, shape.name, np.zeros(0), texts)
+    return BinnedFeature(*head, numbers, in_bin, values, mass, ())
 
 
 # --- Reason codes: the features that cost a row the most points
@@ -683,11 +674,46 @@ class Scorecard(Result, SavedAsHtml):
         )
 
     def __str__(self) -> str:
-        return card_text(self)
+        lines = [printable(self.title, 200)]
+        lines += [f"{name:<12} {text}" for name, text in facts(self)]
+        lines += ["", *rule_lines(self), *(f"Note: {one}" for one in self.notes)]
+        head = f"{'':<{_BIN}} {'points':>7} {'rows':>9} {'share':>7} {'good':>7}"
+        lines += ["", f"{'every row':<{_BIN}} {self.start:>7}"] if self.start else [""]
+        for one in self.features:
+            lines += ["", *_wrapped(f"{one.code} {one.name}", len(head)), head]
+            for part in one.bins:
+                lines += _lines(part, self)
+        lines += ["", f"{'points':<15} {'rows':>9} {'good':>7} {'expected':>9} {'odds':>12}"]
+        for band in self.bands:
+            span = f"{band.low} to {band.high}" if band.low < band.high else str(band.low)
+            odds = band.expected / max(1.0 - band.expected, 1e-300)
+            lines.append(
+                f"{span:<15} {amount(band.rows):>9} {band.goods / band.rows:>7.1%} "
+                f"{band.expected:>9.1%} {odds_text(max(odds, 1e-300)):>12}"
+            )
+        return "\n".join(lines)
 
     def to_frame(self) -> Frame:
         """Return one row per bin, after one for the points that every row has."""
-        return as_frame(card_columns(self))
+        names = (
+            "code", "feature", "bin", "above", "up_to", "missing", "points", "exact_points", "rows",
+            "share", "goods", "good_share", "woe",
+        )  # fmt: skip
+        rows: list[tuple[object, ...]] = []
+        nan = math.nan
+        bads = self.n_rows - self.n_good
+        if self.start:
+            every = (self.n_rows, 1.0, self.n_good, self.n_good / self.n_rows, nan)
+            rows.append(("", "every row", "", nan, nan, False, self.start, nan, *every))
+        for one in self.features:
+            for part in one.bins:
+                bad = part.rows - part.goods
+                known = part.goods > 0 and bad > 0
+                woe = math.log((part.goods / self.n_good) / (bad / bads)) if known else nan
+                counts = (part.rows, part.rows / self.n_rows, part.goods, part.good_share, woe)
+                head = (one.code, one.name, part.text, part.above, part.up_to, part.missing)
+                rows.append((*head, part.points, part.exact, *counts))
+        return as_frame(dict(zip(names, zip(*rows), strict=True)))
 
     def to_sql(self, table: str = "data") -> str:
         """Return a query that computes the points of the rows of a table; NULL abstains.
@@ -695,11 +721,19 @@ class Scorecard(Result, SavedAsHtml):
         Columns are named as the features. Dates are compared with dates and times.
         """
         check("to_sql", "table", table, instance_of(str))
-        return card_sql(self, table)
+        times = self.model.encodings.times
+        parts = [str(self.start)] if self.start else []
+        parts += [_case(one, times.get(one.cut.feature) == DAYS) for one in self.features]
+        body = "\n  + ".join(parts)
+        return f"SELECT\n    {body} AS points\nFROM {_name(table)};\n"
 
     def to_html(self) -> str:
         """Return a page to print; the same card gives the same bytes."""
-        return card_page(self)
+        body = (
+            f'<main data-ready="yes">\n{_body(self)}<footer>Made by crucial {version("crucial")}. '
+            "This page is complete in itself and loads nothing.</footer>\n</main>"
+        )
+        return page_html("scorecard", self.title, body=body)
 
     def _bins(self, X: TableLike) -> Ints:
         """Return the bin of each row in each feature."""
@@ -747,15 +781,9 @@ class Scorecard(Result, SavedAsHtml):
         order = np.argsort(-lost, axis=1, kind="stable")[:, :top]
         costs = np.take_along_axis(lost, order, axis=1)
         total = np.asarray(self.start + points.sum(axis=1))
-        return ReasonCodes(
-            total,
-            self.scale.probabilities(total.astype(np.float64)),
-            np.where(costs > 0, order, -1),
-            np.where(costs > 0, costs, 0.0),
-            bins,
-            self.features,
-            against,
-        )
+        chances = self.scale.probabilities(total.astype(np.float64))
+        codes, costs = np.where(costs > 0, order, -1), np.where(costs > 0, costs, 0.0)
+        return ReasonCodes(total, chances, codes, costs, bins, self.features, against)
 
 
 # --- What a scorecard is made of: a model that can be one, labels of two values, weights
@@ -810,23 +838,6 @@ def two_labels(y: VectorLike, n_rows: int, good_from: float | None) -> Floats:
     return np.asarray((labels == values[-1]).astype(np.float64)) * (len(values) > 1)
 
 
-def row_weights(sample_weight: VectorLike | None, n_rows: int) -> tuple[Floats, float]:
-    """Return the weights of the rows, divided by a unit close to their mean, and the unit."""
-    weight = check_weights(sample_weight, n_rows)
-    if weight is None:
-        return np.ones(n_rows), 1.0
-    unit = weight_unit(weight)
-    return weight / unit, unit
-
-
-def check_classes(labels: Floats, weight: Floats) -> None:
-    """Refuse rows of one label."""
-    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
-        raise DataError(
-            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
-        )
-
-
 def good_words(y: VectorLike, labels: Floats, low_is_good: bool, good_from: float | None) -> str:
     """Return which labels are good."""
     if good_from is not None:
@@ -877,7 +888,7 @@ def card_features(
     good: Floats,
     weight: Floats,
     unit: float,
-    model: AdditiveRanker,
+    encodings: Encodings,
     start: float,
 ) -> tuple[tuple[CardFeature, ...], Ints]:
     """Return the features with points, and the points of the rows.
@@ -893,7 +904,7 @@ def card_features(
         if not points.any():
             continue
         groups = np.concatenate([[0], np.cumsum(np.diff(points[:-1]) != 0)])
-        cut = one.merged(groups).described(model.encodings)
+        cut = one.merged(groups).described(encodings)
         to = np.append(groups, groups[-1] + 1)
         inside = to[at]
         mass = sums_by(inside, weight, cut.n_bins)
@@ -901,22 +912,17 @@ def card_features(
         first = np.append(np.searchsorted(groups, np.arange(groups[-1] + 1)), len(groups))
         sums = sums_by(to, one.weight * part)
         means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1.0), part[first])
-        last, ends = cut.n_bins - 1, [-math.inf, *cut.edges.tolist(), math.inf]
-        made = tuple(
-            CardBin(
-                cut.texts[b],
-                math.nan if cut.categories or b == last else ends[b],
-                math.nan if cut.categories or b == last else ends[b + 1],
-                cut.categories[b] if cut.categories and b < last else (),
-                b == last,
-                int(points[first[b]]),
-                float(means[b]),
-                float(mass[b]) * unit,
-                float(goods[b]) * unit,
-            )
-            for b in range(cut.n_bins)
-        )
-        own = points[first]
+        own, last, edges = points[first], cut.n_bins - 1, cut.edges.tolist()
+        above, up_to = [-math.inf, *edges, math.nan], [*edges, math.inf, math.nan]
+        categories = [*cut.categories, ()]
+        if cut.categories:
+            above = up_to = [math.nan] * cut.n_bins
+        else:
+            categories = [()] * cut.n_bins
+        numbers = (one.tolist() for one in (own, means, mass * unit, goods * unit))
+        missing = [b == last for b in range(cut.n_bins)]
+        columns: tuple[Any, ...] = (cut.texts, above, up_to, categories, missing, *numbers)
+        made = tuple(CardBin(*row) for row in zip(*columns, strict=True))
         best, neutral = int(own[mass > 0].max()), float(own @ mass / mass.sum())
         found.append(CardFeature(f"R{len(found) + 1}", cut.name, made, best, neutral, cut))
     return tuple(found), total
@@ -934,15 +940,10 @@ def score_bands(
         blocks = np.flatnonzero(part == number)
         inside = np.isin(rows.block, blocks)
         mass = rows.weight[inside]
-        found.append(
-            ScoreBand(
-                int(rows.scores[blocks].min()),
-                int(rows.scores[blocks].max()),
-                float(mass.sum()) * unit,
-                float(mass @ rows.y[inside]) * unit,
-                float(mass @ chance[rows.block[inside]] / mass.sum()),
-            )
-        )
+        low, high = int(rows.scores[blocks].min()), int(rows.scores[blocks].max())
+        counts = (float(mass.sum()) * unit, float(mass @ rows.y[inside]) * unit)
+        expected = float(mass @ chance[rows.block[inside]] / mass.sum())
+        found.append(ScoreBand(low, high, *counts, expected))
     return tuple(found)
 
 
@@ -1064,8 +1065,14 @@ def scorecard(
     model = card_model(inner.ranker, inner.names)
     rows = checked_rows(model, inner.rows(X))
     labels = two_labels(y, rows.n_rows, good_from)
-    weight, row_unit = row_weights(sample_weight, rows.n_rows)
-    check_classes(labels, weight)
+    weight = check_weights(sample_weight, rows.n_rows)
+    # (divided by a power of two close to their mean, so that no sum overflows)
+    row_unit = 1.0 if weight is None else weight_unit(weight)
+    weight = np.ones(rows.n_rows) if weight is None else weight / row_unit
+    if not (weight[labels > 0].sum() > 0 and weight[labels == 0].sum() > 0):
+        raise DataError(
+            "a scorecard needs good and bad rows to fit odds. Got rows of one label only."
+        )
     scores = model.predict(rows)
     binned, bins = [], []
     for shape in shapes(model).features:
@@ -1086,16 +1093,10 @@ def scorecard(
     intercept, slope = sign * calibration.intercept, sign * calibration.slope
     signed = replace(calibration, intercept=intercept, slope=slope)
     scale = Scale(float(points_to_double_odds), float(base_points), float(base_odds))
-    start, exact = exact_points([binned[j] for j in kept], model.intercept, signed, scale, anchor)
+    used, bins_of = [binned[j] for j in kept], [bins[j] for j in kept]
+    start, exact = exact_points(used, model.intercept, signed, scale, anchor)
     features, points = card_features(
-        [binned[j] for j in kept],
-        exact,
-        [bins[j] for j in kept],
-        good,
-        weight,
-        row_unit,
-        model,
-        start,
+        used, exact, bins_of, good, weight, row_unit, model.encodings, start
     )
     if not features:
         raise DataError(
@@ -1104,28 +1105,19 @@ def scorecard(
         )
     names = {one.name for one in features}
     by_points = roc_curve(good, points, sample_weight=weight)
-    return Scorecard(
-        features,
-        round(start),
-        scale,
-        signed,
-        good_words(y, labels, low_is_good, good_from),
-        float(weight.sum()) * row_unit,
-        float(weight @ good) * row_unit,
-        {
-            "model": roc_curve(labels, scores, sample_weight=weight).auc,
-            "bins": roc_curve(labels, total, sample_weight=weight).auc,
-            "points": by_points.auc,
-        },
-        _auc_interval(good, points, weight),
-        float((by_points.beta - by_points.alpha).max()),
-        score_bands(points, good, weight, row_unit, scale),
-        tuple(one.name for one in binned if one.name not in names),
-        title,
-        _notes(calibration, good, weight * row_unit, features, missing_points),
-        model,
-        inner,
-    )
+    measured = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
+    interval = measured.results["auc"].interval
+    interval = None if interval is None or np.isnan(interval).any() else interval
+    scored = (("model", scores), ("bins", total))
+    auc = {name: roc_curve(labels, one, sample_weight=weight).auc for name, one in scored}
+    auc["points"], ks = by_points.auc, float((by_points.beta - by_points.alpha).max())
+    words = good_words(y, labels, low_is_good, good_from)
+    counts = (float(weight.sum()) * row_unit, float(weight @ good) * row_unit)
+    bands = score_bands(points, good, weight, row_unit, scale)
+    left_out = tuple(one.name for one in binned if one.name not in names)
+    notes = _notes(calibration, good, weight * row_unit, features, missing_points)
+    head = (features, round(start), scale, signed, words, *counts, auc, interval, ks, bands)
+    return Scorecard(*head, left_out, title, notes, model, inner)
 
 
 def _with_missing(one: BinnedFeature, points: str, low_is_good: bool) -> BinnedFeature:
@@ -1170,13 +1162,6 @@ def _calibrated(total: Floats, labels: Floats, weight: Floats, unit: float) -> C
     return found
 
 
-def _auc_interval(good: Floats, points: Ints, weight: Floats) -> tuple[float, float] | None:
-    """Return the 95% interval of the area under the ROC curve by points, from the rows."""
-    found = evaluate(good, points, measures="auc", sample_weight=weight, intervals=True)
-    interval = found.results["auc"].interval
-    return None if interval is None or np.isnan(interval).any() else interval
-
-
 def _notes(
     calibration: Calibration,
     good: Floats,
@@ -1215,15 +1200,6 @@ def _notes(
 _TICKS = 86_400e6  # microseconds per day
 
 
-def card_sql(card: Scorecard, table: str) -> str:
-    """Return a query with one column, points."""
-    times = card.model.encodings.times
-    parts = [str(card.start)] if card.start else []
-    parts += [_case(one, times.get(one.cut.feature) == DAYS) for one in card.features]
-    body = "\n  + ".join(parts)
-    return f"SELECT\n    {body} AS points\nFROM {_name(table)};\n"
-
-
 def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
@@ -1237,7 +1213,10 @@ def _case(one: CardFeature, is_date: bool) -> str:
     column = _name(one.name)
     *known, missing = one.bins
     if one.cut.categories:
-        tests = [_among(column, part) for part in known]
+        tests = [
+            f"WHEN {column} IN ({', '.join(map(_text, part.categories))}) THEN {part.points}"
+            for part in known
+        ]
         return f"CASE {' '.join(tests)} ELSE {missing.points} END"
     tests = [f"WHEN {column} IS NULL THEN {missing.points}"]
     tests += [
@@ -1246,11 +1225,6 @@ def _case(one: CardFeature, is_date: bool) -> str:
         for part in known[:-1]
     ]
     return f"CASE {' '.join(tests)} ELSE {known[-1].points} END"
-
-
-def _among(column: str, part: CardBin) -> str:
-    texts = ", ".join(map(_text, part.categories))
-    return f"WHEN {column} IN ({texts}) THEN {part.points}"
 
 
 def _moment(days: float) -> str:
@@ -1350,28 +1324,6 @@ def rule_lines(card: Scorecard) -> list[str]:
     return lines
 
 
-def card_text(card: Scorecard) -> str:
-    """Return the card as lines of text."""
-    lines = [printable(card.title, 200)]
-    lines += [f"{name:<12} {text}" for name, text in facts(card)]
-    lines += ["", *rule_lines(card), *(f"Note: {one}" for one in card.notes)]
-    head = f"{'':<{_BIN}} {'points':>7} {'rows':>9} {'share':>7} {'good':>7}"
-    lines += ["", f"{'every row':<{_BIN}} {card.start:>7}"] if card.start else [""]
-    for one in card.features:
-        lines += ["", *_wrapped(f"{one.code} {one.name}", len(head)), head]
-        for part in one.bins:
-            lines += _lines(part, card)
-    lines += ["", f"{'points':<15} {'rows':>9} {'good':>7} {'expected':>9} {'odds':>12}"]
-    for band in card.bands:
-        span = f"{band.low} to {band.high}" if band.low < band.high else str(band.low)
-        odds = band.expected / max(1.0 - band.expected, 1e-300)
-        lines.append(
-            f"{span:<15} {amount(band.rows):>9} {band.goods / band.rows:>7.1%} "
-            f"{band.expected:>9.1%} {odds_text(max(odds, 1e-300)):>12}"
-        )
-    return "\n".join(lines)
-
-
 def _wrapped(text: str, width: int) -> list[str]:
     """Return text as lines that break between words, the first one less indented."""
     safe = printable(text, len(text) * 10)
@@ -1394,42 +1346,10 @@ def _lines(part: CardBin, card: Scorecard) -> list[str]:
     return [first.rstrip(), *(f"  {line}" for line in more)]
 
 
-def card_columns(card: Scorecard) -> dict[str, list[object]]:
-    """Return the columns of a table with one row per bin."""
-    names = (
-        "code", "feature", "bin", "above", "up_to", "missing", "points", "exact_points", "rows",
-        "share", "goods", "good_share", "woe",
-    )  # fmt: skip
-    rows: list[tuple[object, ...]] = []
-    nan = math.nan
-    bads = card.n_rows - card.n_good
-    if card.start:
-        every = (card.n_rows, 1.0, card.n_good, card.n_good / card.n_rows, nan)
-        rows.append(("", "every row", "", nan, nan, False, card.start, nan, *every))
-    for one in card.features:
-        for part in one.bins:
-            bad = part.rows - part.goods
-            known = part.goods > 0 and bad > 0
-            woe = math.log((part.goods / card.n_good) / (bad / bads)) if known else nan
-            counts = (part.rows, part.rows / card.n_rows, part.goods, part.good_share, woe)
-            head = (one.code, one.name, part.text, part.above, part.up_to, part.missing)
-            rows.append((*head, part.points, part.exact, *counts))
-    return {name: list(column) for name, column in zip(names, zip(*rows), strict=True)}
-
-
 # --- The page of a scorecard: plain HTML without scripts, made to be printed
 
 
 _ODDS = 12  # rows of the table of odds
-
-
-def card_page(card: Scorecard) -> str:
-    """Return the page, which has its style in it and loads nothing."""
-    body = (
-        f'<main data-ready="yes">\n{_body(card)}<footer>Made by crucial {version("crucial")}. This '
-        "page is complete in itself and loads nothing.</footer>\n</main>"
-    )
-    return page_html("scorecard", card.title, body=body)
 
 
 def _safe(text: str) -> str:
@@ -1471,11 +1391,8 @@ def _feature_table(one: CardFeature, card: Scorecard) -> str:
             f"{part.points}</td><td>{amount(part.rows)} <small>{_percent(share)}</small></td>"
             f"<td>{_bar(part.good_share)}</td></tr>"
         )
-    return (
-        f'<table><caption><span class="code">{one.code}</span> {_safe(one.name)}</caption>'
-        "<thead><tr><th>bin</th><th>points</th><th>rows</th><th>good</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    caption = f'<span class="code">{one.code}</span> {_safe(one.name)}'
+    return _table(caption, ("bin", "points", "rows", "good"), lines)
 
 
 def _bar(share: float) -> str:
@@ -1506,10 +1423,13 @@ def _odds(card: Scorecard) -> str:
             f'<tr><td class="points">{points:g}</td><td>{odds_text(odds)}</td>'
             f"<td>{odds / (1.0 + odds):.2%}</td></tr>"
         )
-    return (
-        "<table><caption>Odds</caption><thead><tr><th>points</th><th>good : bad</th>"
-        f"<th>good</th></tr></thead><tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    return _table("Odds", ("points", "good : bad", "good"), lines)
+
+
+def _table(caption: str, heads: Sequence[str], lines: Sequence[str]) -> str:
+    head, body = "".join(f"<th>{one}</th>" for one in heads), "".join(lines)
+    rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f"<table><caption>{caption}</caption>{rows}</table>\n"
 
 
 def _bands(card: Scorecard) -> str:
@@ -1526,11 +1446,8 @@ def _bands(card: Scorecard) -> str:
             f"<td>{band.goods / band.rows:.1%}</td><td>{band.expected:.1%}</td>"
             f"<td>{goods / card.n_good:.1%}</td><td>{bads / all_bads:.1%}</td></tr>"
         )
-    return (
-        "<table><caption>The rows by points</caption><thead><tr><th>points</th><th>rows</th>"
-        "<th>good</th><th>expected</th><th>goods up to here</th><th>bads up to here</th></tr>"
-        f"</thead><tbody>{''.join(lines)}</tbody></table>\n"
-    )
+    heads = ("points", "rows", "good", "expected", "goods up to here", "bads up to here")
+    return _table("The rows by points", heads, lines)
 
 
 def _reliability(bands: tuple[ScoreBand, ...]) -> str:

@@ -26,6 +26,7 @@ from crucial.results import (
     Result,
     as_frame,
     axes_grid,
+    bar_chart,
     feature_name,
     listed,
     names_of,
@@ -392,15 +393,9 @@ def draw_shape(ax: Axes, shape: FeatureShape) -> None:
         _draw_steps(ax, shape)
     # Between the title and the axes, where it covers nothing.
     ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.99),
-        ncols=2,
-        fontsize=7,
-        frameon=False,
-        borderpad=0.1,
-        handlelength=1.5,
-        columnspacing=1.0,
-    )
+        loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=2, fontsize=7, frameon=False,
+        borderpad=0.1, handlelength=1.5, columnspacing=1.0,
+    )  # fmt: skip
 
 
 def _missing_text(shape: FeatureShape) -> str:
@@ -425,16 +420,11 @@ def _draw_steps(ax: Axes, shape: FeatureShape) -> None:
     edges, counts = shape.histogram
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom - (top - bottom) * _FLOOR / (1.0 - _FLOOR), top)
+    shares, rows = 0.9 * _FLOOR * counts / max(1, counts.max()), counted(int(counts.sum()), "row")
     ax.bar(
-        edges[:-1],
-        0.9 * _FLOOR * counts / max(1, counts.max()),
-        np.diff(edges),
-        align="edge",
-        transform=ax.get_xaxis_transform(),  # (heights are shares of the axes)
-        color="0.5",
-        alpha=0.6,
-        label=counted(int(counts.sum()), "row"),
-    )
+        edges[:-1], shares, np.diff(edges), align="edge", transform=ax.get_xaxis_transform(),
+        color="0.5", alpha=0.6, label=rows,
+    )  # fmt: skip
     ax.set_xlim(edges[0], edges[-1])
 
 
@@ -460,10 +450,8 @@ def _draw_categories(ax: Axes, shape: FeatureShape) -> None:
         padded(text, 16).strip() + (f" ({counted(rows.get(text, 0), 'row')})" if rows else "")
         for text, _ in parts
     ]
-    ax.barh(range(len(parts)), [part for _, part in parts])
+    bar_chart(ax, texts, np.array([part for _, part in parts]))
     ax.axvline(shape.missing, linestyle=":", color="0.5", label=_missing_text(shape))
-    ax.set_yticks(range(len(parts)), texts, parse_math=False)
-    ax.invert_yaxis()
     ax.set_xlabel("adds to the score")
     ax.set_ylabel(shape.name, parse_math=False)
 
@@ -736,24 +724,17 @@ def shapes(ranker: object, X: TableLike | None = None) -> Shapes:
             counts = np.bincount(steps, minlength=len(shape.values) + 1)
             parts = counts / max(1, instances.n_rows)
             share, silent = parts[:-1], float(parts[-1])
+        direction = one.direction
+        if pairs and direction != "by category":
+            direction = direction_of(shape, one.ramps, one.rungs)
+        name = feature_name(model.feature_names, one.feature)
+        missing = shape.missing + math.fsum(ramp.missing for ramp in one.ramps)
+        head = (one.feature, name, one.weight, one.share, direction)
+        steps_of = (shape.thresholds, shape.values, missing)
+        categories = model.encodings.categories.get(one.feature, {})
+        unit = model.encodings.times.get(one.feature, "")
         found.append(
-            FeatureShape(
-                one.feature,
-                feature_name(model.feature_names, one.feature),
-                one.weight,
-                one.share,
-                one.direction
-                if not pairs or one.direction == "by category"
-                else direction_of(shape, one.ramps, one.rungs),
-                shape.thresholds,
-                shape.values,
-                shape.missing + math.fsum(ramp.missing for ramp in one.ramps),
-                one.ramps,
-                share,
-                silent,
-                model.encodings.categories.get(one.feature, {}),
-                unit=model.encodings.times.get(one.feature, ""),
-            )
+            FeatureShape(*head, *steps_of, one.ramps, share, silent, categories, unit=unit)
         )
         if instances is not None:
             found[-1] = _with_rows(found[-1], instances)

@@ -19,7 +19,7 @@ from crucial.measures.base import Measure
 from crucial.rankers.gradient import GradientRanker
 from crucial.rankers.linear.estimators import ListMLE, RankCosine, RankRLS
 from crucial.rankers.rankboost import RankBoost
-from crucial.results import Frame, Result, as_frame, columns_of, json_value
+from crucial.results import Result, text_table
 from crucial.types import Floats
 from crucial.wording import counted
 
@@ -353,17 +353,14 @@ class Plan:
 
 
 _MILLION = 1_000_000
+_THOROUGH = (
+    Stage(24, 1, 2, _MILLION, 8 * _MILLION),
+    Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
+)
 _PLANS = {
     "quick": Plan(4, (Stage(7, 1, 2, _MILLION // 2, _MILLION),), 7, climbs=False),
     "normal": Plan(5, (Stage(12, 1, 3, _MILLION, 8 * _MILLION),), 10),
-    "thorough": Plan(
-        5,
-        (
-            Stage(24, 1, 2, _MILLION, 8 * _MILLION),
-            Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
-        ),
-        12,
-    ),
+    "thorough": Plan(5, _THOROUGH, 12),
 }
 #: Seconds up to which the plan of a name is taken.
 _UP_TO = (("quick", 10.0), ("normal", 60.0), ("thorough", float("inf")))
@@ -529,18 +526,11 @@ class Trial:
         best = _best_stage(curve)
         ratio = math.fsum(one["rows"]["test"] / one["rows"]["train"] for one in cells) / len(cells)
         overlap = 0.0 if has_queries else ratio
-        late = gap_of(units[best], units[_at_share(rounds, 2 / 3)], weight, overlap)
-        return cls(
-            candidate,
-            stage,
-            len(cells),
-            rounds[best] or None,
-            units[best],
-            weight,
-            overlap,
-            seconds,
-            rising=best >= len(rounds) - 2 and late.mean > late.error,
-        )
+        at = next(k for k, number in enumerate(rounds) if number >= 2 / 3 * rounds[-1])
+        late = gap_of(units[best], units[at], weight, overlap)
+        found = (rounds[best] or None, units[best], weight, overlap, seconds)
+        rising = best >= len(rounds) - 2 and late.mean > late.error
+        return cls(candidate, stage, len(cells), *found, rising=rising)
 
     @property
     def name(self) -> str:
@@ -586,11 +576,6 @@ def _units(
     counts = np.bincount(place)
     mean = np.array([np.bincount(place, row) for row in table]) / counts
     return mean, None if weight is None else np.bincount(place, weight) / counts
-
-
-def _at_share(rounds: Sequence[int], share: float) -> int:
-    """Return the first stage with this share of all rounds."""
-    return next(k for k, number in enumerate(rounds) if number >= share * rounds[-1])
 
 
 def _best_stage(curve: Floats) -> int:
@@ -716,11 +701,10 @@ class TriedRankers(Result):
         """What was kept and why."""
         return [self.choice]
 
-    def cells(self) -> list[tuple[str, ...]]:
-        """Return the table as text: its headings, then one row per trial."""
-        rows: list[tuple[str, ...]] = [
-            ("ranker", "kind", "rounds", self.measure, "to the best", "folds", "seconds", "outcome")
-        ]
+    def text(self, width: int = 120) -> str:
+        """Return a table with one row per trial, and what was kept and why."""
+        numbers = ("rounds", self.measure, "to the best", "folds", "seconds")
+        rows = []
         for one in self.trials:
             value, behind = "-", ""
             if not one.failed:
@@ -728,17 +712,12 @@ class TriedRankers(Result):
                 if one.stage == self.best.stage and one is not self.best:
                     behind = _plus_minus(one.gap(self.best))
             rounds = "-" if one.rounds is None else f"{one.rounds}"
-            numbers = (rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}")
-            rows.append((one.name, one.kind, *numbers, self._outcome(one)))
-        return rows
+            cells = (rounds, value, behind, f"{one.folds}", f"{one.seconds:.1f}")
+            rows.append((one.name, one.kind, *cells, self._outcome(one)))
+        table = text_table(("ranker", "kind", *numbers, "outcome"), rows, (0, 1, 7), width)
+        return "\n".join([f"{self._title()}:", *table, "", self.choice])
 
-    def __str__(self) -> str:
-        rows = self.cells()
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, "", self.choice])
-
-    def rows(self) -> list[Row]:
+    def to_rows(self) -> list[Row]:
         """Return one mapping per trial; values as the measure has them."""
         sign = 1.0 if self.higher_is_better else -1.0
         return [
@@ -759,26 +738,6 @@ class TriedRankers(Result):
             }
             for one in self.trials
         ]
-
-    def to_frame(self) -> Frame:
-        """Return one row per trial."""
-        return as_frame(columns_of(self.rows()))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as JSON can write it."""
-        found: dict[str, object] = json_value(
-            {
-                "measure": self.measure,
-                "budget": self.budget,
-                "kept": self.kept.name,
-                "best": self.best.name,
-                "rounds": self.rounds,
-                "noise": self.noise,
-                "choice": self.choice,
-                "trials": self.rows(),
-            }
-        )
-        return found
 
 
 _WORDS = {
@@ -814,14 +773,6 @@ def summarise_trials(
     ordered = sorted(
         trials, key=lambda one: (one.failed, -one.stage, not one.candidate.members, -one.value)
     )
-    return TriedRankers(
-        measure.name,
-        measure.higher_is_better,
-        budget,
-        tuple(ordered),
-        best,
-        kept,
-        kept.rounds,
-        noise,
-        counted(n, "held-out fold" if best.overlap else "held-out query"),
-    )
+    measured = (measure.name, measure.higher_is_better)
+    units = counted(n, "held-out fold" if best.overlap else "held-out query")
+    return TriedRankers(*measured, budget, tuple(ordered), best, kept, kept.rounds, noise, units)

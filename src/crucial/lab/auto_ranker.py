@@ -15,7 +15,6 @@ import numpy as np
 from msgspec import structs
 from sklearn.base import clone
 
-from crucial import __version__
 from crucial.data.groups import Groups, deal
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.feedback.labels import LabelFeedback
@@ -34,18 +33,10 @@ from crucial.lab.auto_candidates import (
     plan_for,
     summarise_trials,
 )
-from crucial.lab.experiment import measure_record, run_cell, session_record
+from crucial.lab.experiment import run_cell, settings_record
 from crucial.lab.protocols import Fold, Rows, Task, folds_by_number
 from crucial.lab.rankers import Adapter, Contender
-from crucial.lab.results import (
-    FORMAT,
-    Cell,
-    CellMeasure,
-    ExperimentSettings,
-    Key,
-    ResultFolder,
-    key_of,
-)
+from crucial.lab.results import Cell, ExperimentSettings, Key, ResultFolder, cell_measure, key_of
 from crucial.measures.base import Measure
 from crucial.measures.names import CustomMeasure, MeasureLike, default_measure, get_measure
 from crucial.model.additive import AdditiveRanker
@@ -67,7 +58,6 @@ from crucial.parameters import (
 from crucial.progress import Show, progress_bar
 from crucial.rankers.base import RANDOM_STATE, VERBOSE, RandomState, Ranker, documented
 from crucial.rankers.rankboost import RankBoost
-from crucial.results import json_value
 from crucial.types import Floats, PathLike, TableLike, VectorLike
 from crucial.wording import counted
 
@@ -365,24 +355,12 @@ def measured(
     weight = test.weight if measure.takes_weights else None
     prepared = measure.prepare(test.y, groups, sample_weight=weight)
     values = [prepared.per_query(one) for one in stages]
-    value, n_queries, n_empty = prepared.summary(values[-1])
-    last: CellMeasure = {
-        "value": value,
-        "valid": None,
-        "round": rounds[-1] or None,
-        "of_rounds": rounds[-1] or None,
-        "parameters": {},
-        "queries": n_queries,
-        "empty": n_empty,
-    }
-    weights = prepared.bound.weights
+    summary, last = prepared.summary(values[-1]), rounds[-1] or None
+    weights, ids = prepared.bound.weights, [fold.name] if test.qid is None else groups.ids
     return {
         "status": "ok",
-        "measures": {measure.name: last},
-        "per_query": {
-            "qid": [fold.name] if test.qid is None else groups.ids,
-            measure.name: values[-1],
-        },
+        "measures": {measure.name: cell_measure(summary, None, last, last)},
+        "per_query": {"qid": ids, measure.name: values[-1]},
         "weights": {} if weights is None else {measure.name: weights},
         "stages": {"rounds": list(rounds), "values": values},
     }
@@ -514,7 +492,11 @@ def next_sizes(
 def _pays(first: Trial, trials: Sequence[Trial]) -> bool:
     """Whether the size of the best of a family is clearly better than smaller ones."""
     own = [one for one in trials if one.candidate.family == first.candidate.family]
-    smaller = [one for one in own if _is_smaller(one, first)]
+    smaller = [
+        one
+        for one in own
+        if KINDS.index(one.kind) < KINDS.index(first.kind) or _leads_to(one.candidate, first.name)
+    ]
     if not smaller:  # (those of its own loss were not tried, or dropped)
         smaller = [one for one in trials if KINDS.index(one.kind) < KINDS.index(first.kind)]
     if not smaller:
@@ -523,14 +505,8 @@ def _pays(first: Trial, trials: Sequence[Trial]) -> bool:
     return gap.mean > _CLEAR * gap.error
 
 
-def _is_smaller(one: Trial, other: Trial) -> bool:
-    """Whether a ranker is of a simpler kind than another of its family, or has smaller trees."""
-    if KINDS.index(one.kind) < KINDS.index(other.kind):
-        return True
-    return _leads_to(one.candidate, other.name)
-
-
 def _leads_to(candidate: RankerCandidate, name: str) -> bool:
+    """Whether a candidate, or a larger one of it, has a larger one of this name."""
     return any(one.name == name or _leads_to(one, name) for one in candidate.larger)
 
 
@@ -658,22 +634,10 @@ class Search:
     def _settings(self, folds: Sequence[Sequence[Fold]]) -> ExperimentSettings:
         """Return everything that decides the cells."""
         splits = dict.fromkeys(str(fold.name) for held in folds for fold in held)
-        rankers = {
-            one.name: Contender(one.name, one.estimator).settings() for one in self.candidates
-        }
-        found: ExperimentSettings = json_value(
-            {
-                "format": FORMAT,
-                "crucial": __version__,
-                "seed": self.seed,
-                "protocol": {"protocol": "AutoRanker", "text": "folds, the last round"},
-                "measures": [measure_record(self.measure)],
-                "tasks": {TASK: {"data": digest_of(self.rows), "splits": list(splits)}},
-                "rankers": rankers,
-                "sessions": [session_record()],
-            }
-        )
-        return found
+        protocol = {"protocol": "AutoRanker", "text": "folds, the last round"}
+        tasks = {TASK: {"data": digest_of(self.rows), "splits": list(splits)}}
+        contenders = (Contender(one.name, one.estimator) for one in self.candidates)
+        return settings_record(self.seed, protocol, [self.measure], tasks, contenders)
 
     def _halve(self, parts: list[Rows], folds: list[list[Fold]]) -> list[Trial]:
         """Try all candidates in the first stage, and ever fewer of them in the next."""

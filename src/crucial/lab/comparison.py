@@ -111,14 +111,9 @@ class Blocks:
 
     def interval(self, system: str, level: float, seed: int) -> Interval | None:
         """Return the bootstrap interval of that number; None with fewer than two blocks."""
-        return bootstrap_interval(
-            self.column(system),
-            self.weights,
-            self.aggregate,
-            level=level,
-            random_state=seed,
-            unit=UNITS[self.unit],
-        )
+        values, unit = self.column(system), UNITS[self.unit]
+        how = (self.weights, self.aggregate)
+        return bootstrap_interval(values, *how, level=level, random_state=seed, unit=unit)
 
 
 # --- Result of a comparison of systems with a baseline
@@ -235,10 +230,6 @@ class Comparison(Result):
         """Return one dict per measure and system."""
         return [asdict(one) | {"baseline": self.baseline} for one in self.differences]
 
-    def to_frame(self) -> Frame:
-        """Return the rows as a pandas frame, where pandas is installed."""
-        return as_frame(columns_of(self.to_rows()))
-
     def text(self, width: int = 100, *, values: bool = True) -> str:
         """Return one table per measure, and the biggest movers of the first measure.
 
@@ -255,16 +246,11 @@ class Comparison(Result):
         moved = [one for one in self.movers if one.measure == first]
         if moved:
             heads = ["system", self.unit, "baseline", "system's", "change"]
-            rows = [
-                [
-                    printable(one.system, 80),
-                    printable(one.block, 80),
-                    number_text(one.baseline_value),
-                    number_text(one.value),
-                    number_text(one.change, "+"),
-                ]
-                for one in moved
-            ]
+            rows = []
+            for one in moved:
+                names = (printable(one.system, 80), printable(one.block, 80))
+                both = (number_text(one.baseline_value), number_text(one.value))
+                rows.append([*names, *both, number_text(one.change, "+")])
             lines += [f"biggest movers, {first}", *text_table(heads, rows, (0, 1), width)]
         return "\n".join([*lines, *self.methods, *self.notes])
 
@@ -287,9 +273,6 @@ class Comparison(Result):
                 cells += [f"{one.wins}/{one.ties}/{one.losses}"] * counts
             rows.append(cells)
         return [*text_table(heads, rows, width=width), ""]
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 # --- Compare systems with a baseline: differences with intervals, tests, wins and losses, movers
@@ -376,26 +359,25 @@ def _difference(
     """Compare one system with the baseline, before Holm's correction."""
     value, n = table.value(system)
     own = table.interval(system, level, seed)
-    low, high, error = (math.nan, math.nan, None) if own is None else (*own.ends, own.error)
+    low, high, error = _ends(own)
     head = (table.measure, system, value, low, high)
     if system == base:
         same = Difference(*head, 0.0, 0.0, 0.0, math.nan, math.nan, 0, n, 0, n, error)
         return same, own, None
     first, second = table.column(base), table.column(system)
     found = paired_test(
-        first,
-        second,
-        weights=table.weights,
-        how=table.aggregate,
-        method=test,
-        resamples=resamples,
-        level=level,
-        random_state=seed,
-    )
+        first, second, weights=table.weights, how=table.aggregate,
+        method=test, resamples=resamples, level=level, random_state=seed,
+    )  # fmt: skip
     counts = win_tie_loss(first, second, table.higher_is_better)
+    errors = (error, _ends(found.interval)[2])
     span = (found.difference, found.low, found.high)
-    errors = (error, None if found.interval is None else found.interval.error)
-    return (Difference(*head, *span, found.p, math.nan, *counts, found.n, *errors), own, found)
+    return Difference(*head, *span, found.p, math.nan, *counts, found.n, *errors), own, found
+
+
+def _ends(interval: Interval | None) -> tuple[float, float, float | None]:
+    """Return both ends of an interval and their standard error; NaN and None without one."""
+    return (math.nan, math.nan, None) if interval is None else (*interval.ends, interval.error)
 
 
 def _movers(table: Blocks, base: str, system: str, count: int) -> list[Mover]:
@@ -487,17 +469,8 @@ def compare_runs(
         if one.n_unjudged_queries:
             text = counted(one.n_unjudged_queries, "query")
             notes.append(f"{name}: {text} without judgement, left out")
-    return compare_evaluations(
-        found,
-        baseline,
-        empty=empty,
-        test=test,
-        resamples=resamples,
-        level=level,
-        movers=movers,
-        random_state=random_state,
-        notes=notes,
-    )
+    how = {"test": test, "resamples": resamples, "level": level, "random_state": random_state}
+    return compare_evaluations(found, baseline, empty=empty, movers=movers, notes=notes, **how)
 
 
 def compare_evaluations(
@@ -558,16 +531,8 @@ def _query_blocks(measure: str, found: Mapping[str, Evaluation], empty: str | in
             weights[rows] = mass
     about = next(iter(found.values())).results[measure].measure
     names = [str(qid) for qid in place]
-    return Blocks(
-        measure,
-        about.higher_is_better,
-        about.aggregate,
-        "query",
-        names,
-        tuple(found),
-        values,
-        weights,
-    )
+    rule = (about.higher_is_better, about.aggregate)
+    return Blocks(measure, *rule, "query", names, tuple(found), values, weights)
 
 
 # --- Compare rankings of the same rows, by rows
@@ -627,7 +592,10 @@ class RowComparison:
     def interval(self, measure: Measure, name: str) -> Interval | None:
         """Return the interval of one ranking."""
         scores = self.scores(measure.name)[name]
-        found = row_interval(measure, self.judged, scores, self.sampling, self.rows)
+        return self._in_folds(row_interval(measure, self.judged, scores, self.sampling, self.rows))
+
+    def _in_folds(self, found: Interval | None) -> Interval | None:
+        """Return an interval with the name of its method, which folds change."""
         if found is None or not self.folds:
             return found
         return replace(found, method=within_folds(found.method))
@@ -639,24 +607,19 @@ class RowComparison:
         prepared = Prepared(measure, judged, ties=self.sampling.ties, empty=self.sampling.empty)
         value = prepared(scores)
         own = self.interval(measure, name)
-        low, high, error = (math.nan, math.nan, None) if own is None else (*own.ends, own.error)
-        head = (measure.name, name, value, low, high)
-        if own is not None:
-            self.methods.append((measure.name, own.method, own.draws))
-        if name == self.base:
-            nothing = (0.0, 0.0, 0.0, math.nan, math.nan)
-            return Difference(*head, *nothing, 0, 0, 0, n, error)
-        change, span, p, test = row_difference(
-            measure, judged, base, scores, self.sampling, self.rows
-        )
-        self.tests.setdefault(test, []).append(measure.name)
-        if span is None:
-            return Difference(*head, change, math.nan, math.nan, p, math.nan, 0, 0, 0, n, error)
-        if span.draws is not None:
-            self.methods.append(
-                (measure.name, within_folds(span.method) if self.folds else span.method, span.draws)
+        span: Interval | None = Interval(0.0, 0.0, "")
+        change, p = 0.0, math.nan
+        if name != self.base:
+            change, span, p, test = row_difference(
+                measure, judged, base, scores, self.sampling, self.rows
             )
-        return Difference(*head, change, *span.ends, p, math.nan, 0, 0, 0, n, error, span.error)
+            self.tests.setdefault(test, []).append(measure.name)
+        for one in (own, self._in_folds(span)):
+            if one is not None and (one is own or one.draws is not None):
+                self.methods.append((measure.name, one.method, one.draws))
+        (low, high, error), (below, above, span_error) = _ends(own), _ends(span)
+        head = (measure.name, name, value, low, high, change, below, above)
+        return Difference(*head, p, math.nan, 0, 0, 0, n, error, span_error)
 
 
 # --- Compare rankings of the same labelled rows, with queries or without
@@ -789,14 +752,8 @@ def compare_models(
         groups = Groups.from_qid(data.qid, data.n_rows)
         with about(f"model {name!r}"):
             scores[name] = model.predict(data.instances(), groups, n_jobs=n_jobs)
-    return compare_rankings(
-        rows.y,
-        scores,
-        measures or default_measure(rows.y, rows.qid is not None),
-        qid=rows.qid,
-        ids=rows.item,
-        **options,
-    )
+    measures = measures or default_measure(rows.y, rows.qid is not None)
+    return compare_rankings(rows.y, scores, measures, qid=rows.qid, ids=rows.item, **options)
 
 
 # --- Statistics of several rankers over several tasks: average ranks, Friedman's test, Nemenyi's
@@ -978,13 +935,9 @@ class RankSummary(Result):
 
     def to_frame(self) -> Frame:
         """Return one row per ranker."""
-        return as_frame(
-            {
-                "ranker": self.rankers,
-                "average_rank": self.ranks.tolist(),
-                "critical_difference": [self.difference] * len(self.rankers),
-            }
-        )
+        gap = np.full(len(self.rankers), self.difference)
+        columns: Row = {"ranker": self.rankers, "average_rank": self.ranks}
+        return as_frame({**columns, "critical_difference": gap})
 
     @property
     def title(self) -> str:
@@ -996,9 +949,6 @@ class RankSummary(Result):
             f"{self.measure}: average rank over {blocks}{left}; critical "
             f"difference {self.difference:.4f} at {self.alpha:g}{printable(gone, 200)}"
         )
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, width: int = 120) -> str:
         """Return the diagram in characters, no wider than a width where names leave room."""
@@ -1134,19 +1084,10 @@ def summarise_ranks(
     order = np.argsort(ranks, kind="stable")
     n_blocks = int(whole.sum())
     difference = critical_difference(len(rankers), n_blocks, alpha)
-    return RankSummary(
-        measure,
-        tuple(rankers[i] for i in order),
-        ranks[order],
-        friedman_test(table[whole], higher_is_better),
-        difference,
-        alpha,
-        unit,
-        n_blocks,
-        int((~whole).sum()),
-        _not_told_apart(ranks[order], difference),
-        absent,
-    )
+    groups = _not_told_apart(ranks[order], difference)
+    names, friedman = [rankers[i] for i in order], friedman_test(table[whole], higher_is_better)
+    head = (measure, tuple(names), ranks[order], friedman, difference, alpha)
+    return RankSummary(*head, unit, n_blocks, int((~whole).sum()), groups, absent)
 
 
 def _not_told_apart(ranks: Floats, difference: float) -> tuple[tuple[int, int], ...]:

@@ -7,12 +7,13 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -165,19 +166,11 @@ class CrossValidation(Result):
             return [dict(zip(columns, row)) for row in zip(*lists)]
         rows = []
         for name, one in self.results.items():
-            low, high = one.interval or (math.nan, math.nan)
-            rows.append(
-                {
-                    "measure": name,
-                    "value": one.value,
-                    "low": low,
-                    "high": high,
-                    "fold_std": _spread(self.per_fold[name]),
-                    "folds": self.n_folds,
-                    **self._counts(one),
-                    "description": one.measure.description_of(self.unit),
-                }
-            )
+            ends = zip(("low", "high"), one.interval or (math.nan, math.nan))
+            folds = {"fold_std": _spread(self.per_fold[name]), "folds": self.n_folds}
+            about = {"description": one.measure.description_of(self.unit)}
+            head = {"measure": name, "value": one.value, **dict(ends)}
+            rows.append({**head, **folds, **self._counts(one), **about})
         return rows
 
     def _counts(self, one: MeasureResult) -> Row:
@@ -287,13 +280,9 @@ def _interval_of_queries(
     amount = np.bincount(query, np.where(there, values, 0.0) * mass, n_queries)
     whole = np.bincount(query, mass, n_queries).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if measure.aggregate == "sum":
-            each = np.where(whole > 0, amount, np.nan)
-            return bootstrap_interval(each, None, "sum", level=LEVEL, random_state=seed)
-        if measure.aggregate == "geometric":
-            each = amount / whole
-            return bootstrap_interval(each, None, "geometric", level=LEVEL, random_state=seed)
-        return bootstrap_interval(amount / whole, whole, "pool", level=LEVEL, random_state=seed)
+        each = np.where(whole > 0, amount if measure.aggregate == "sum" else amount / whole, np.nan)
+    how = measure.aggregate if measure.aggregate in ("sum", "geometric") else "pool"
+    return bootstrap_interval(each, whole, how, level=LEVEL, random_state=seed)
 
 
 def _spread(values: Floats) -> float:
@@ -410,7 +399,7 @@ def fit_fold(adapter: Adapter, rows: Rows, fold: Fold, keep: bool) -> FoldReport
     """Fit a clone to the training rows of a fold and score its test rows."""
     with warnings.catch_warnings(record=True) as caught:
         try:
-            ranker = adapter.cloned()
+            ranker = replace(adapter, estimator=clone(adapter.estimator, safe=False))
             seconds = ranker.fit(rows.take(fold.train))
             began = time.perf_counter()
             scores = ranker.scores(rows.take(fold.test))

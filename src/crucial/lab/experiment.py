@@ -42,9 +42,9 @@ from crucial.lab.results import (
     ExperimentResult,
     ExperimentSettings,
     Key,
-    MeasureRecord,
     ResultFolder,
     SessionRecord,
+    cell_measure,
     key_of,
 )
 from crucial.measures.base import Measure
@@ -195,6 +195,7 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
         choose_seconds += time.perf_counter() - fitted
     began = time.perf_counter()
     measured = _measure(job, parts.test, choices)
+    n_valid = 0 if parts.valid is None else len(parts.valid.y)
     return {
         "status": "ok",
         **measured,
@@ -202,11 +203,7 @@ def _learn_and_measure(job: Job, parts: SplitRows) -> dict[str, object]:
         "fit_seconds": fit_seconds,
         "choose_seconds": choose_seconds,
         "test_seconds": time.perf_counter() - began,
-        "rows": {
-            "train": len(parts.train.y),
-            "valid": 0 if parts.valid is None else len(parts.valid.y),
-            "test": len(parts.test.y),
-        },
+        "rows": {"train": len(parts.train.y), "valid": n_valid, "test": len(parts.test.y)},
     }
 
 
@@ -258,19 +255,11 @@ def _measure(job: Job, test: Rows, choices: dict[str, _Choice]) -> dict[str, obj
         choice = choices[name]
         prepared = one.prepare(test.y, test.groups)
         values = prepared.per_query(scores[name])
-        value, n_queries, n_empty = prepared.summary(values)
         per_query[one.name] = values
         if one.aggregate == "pool" and prepared.bound.weights is not None:
             weights[one.name] = prepared.bound.weights
-        found[one.name] = {
-            "value": value,
-            "valid": choice.value,
-            "round": choice.round,
-            "of_rounds": choice.of_rounds,
-            "parameters": choice.parameters,
-            "queries": n_queries,
-            "empty": n_empty,
-        }
+        chosen = (choice.value, choice.round, choice.of_rounds, choice.parameters)
+        found[one.name] = cell_measure(prepared.summary(values), *chosen)
     made: dict[str, object] = {"measures": found, "per_query": per_query, "weights": weights}
     if test.qid is None and len(test.y) <= MOST_ROWS_KEPT:
         numbers = job.split.test
@@ -403,25 +392,10 @@ class Experiment:
 
     def settings(self) -> ExperimentSettings:
         """Return everything that decides the numbers, and the versions that compute them."""
-        found: ExperimentSettings = json_value(
-            {
-                "format": FORMAT,
-                "crucial": __version__,
-                "seed": self.seed,
-                "protocol": self.protocol.settings() | {"text": self.protocol.text},
-                "measures": [measure_record(one) for one in self.measures],
-                "tasks": {
-                    one.name: {
-                        "data": one.digest(),
-                        "splits": [split.name for split in self._splits[one.name]],
-                    }
-                    for one in self.tasks
-                },
-                "rankers": {one.name: one.settings() for one in self.contenders},
-                "sessions": [session_record()],
-            }
-        )
-        return found
+        protocol = self.protocol.settings() | {"text": self.protocol.text}
+        splits = {name: [split.name for split in some] for name, some in self._splits.items()}
+        tasks = {one.name: {"data": one.digest(), "splits": splits[one.name]} for one in self.tasks}
+        return settings_record(self.seed, protocol, self.measures, tasks, self.contenders)
 
     def run(
         self,
@@ -528,17 +502,31 @@ def _run_all(jobs: list[Job], n_jobs: int | None) -> Iterator[Cell]:
         ) from error
 
 
-def measure_record(measure: Measure) -> MeasureRecord:
-    """Return the record of a measure in a folder of results."""
-    return {
-        "name": measure.name,
-        "higher_is_better": measure.higher_is_better,
-        "aggregate": measure.aggregate,
-        "description": measure.description,
-    }
+def settings_record(
+    seed: int,
+    protocol: Mapping[str, object],
+    measures: Iterable[Measure],
+    tasks: Mapping[str, Mapping[str, object]],
+    contenders: Iterable[Contender],
+) -> ExperimentSettings:
+    """Return everything that decides the cells of a folder, as JSON can write it."""
+    names = ("name", "higher_is_better", "aggregate", "description")
+    found: ExperimentSettings = json_value(
+        {
+            "format": FORMAT,
+            "crucial": __version__,
+            "seed": seed,
+            "protocol": protocol,
+            "measures": [{name: getattr(one, name) for name in names} for one in measures],
+            "tasks": tasks,
+            "rankers": {one.name: one.settings() for one in contenders},
+            "sessions": [_session()],
+        }
+    )
+    return found
 
 
-def session_record() -> SessionRecord:
+def _session() -> SessionRecord:
     """Return the time and the versions of this run."""
     versions = {"python": platform.python_version(), "crucial": __version__}
     for package in _PACKAGES:

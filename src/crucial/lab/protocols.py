@@ -346,8 +346,10 @@ class PlainFolds(ExperimentProtocol):
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
         """Return one split per fold."""
-        fold = _dealt(self._in_memory(task), self.n_folds, seed)
-        found = []
+        rows, found = self._in_memory(task), []
+        random, has_qid = _random(rows, seed), rows.qid is not None
+        with about(f"task {task.name!r}"):
+            fold = deal(self.n_folds, rows.y, rows.groups, has_qid, random, "n_folds")
         for k in range(self.n_folds):
             after = (k + self.has_valid) % self.n_folds
             rest = np.flatnonzero((fold != k) & (fold != after))
@@ -439,14 +441,6 @@ def as_protocol(protocol: str | ExperimentProtocol) -> ExperimentProtocol:
 
 def _random(task: Task, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(task.name.encode("utf-8", "replace")), 0])
-
-
-def _dealt(task: Task, n_folds: int, seed: int) -> Ints:
-    """Return the fold of each row of a task."""
-    with about(f"task {task.name!r}"):
-        return deal(
-            n_folds, task.y, task.groups, task.qid is not None, _random(task, seed), "n_folds"
-        )
 
 
 # --- Folds: which rows to train on and which to test on, whole queries together

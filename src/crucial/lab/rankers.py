@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any, Self, TypeAlias
@@ -36,6 +36,7 @@ from crucial.parameters import (
     with_parameters,
 )
 from crucial.rankers.registry import KNOWN_AS, PRESETS, RANKERS, ranker_class
+from crucial.results import json_value
 from crucial.types import Floats, TableLike, VectorLike
 
 #: Anything with scikit-learn's ``fit`` and ``predict``.
@@ -172,16 +173,11 @@ class LightGBMPeer(_BoostedPeer):
         table, labels, groups = _by_query(X, y, qid)
         _check_whole("LightGBM", labels, 30)
         settings = {
-            "objective": self.objective,
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.num_leaves,
-            "min_data_in_leaf": self.min_child_samples,
-            "seed": self.random_state,
-            "num_threads": self._threads,
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbosity": -1,
-        }
+            "objective": self.objective, "learning_rate": self.learning_rate,
+            "num_leaves": self.num_leaves, "min_data_in_leaf": self.min_child_samples,
+            "seed": self.random_state, "num_threads": self._threads,
+            "deterministic": True, "force_col_wise": True, "verbosity": -1,
+        }  # fmt: skip
         grades = labels.astype(np.int64)
         data = lightgbm.Dataset(table, grades, group=groups.sizes, free_raw_data=True)
         self.booster_ = lightgbm.train(settings, data, num_boost_round=self.n_estimators)
@@ -218,15 +214,10 @@ class XGBoostPeer(_BoostedPeer):
         xgboost = _package("xgboost")
         table, labels, groups = _by_query(X, y, qid)
         settings = {
-            "objective": self.objective,
-            "eta": self.learning_rate,
-            "max_depth": self.max_depth,
-            "min_child_weight": self.min_child_weight,
-            "seed": self.random_state,
-            "nthread": self._threads,
-            "base_score": 0.0,
-            "verbosity": 0,
-        }
+            "objective": self.objective, "eta": self.learning_rate, "max_depth": self.max_depth,
+            "min_child_weight": self.min_child_weight, "seed": self.random_state,
+            "nthread": self._threads, "base_score": 0.0, "verbosity": 0,
+        }  # fmt: skip
         if self.objective == "rank:pairwise":
             settings["ndcg_exp_gain"] = False  # (labels above 31 or below 1 are fine then)
         else:
@@ -266,15 +257,10 @@ class CatBoostPeer(_BoostedPeer):
         catboost = _package("catboost")
         table, labels, groups = _by_query(X, y, qid)
         self.ranker_ = catboost.CatBoostRanker(
-            iterations=self.n_estimators,
-            learning_rate=self.learning_rate,
-            depth=self.depth,
-            loss_function=self.objective,
-            random_seed=self.random_state,
-            thread_count=self._threads,
-            allow_writing_files=False,
-            verbose=False,
-        )
+            iterations=self.n_estimators, learning_rate=self.learning_rate, depth=self.depth,
+            loss_function=self.objective, random_seed=self.random_state,
+            thread_count=self._threads, allow_writing_files=False, verbose=False,
+        )  # fmt: skip
         codes = np.repeat(np.arange(groups.n_groups), groups.sizes)
         self.ranker_.fit(table, labels, group_id=codes)
         return self
@@ -389,7 +375,8 @@ class Contender:
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides what it learns, as JSON can write it."""
-        return {"estimator": _as_json(self.estimator), "grid": _as_json(self.grid)}
+        found: dict[str, Any] = {"estimator": self.estimator, "grid": self.grid}
+        return dict(json_value(found, _described))
 
 
 def ranker_names() -> dict[str, str]:
@@ -448,11 +435,14 @@ def as_contenders(
         estimator, small = _by_name(ranker) if isinstance(ranker, str) else (ranker, {})
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise refuse("Experiment", "rankers", "names or objects with fit and predict", ranker)
-        changed |= _parameters(estimator) & {*(changes or {})}
-        estimator = _changed(estimator, changes or {})
+        known = set(estimator.get_params()) if hasattr(estimator, "get_params") else set[str]()
+        own = {key: value for key, value in (changes or {}).items() if key in known}
+        if own:
+            estimator = clone(estimator, safe=False).set_params(**own)
+            changed |= own.keys()
         grid = small if grids == "small" else {}
         if isinstance(grids, Mapping):
-            grid = _checked_grid(name, estimator, grids.get(name, {}))
+            grid = _checked_grid(name, estimator, grids.get(name, {}), known)
         found[name] = Contender(name, estimator, grid)
     if not found:
         raise ParameterError("rankers is empty: name at least one, for example 'rankboost'.")
@@ -474,30 +464,15 @@ def _named(rankers: Any) -> list[tuple[str, Any]]:
     return [(one, one) if isinstance(one, str) else (type(one).__name__, one) for one in rankers]
 
 
-def _parameters(estimator: Any) -> set[str]:
-    """Return the names of the parameters of an estimator."""
-    return set(estimator.get_params()) if hasattr(estimator, "get_params") else set()
-
-
-def _changed(estimator: Any, changes: Mapping[str, Any]) -> Any:
-    """Return a copy of an estimator with those of the changes that it has parameters for."""
-    if not changes or not hasattr(estimator, "get_params"):
-        return estimator
-    known = estimator.get_params()
-    changed = clone(estimator, safe=False)
-    return changed.set_params(**{key: value for key, value in changes.items() if key in known})
-
-
-def _checked_grid(name: str, estimator: Any, grid: object) -> Grid:
+def _checked_grid(name: str, estimator: Any, grid: object, known: Iterable[str]) -> Grid:
     """Return a user's grid; its parameters must exist, and its values obey their rules."""
     if not isinstance(grid, Mapping):
         rule = "a mapping from parameter to a list of values"
         raise refuse("Experiment", f"grids[{name!r}]", rule, grid)
-    known = dict.fromkeys(estimator.get_params()) if hasattr(estimator, "get_params") else {}
     declared = parameters_of(estimator)
     checked: Grid = {}
     for key, values in grid.items():
-        lookup(known, str(key), f"parameter of {name}")
+        lookup(dict.fromkeys(known), str(key), f"parameter of {name}")
         listed = (
             list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
         )
@@ -510,27 +485,20 @@ def _checked_grid(name: str, estimator: Any, grid: object) -> Grid:
     return checked
 
 
-def _as_json(value: Any) -> Any:
-    """Return a value as JSON can write it, the same in every process: without addresses."""
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(one) for one in value]
+def _described(value: Any) -> Any:
+    """Return an object as JSON can write it, the same in every process: without addresses."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if hasattr(value, "get_params") and not isinstance(value, type):
         running = ("n_jobs", "verbose", "thread_count")  # (they do not change what is learned)
         parameters = value.get_params(deep=False).items()
-        return {"class": name} | {k: _as_json(v) for k, v in parameters if k not in running}
+        settings = {key: one for key, one in parameters if key not in running}
+        return {"class": name} | json_value(settings, _described)
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     if "__repr__" in vars(kind):  # (the one of object has an address in it)
         return repr(value)
-    return {"class": name} | {str(k): _as_json(v) for k, v in vars(value).items()}
+    return {"class": name} | json_value(vars(value), _described)
 
 
 # --- Fit any estimator, and get one score per row out of it
@@ -603,10 +571,6 @@ class Adapter:
             )
         routed = router is not None and bool(to_fit | to_predict)
         return cls(estimator, to_fit, to_predict, routed, weighs_queries)
-
-    def cloned(self) -> Adapter:
-        """Return an adapter of an unfitted clone of the estimator."""
-        return replace(self, estimator=clone(self.estimator, safe=False))
 
     def fit(self, rows: Rows) -> float:
         """Fit the estimator, and return the seconds that it took."""

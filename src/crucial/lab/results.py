@@ -103,6 +103,19 @@ class CellMeasure(TypedDict):
     empty: int
 
 
+def cell_measure(
+    summary: tuple[float, int, int],
+    valid: float | None = None,
+    round: int | None = None,
+    of_rounds: int | None = None,
+    parameters: dict[str, object] | None = None,
+) -> CellMeasure:
+    """Return a measure of a cell, from its value and the numbers of queries with and without."""
+    value, queries, empty = summary
+    found = (value, valid, round, of_rounds, parameters or {}, queries, empty)
+    return cast(CellMeasure, dict(zip(CellMeasure.__annotations__, found, strict=True)))
+
+
 #: One ranker on one split of one task, as plain JSON data: "task", "split", "ranker", "status",
 #: "warnings" and "seconds". A failed cell has "error" and "where"; a finished one has "measures"
 #: (a `CellMeasure` each), "per_query", "weights" of queries, "candidates", "rows" and the time of
@@ -167,26 +180,22 @@ class ResultFolder:
 
     def settings(self) -> ExperimentSettings | None:
         """Return the settings of the experiment, or None if there is none yet."""
-        if not os.path.exists(self._settings_path):
+        path = self._settings_path
+        if not os.path.exists(path):
             return None
         try:
-            with open(self._settings_path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8") as file:
                 found = json.load(file)
         except (OSError, ValueError, RecursionError) as error:
-            raise FileError(
-                self._settings_path, f"cannot be read: {printable(str(error), 200)}."
-            ) from error
+            raise FileError(path, f"cannot be read: {printable(str(error), 200)}.") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise FileError(
-                self._settings_path,
-                f"is not an experiment of format {FORMAT}; it may come from another version.",
+                path, f"is not an experiment of format {FORMAT}; it may come from another version."
             )
         try:
             msgspec.convert(found, ExperimentSettings)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            raise FileError(
-                self._settings_path, f"is damaged: {printable(str(error), 200)}."
-            ) from error
+            raise FileError(path, f"is damaged: {printable(str(error), 200)}.") from error
         return cast(ExperimentSettings, found)
 
     def cells(self) -> dict[Key, Cell]:
@@ -405,18 +414,11 @@ class ExperimentResult(Result):
                 row = table.setdefault(name, np.full(len(self.rankers), np.nan))
                 row[number] = value
                 mass[name] = weight
-        names = list(table)
         pooled = by_query and about["aggregate"] == "pool"
-        return Blocks(
-            measure,
-            bool(about["higher_is_better"]),
-            about["aggregate"] if by_query else "mean",
-            kind,
-            names,
-            self.rankers,
-            np.array([table[name] for name in names]).reshape(len(names), len(self.rankers)),
-            np.array([mass[name] for name in names]) if pooled else None,
-        )
+        higher, how = bool(about["higher_is_better"]), about["aggregate"] if by_query else "mean"
+        values = np.array(list(table.values())).reshape(len(table), len(self.rankers))
+        weights = np.array([mass[name] for name in table]) if pooled else None
+        return Blocks(measure, higher, how, kind, list(table), self.rankers, values, weights)
 
     def _by_fold(self, measure: str, ranker: str, unit: str) -> list[tuple[str, float, float]]:
         """Return name, value and weight of every fold or task."""
@@ -499,27 +501,18 @@ class ExperimentResult(Result):
                 for name in self.rankers
             }
 
-        return RowComparison(
-            JudgedLists.from_labels(
-                np.concatenate([one["y"] for one in first]), Groups(np.arange(len(sizes)), starts)
-            ),
-            scores,
-            self.rankers[0],
-            RowSampling(LEVEL, None, 0),
-            np.concatenate(numbers).astype(np.int64),
-            folds=True,
-        )
+        labels, groups = [one["y"] for one in first], Groups(np.arange(len(sizes)), starts)
+        judged = JudgedLists.from_labels(np.concatenate(labels), groups)
+        rows, sampling = np.concatenate(numbers).astype(np.int64), RowSampling(LEVEL, None, 0)
+        return RowComparison(judged, scores, self.rankers[0], sampling, rows, folds=True)
 
     def ranks(self, measure: str, unit: str = "auto", alpha: float = 0.05) -> RankSummary:
         """Return average ranks, Friedman's test and Nemenyi's critical difference."""
         blocks = self.blocks(measure, unit)
+        higher = blocks.higher_is_better
+        how = {"measure": measure, "unit": blocks.unit}
         return summarise_ranks(
-            blocks.values,
-            blocks.systems,
-            measure=measure,
-            higher_is_better=blocks.higher_is_better,
-            alpha=alpha,
-            unit=blocks.unit,
+            blocks.values, blocks.systems, higher_is_better=higher, alpha=alpha, **how
         )
 
     def compare(
@@ -540,13 +533,9 @@ class ExperimentResult(Result):
             rows.base = self.rankers[0] if baseline is None else baseline
             lookup(dict.fromkeys(self.rankers), rows.base, "baseline")
             return rows.compare(measures)
+        tables = [self.blocks(name, unit) for name in self.measures]
         return compare_blocks(
-            [self.blocks(name, unit) for name in self.measures],
-            baseline,
-            test=test,
-            level=LEVEL,
-            movers=movers,
-            random_state=random_state,
+            tables, baseline, test=test, level=LEVEL, movers=movers, random_state=random_state
         )
 
     def summary(self, unit: str = "auto") -> list[Row]:
@@ -561,29 +550,21 @@ class ExperimentResult(Result):
                 rank = {name: float(r) for name, r in zip(found.rankers, found.ranks)}
             for ranker in self.rankers:
                 value, n = blocks.value(ranker)
-                interval = self._interval(blocks, by_rows, ranker)
-                low, high = (np.nan, np.nan) if interval is None else interval.ends
+                known = self._interval(blocks, by_rows, ranker)
+                interval = known or Interval(math.nan, math.nan, "")
                 fine = [c for c in self.cells if c["ranker"] == ranker and c["status"] == "ok"]
                 rounds = [c["measures"][measure]["round"] for c in fine]
                 chosen = [one for one in rounds if one is not None]
-                rows.append(
-                    {
-                        "measure": measure,
-                        "ranker": ranker,
-                        "value": value,
-                        "low": low,
-                        "high": high,
-                        "error": None if interval is None else interval.error,
-                        "method": "" if interval is None else interval.method,
-                        "draws": None if interval is None else interval.draws,
-                        "average_rank": rank.get(ranker, float("nan")),
-                        "blocks": n,
-                        "unit": blocks.unit,
-                        "mean_round": float(np.mean(chosen)) if chosen else float("nan"),
-                        "fit_seconds": float(math.fsum(c["fit_seconds"] for c in fine)),
-                        "failures": sum(one["ranker"] == ranker for one in self.failures),
-                    }
-                )
+                parts = ("low", "high", "error", "method", "draws")
+                row: Row = {"measure": measure, "ranker": ranker, "value": value}
+                row |= {name: getattr(interval, name) for name in parts}
+                row |= {"average_rank": rank.get(ranker, math.nan), "blocks": n}
+                row |= {"unit": blocks.unit, "mean_round": math.nan}
+                if chosen:
+                    row["mean_round"] = float(np.mean(chosen))
+                row["fit_seconds"] = math.fsum(c["fit_seconds"] for c in fine)
+                row["failures"] = sum(one["ranker"] == ranker for one in self.failures)
+                rows.append(row)
         return rows
 
     def _interval(self, blocks: Blocks, rows: RowComparison | None, ranker: str) -> Interval | None:
@@ -633,19 +614,12 @@ class ExperimentResult(Result):
     def _cell_row(self, cell: Cell, measure: str) -> Row:
         """Return the row of a cell and a measure, but for its names."""
         one = cell["measures"][measure]
-        rows = {f"{part}_rows": count for part, count in cell["rows"].items()}
+        times = ("fit_seconds", "choose_seconds", "test_seconds")
         return {
-            "value": one["value"],
-            "valid": one["valid"],
-            "round": one["round"],
-            "of_rounds": one["of_rounds"],
+            **{name: one[name] for name in CellMeasure.__annotations__},
             "parameters": json.dumps(one["parameters"], sort_keys=True),
-            "queries": one["queries"],
-            "empty": one["empty"],
-            **rows,
-            "fit_seconds": cell["fit_seconds"],
-            "choose_seconds": cell["choose_seconds"],
-            "test_seconds": cell["test_seconds"],
+            **{f"{part}_rows": count for part, count in cell["rows"].items()},
+            **{name: cell[name] for name in times},
             "warnings": "; ".join(cell["warnings"]),
             "error": "",
             "crucial": self.settings["crucial"],
@@ -686,9 +660,6 @@ class ExperimentResult(Result):
         sign = -1.0 if self.measures[measure]["higher_is_better"] else 1.0
         rows = [one for one in summary if one["measure"] == measure]
         return sorted(rows, key=lambda one: (math.isnan(one["value"]), sign * one["value"]))
-
-    def __str__(self) -> str:
-        return self.text()
 
     @property
     def notes(self) -> list[str]:
@@ -747,17 +718,9 @@ def report_html(
         The ranker that others are compared with; the first one by default.
     """
     summary = result.summary()
-    body = "".join(
-        (
-            f"<h1>{_text(title)}</h1>",
-            _head(result),
-            *(_measure(result, name, summary) for name in result.measures),
-            _differences(result, baseline),
-            _tasks(result),
-            _failures(result),
-            _made_with(result),
-        )
-    )
+    measures = (_measure(result, name, summary) for name in result.measures)
+    parts = [_head(result), *measures, _differences(result, baseline), _tasks(result)]
+    body = f"<h1>{_text(title)}</h1>{''.join(parts)}{_failures(result)}{_made_with(result)}"
     return page_html("experiment", title, body=body)
 
 
@@ -882,13 +845,10 @@ def _failures(result: ExperimentResult) -> str:
 
 def _made_with(result: ExperimentResult) -> str:
     """Return versions, parameters of the rankers, and the seed."""
-    sessions = [
-        {
-            "started": one["started"],
-            "versions": ", ".join(f"{k} {v}" for k, v in one["versions"].items()),
-        }
-        for one in result.settings["sessions"][-20:]
-    ]
+    sessions = []
+    for one in result.settings["sessions"][-20:]:
+        versions = ", ".join(f"{k} {v}" for k, v in one["versions"].items())
+        sessions.append({"started": one["started"], "versions": versions})
     rankers = [
         {"ranker": name, "parameters": _parameters(one)}
         for name, one in result.settings["rankers"].items()

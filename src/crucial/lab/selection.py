@@ -23,10 +23,8 @@ from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels
 from crucial.parameters import at_least, between, check, either, flag, none_or, nonzero, refuse
 from crucial.progress import progress_bar
-from crucial.results import Axes, Frame, Result, as_frame, listed, names_of, new_axes, padded
+from crucial.results import Axes, Frame, Result, as_frame, bar_chart, listed, names_of, padded
 from crucial.types import Bools, Floats, Ids, Ints, TableLike, VectorLike
-
-__all__ = ["StabilitySelection", "stability_selection"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,24 +102,16 @@ class StabilitySelection(Result):
     def to_frame(self) -> Frame:
         """Return one row per feature, the most often chosen first."""
         order = np.argsort(-self.shares, kind="stable").tolist()
-        return as_frame(
-            {
-                "feature": order,
-                "name": [self.names[j] for j in order],
-                "share": self.shares[order].tolist(),
-                "stable": self.support()[order].tolist(),
-            }
-        )
+        names, stable = [self.names[j] for j in order], self.support()[order]
+        values = {"share": self.shares[order], "stable": stable}
+        return as_frame({"feature": order, "name": names, **values})
 
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the most often chosen features as bars; needs matplotlib. Returns the axes."""
         check("plot", "top", top, at_least(1))
-        ax = new_axes(ax)
         order = np.argsort(-self.shares, kind="stable")[:top]
         colours = ["C0" if one else "0.7" for one in self.support()[order]]
-        ax.barh(range(len(order)), self.shares[order], color=colours)
-        ax.set_yticks(range(len(order)), [self.names[j] for j in order], parse_math=False)
-        ax.invert_yaxis()
+        ax = bar_chart(ax, [self.names[j] for j in order], self.shares[order], color=colours)
         ax.axvline(self.threshold, linestyle=":", color="0.3")
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the subsamples on which the feature was chosen")

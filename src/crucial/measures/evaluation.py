@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crucial.data.arrays import is_missing
 from crucial.data.groups import Groups
-from crucial.data.words import as_objects, name_places
+from crucial.data.words import as_objects, name_places, numbered
 from crucial.errors import DataError, DataWarning
 from crucial.feedback.labels import LabelFeedback, check_labels, check_weights
 from crucial.io.runs import as_qrels, as_run
@@ -28,7 +28,7 @@ from crucial.measures.lists import TIES, JudgedLists, Ranking, as_numbers
 from crucial.measures.names import MeasureLike, Measures, get_measure, get_measures
 from crucial.measures.positions import weighted_sum
 from crucial.parameters import at_least, between, check, none_or, one_of
-from crucial.results import Frame, Result, as_frame, columns_of, text_table
+from crucial.results import Result, text_table
 from crucial.types import Bools, Floats, Ids, Ints, VectorLike
 from crucial.wording import counted, interval_text, number_text, printable
 
@@ -193,10 +193,6 @@ class Evaluation(Result):
             rows.append(row | {"description": one.measure.description_of(self.unit)})
         return rows
 
-    def to_frame(self) -> Frame:
-        """Return one row per measure."""
-        return as_frame(columns_of(self.to_rows()))
-
     @property
     def notes(self) -> list[str]:
         """How the intervals were found, and which queries have no value."""
@@ -242,9 +238,6 @@ class Evaluation(Result):
         ]
         return "\n".join([*text_table(heads, rows, width=width), *meanings, *self.notes])
 
-    def __str__(self) -> str:
-        return self.text()
-
     def worst(self, count: int, width: int = 100) -> str:
         """Return the queries with the worst values of the first measure, as lines of text."""
         name, first = next(iter(self.results.items()))
@@ -280,14 +273,11 @@ def measure_ranking(
     judged: JudgedLists,
     scores: Floats,
     measures: Measures,
-    *,
-    ties: str,
-    empty: str | int,
-    intervals: bool | float,
-    resamples: int | None,
-    random_state: RandomState,
-    n_missing: int = 0,
-    n_unjudged_queries: int = 0,
+    ties: str = "expected",
+    empty: str | int = "skip",
+    intervals: bool | float = False,
+    resamples: int | None = None,
+    random_state: RandomState = 0,
 ) -> Evaluation:
     """Compute the measures on one ranking, sorting it once; parameters as in `evaluate`."""
     check("evaluate", "ties", ties, one_of(*TIES))
@@ -310,41 +300,24 @@ def measure_ranking(
     for measure in deep:
         prepared = Prepared(measure, judged, ties=ties, empty=empty)
         found = values[measure.name] = prepared.bound.values(ranking)
-        value, n_queries, n_empty = prepared.summary(found)
         interval = None
         if level is not None and by_rows:
             sampling = RowSampling(level, resamples, random_state, ties, empty)
             interval = row_interval(measure, judged, scores, sampling)
         elif level is not None:
             filled = found if empty == "skip" else np.where(np.isnan(found), float(empty), found)
+            how = (prepared.bound.weights, measure.aggregate)
             interval = bootstrap_interval(
-                filled,
-                prepared.bound.weights,
-                measure.aggregate,
-                level=level,
-                resamples=resamples,
-                random_state=random_state,
+                filled, *how, level=level, resamples=resamples, random_state=random_state
             )
-        unjudged = _unjudged_share(judged, ranking, measure.depth)
-        results[measure.name] = measure_result(
-            measure,
-            (value, n_queries, n_empty),
-            interval,
-            unjudged,
-            prepared.bound.weights if measure.aggregate == "pool" else None,
-        )
-    return Evaluation(
-        {m.name: results[m.name] for m in chosen},
-        {"qid": judged.groups.ids} | {m.name: values[m.name] for m in chosen},
-        ties,
-        empty,
-        level,
-        n_missing,
-        n_unjudged_queries,
-        "row" if by_rows else "query",
-        len(judged.y),
-        random_state if isinstance(random_state, int) else None,
-    )
+        summary, unjudged = prepared.summary(found), _unjudged_share(judged, ranking, measure.depth)
+        weights = prepared.bound.weights if measure.aggregate == "pool" else None
+        results[measure.name] = measure_result(measure, summary, interval, unjudged, weights)
+    results = {m.name: results[m.name] for m in chosen}
+    per_query = {"qid": judged.groups.ids} | {m.name: values[m.name] for m in chosen}
+    seed = random_state if isinstance(random_state, int) else None
+    unit, n_rows = "row" if by_rows else "query", len(judged.y)
+    return Evaluation(results, per_query, ties, empty, level, unit=unit, n_rows=n_rows, seed=seed)
 
 
 def evaluate(
@@ -411,15 +384,9 @@ def evaluate(
     ('0.0880 to 0.9985', 'DeLong from rows, symmetric on the logit scale')
     """
     judged = JudgedLists.from_labels(y, qid, sample_weight=sample_weight, ids=ids)
+    values = as_numbers(scores, "scores", len(judged.y))
     return measure_ranking(
-        judged,
-        as_numbers(scores, "scores", len(judged.y)),
-        measures,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
+        judged, values, measures, ties, empty, intervals, resamples, random_state
     )
 
 
@@ -461,11 +428,6 @@ def _columns(table: Any, what: str, value: str) -> tuple[list[str], list[str], F
     return qid, doc, numbers
 
 
-def _codes(words: list[str], table: dict[str, int]) -> Ints:
-    """Return the number of each word; new words are added to the table."""
-    return np.fromiter((table.setdefault(w, len(table)) for w in words), np.int64, len(words))
-
-
 def _refuse_twice(keys: Ints, qid: list[str], doc: list[str], what: str) -> None:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
@@ -500,10 +462,10 @@ def judge_run(qrels: Any, run: Any) -> tuple[JudgedLists, Floats, int, int]:
     run_qid, run_doc, score = _columns(run, "run", "score")
     queries: dict[str, int] = {}
     docs: dict[str, int] = {}
-    judged_query = _codes(judged_qid, queries)
+    judged_query = numbered(judged_qid, queries)
     n_judged_queries = len(queries)
-    run_query = _codes(run_qid, queries)
-    judged_code, run_code = _codes(judged_doc, docs), _codes(run_doc, docs)
+    run_query = numbered(run_qid, queries)
+    judged_code, run_code = numbered(judged_doc, docs), numbered(run_doc, docs)
     judged_key, run_key = judged_query * len(docs) + judged_code, run_query * len(docs) + run_code
     _refuse_twice(judged_key, judged_qid, judged_doc, "qrels")
     _refuse_twice(run_key, run_qid, run_doc, "run")
@@ -531,13 +493,9 @@ def judge_run(qrels: Any, run: Any) -> tuple[JudgedLists, Floats, int, int]:
     query = np.concatenate((run_query[known], judged_query[left]))
     groups = _numbered_groups(name_places(names)[query], as_objects(sorted(names)))
     ids = as_objects(list(docs))[np.concatenate((run_code[known], judged_code[left]))]
-    judged = JudgedLists(
-        np.concatenate((np.where(found, label[match], 0.0), label[left])),
-        groups,
-        ids=ids,
-        retrieved=retrieved,
-        judged=np.concatenate((found, np.ones(int(left.sum()), bool))),
-    )
+    labels = np.concatenate((np.where(found, label[match], 0.0), label[left]))
+    is_judged = np.concatenate((found, np.ones(int(left.sum()), bool)))
+    judged = JudgedLists(labels, groups, ids=ids, retrieved=retrieved, judged=is_judged)
     n_retrieved = len(np.unique(run_query[known]))
     scores = np.concatenate((score[known], np.zeros(int(left.sum()))))
     return judged, scores, n_judged_queries - n_retrieved, len(queries) - n_judged_queries
@@ -620,18 +578,10 @@ def evaluate_run(
         keep &= judged.judged
     if not keep.all():
         judged, scores = _only(judged, scores, keep)
-    return measure_ranking(
-        judged,
-        scores,
-        measures,
-        ties=ties,
-        empty=empty,
-        intervals=intervals,
-        resamples=resamples,
-        random_state=random_state,
-        n_missing=n_missing,
-        n_unjudged_queries=n_unjudged,
+    found = measure_ranking(
+        judged, scores, measures, ties, empty, intervals, resamples, random_state
     )
+    return replace(found, n_missing=n_missing, n_unjudged_queries=n_unjudged)
 
 
 # --- One number for how well scores agree with labels, higher is better

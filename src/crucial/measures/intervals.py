@@ -780,14 +780,8 @@ def row_interval(
     if np.isnan(draw(0)).any():
         return None
     pilot, most = _draws(len(scores))
-    return drawn_interval(
-        lambda count: draw(count)[0],
-        sampling.level,
-        sampling.resamples,
-        _BOOTSTRAP,
-        pilot=pilot,
-        most=most,
-    )
+    how = (sampling.level, sampling.resamples, _BOOTSTRAP)
+    return drawn_interval(lambda count: draw(count)[0], *how, pilot=pilot, most=most)
 
 
 def row_difference(
@@ -839,9 +833,8 @@ def row_difference(
         return kept[-1]
 
     pilot, most = _draws(2 * len(first))
-    found = drawn_interval(
-        change, sampling.level, sampling.resamples, _BOOTSTRAP, pilot=pilot, most=most
-    )
+    how = (sampling.level, sampling.resamples, _BOOTSTRAP)
+    found = drawn_interval(change, *how, pilot=pilot, most=most)
     draws = np.concatenate(kept)
     sides = [int((sign * draws <= 1e-12).sum()) for sign in (1.0, -1.0)]
     p = min(1.0, 2.0 * (1 + min(sides)) / (1 + len(draws)))

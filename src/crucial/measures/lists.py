@@ -124,6 +124,11 @@ class TieBlocks:
         """Items ranked before each block in any order: R there."""
         return self.position[self.starts[:-1]] - 1
 
+    @cached_property
+    def lists(self) -> Ints:
+        """Where the blocks of each query begin, and where the last ends."""
+        return np.append(run_starts(self.query), len(self.query))
+
     def sums(self, values: NDArray[np.generic]) -> Floats:
         """Return the sum over the items of each block, of values of all rows."""
         return self.totals(np.asarray(values[self.items], np.float64))
@@ -135,9 +140,7 @@ class TieBlocks:
     def earlier(self, counts: Floats) -> Floats:
         """Return the sum over the better blocks of the same query, of whole numbers per block."""
         before = np.cumsum(counts) - counts  # (differences of whole numbers lose nothing)
-        first = run_starts(self.query)
-        lengths = np.diff(np.append(first, len(self.query)))
-        return np.asarray(before - np.repeat(before[first], lengths))
+        return np.asarray(before - np.repeat(before[self.lists[:-1]], np.diff(self.lists)))
 
     def per_query(self, values: Floats, n_queries: int) -> Floats:
         """Return the sum over the blocks of each query."""

@@ -144,22 +144,12 @@ _FORM = re.compile(r"([a-z][a-z0-9_.-]*)(?:@([^()]*))?(?:\((.*)\))?")
 
 #: Names of trec_eval, ir_measures, ranx and scikit-learn, and ours.
 ALIASES = {
-    "ap": "map",
-    "average_precision": "map",
-    "map_cut": "map",
-    "gmap": "gm_map",
-    "precision": "p",
-    "r": "recall",
-    "r_precision": "rprec",
-    "rr": "mrr",
-    "recip_rank": "mrr",
-    "reciprocal_rank": "mrr",
-    "ndcg_cut": "ndcg",
-    "ndcg_burges": "ndcg_exp",
-    "hit": "success",
-    "hit_rate": "success",
-    "roc_auc": "auc",
-}
+    "ap": "map", "average_precision": "map", "map_cut": "map", "gmap": "gm_map",
+    "precision": "p", "r": "recall", "r_precision": "rprec",
+    "rr": "mrr", "recip_rank": "mrr", "reciprocal_rank": "mrr",
+    "ndcg_cut": "ndcg", "ndcg_burges": "ndcg_exp",
+    "hit": "success", "hit_rate": "success", "roc_auc": "auc",
+}  # fmt: skip
 
 
 def _translated(text: str) -> str:

@@ -43,9 +43,8 @@ _TIED = {0.0: "not at all", 0.5: "half", 1.0: "in full"}
 def levels_of(judged: JudgedLists, y: Floats) -> Ints:
     """Return the labels as 0, 1, 2, ... inside each query."""
     blocks = judged.sort(y)
-    first = run_starts(blocks.query)
-    lengths = np.diff(np.append(first, len(blocks.query)))
-    level = np.arange(len(blocks.query)) - np.repeat(first, lengths)
+    first = np.repeat(blocks.lists[:-1], np.diff(blocks.lists))
+    level = np.arange(len(blocks.query)) - first
     out = np.empty(len(y), np.int64)
     out[blocks.items] = np.repeat(level, blocks.sizes)
     return out
@@ -129,26 +128,11 @@ class PairMeasure(Measure):
             weight = weight / np.where(most > 0, most, 1.0)[judged.codes]
             scale = most / most.max() if most.max() > 0 else most
 
-        def count(blocks: TieBlocks) -> Floats:
-            """Count right, wrong and tied pairs per query."""
-            first = run_starts(blocks.query)
-            lists = np.append(first, len(blocks.query)).astype(np.int64)
-            items = blocks.items
-            found = np.zeros((n, 3))
-            found[blocks.query[first]] = count_pairs(
-                level[items],
-                None if weight is None else weight[items],
-                blocks.starts,
-                lists,
-                threads,
-            )
-            return found
-
         total = _count_comparable(judged, level, weight)
         all_pairs = count_all_pairs(judged, weight) if self.among == "all" else None
 
         def values(ranking: Ranking) -> Floats:
-            right, wrong, tied = count(ranking.all_blocks).T
+            right, wrong, tied = pairs_of_blocks(ranking.all_blocks, level, weight, n, threads).T
             pairs = right + wrong + tied if all_pairs is None else all_pairs.copy()
             pairs[total == 0] = np.nan
             if self.kind == "wrong":
@@ -163,7 +147,10 @@ class PairMeasure(Measure):
 _POOL = flag("aggregate_as", "pool")
 _SHARE = Option("tied", number(one_of(0.0, 0.5, 1.0)), "0, 0.5 or 1")
 _AMONG = Option("among", word({"all": "all", "comparable": "comparable"}), "all or comparable")
+_RIGHT = partial(PairMeasure, kind="right", title="share of pairs in the right order")
 _WRONG = partial(PairMeasure, title="share of pairs in the wrong order")
+_WRONG_1 = partial(_WRONG, tied=1.0)
+_HARD = partial(PairMeasure, among="all", title="hard ranking loss, share of discordant pairs")
 
 
 def _kendall(name: str, **fields: Any) -> Measure:
@@ -174,39 +161,31 @@ def _kendall(name: str, **fields: Any) -> Measure:
     return PairMeasure(name, title=title, **fields)
 
 
+register("auc", _RIGHT, "share of pairs in the right order, a tie counts half", pool=_POOL, rel=REL)
 register(
-    "auc",
-    partial(PairMeasure, kind="right", title="share of pairs in the right order"),
-    "share of pairs in the right order, a tie counts half",
-    pool=_POOL,
-    rel=REL,
-)
-register(
-    "r1",
-    partial(_WRONG, tied=1.0),
-    "share of pairs in the wrong order, a tie counts in full",
-    pool=_POOL,
-    rel=REL,
+    "r1", _WRONG_1, "share of pairs in the wrong order, a tie counts in full", pool=_POOL, rel=REL
 )
 register("r2", _WRONG, "share of pairs in the wrong order, a tie counts half", pool=_POOL, rel=REL)
 register("disagreement", _WRONG, "r2, by its name in Freund et al. (2003)", pool=_POOL, rel=REL)
+_DISTANCE = "Kendall distance: share of discordant pairs"
 register(
-    "kendall",
-    _kendall,
-    "Kendall distance: share of discordant pairs",
-    tau=flag("kind", "balance"),
-    tied=_SHARE,
-    pool=_POOL,
-    rel=REL,
+    "kendall", _kendall, _DISTANCE, tau=flag("kind", "balance"), tied=_SHARE, pool=_POOL, rel=REL
 )
-register(
-    "hard_loss",
-    partial(PairMeasure, among="all", title="hard ranking loss, share of discordant pairs"),
-    "share of all pairs that are in the wrong order, a tie counts half",
-    tied=_SHARE,
-    pairs=_AMONG,
-    pool=_POOL,
-)
+_OF_ALL = "share of all pairs that are in the wrong order, a tie counts half"
+register("hard_loss", _HARD, _OF_ALL, tied=_SHARE, pairs=_AMONG, pool=_POOL)
+
+
+def pairs_of_blocks(
+    blocks: TieBlocks, level: Ints, weight: Floats | None, n_queries: int, threads: int
+) -> Floats:
+    """Return the weight of concordant, discordant and tied pairs of each query."""
+    weights = None if weight is None else weight[blocks.items]
+    found = np.zeros((n_queries, 3))
+    if len(blocks.query):
+        found[blocks.query[blocks.lists[:-1]]] = count_pairs(
+            level[blocks.items], weights, blocks.starts, blocks.lists, threads
+        )
+    return found
 
 
 def _count_comparable(judged: JudgedLists, level: Ints, weight: Floats | None) -> Floats:
@@ -227,16 +206,10 @@ def count_all_pairs(judged: JudgedLists, weight: Floats | None) -> Floats:
     if weight is None:
         size = judged.groups.sizes.astype(np.float64)
         return np.asarray(size * (size - 1.0) / 2.0)
-    inside = weight[judged.groups.order]
-    starts = judged.groups.starts
-    return judged.per_query(_scattered(inside * running(inside, starts, False), judged))
-
-
-def _scattered(values: Floats, judged: JudgedLists) -> Floats:
-    """Return values in the order of the lists as values of rows."""
-    out = np.empty_like(values)
-    out[judged.groups.order] = values
-    return out
+    order, starts = judged.groups.order, judged.groups.starts
+    pairs = weight[order] * running(weight[order], starts, False)
+    sums = np.bincount(judged.codes[order], pairs, minlength=judged.n_queries)
+    return sums.astype(np.float64, copy=False)
 
 
 # --- AUCs of many labels: between neighbouring ones, and averaged over every threshold
@@ -286,10 +259,9 @@ class IntegratedAUC(Measure):
 
         def values(ranking: Ranking) -> Floats:
             blocks = ranking.all_blocks
-            items, first = blocks.items, run_starts(blocks.query)
-            lists = np.append(first, len(blocks.query)).astype(np.int64)
+            items = blocks.items
             high = np.column_stack([weight[items] * below[items], weight[items]])
-            sums = sum_higher(level[items], high, blocks.starts, lists, threads)
+            sums = sum_higher(level[items], high, blocks.starts, blocks.lists, threads)
             won = weight[items] * (sums[:, 0] - above[items] * sums[:, 1])
             query = np.repeat(blocks.query, blocks.sizes)
             found = np.bincount(query, won, minlength=n) / total
@@ -298,12 +270,8 @@ class IntegratedAUC(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "iauc",
-    IntegratedAUC,
-    "AUC of the items above a label against those below, averaged over labels",
-    triples=flag("triples", True),
-)
+_IAUC = "AUC of the items above a label against those below, averaged over labels"
+register("iauc", IntegratedAUC, _IAUC, triples=flag("triples", True))
 
 
 def _scaled_weights(judged: JudgedLists) -> Floats:
@@ -385,9 +353,7 @@ class NeighbourAUC(Measure):
             upper = np.repeat([0, 1], [low.sum(), high.sum()])
             order = np.lexsort((blocks, lists))
             lists, blocks = lists[order], blocks[order]
-            new = np.ones(len(order), bool)
-            new[1:] = (lists[1:] != lists[:-1]) | (blocks[1:] != blocks[:-1])
-            first = np.flatnonzero(new)
+            first = run_starts(lists, blocks)
             bounds = np.append(np.searchsorted(lists[first], np.arange(len(query))), len(first))
             block_starts = np.append(first, len(order)).astype(np.int64)
             weights = None if weight is None else weight[rows[order]]
@@ -489,18 +455,15 @@ class VolumeUnderSurface(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "vus",
-    VolumeUnderSurface,
-    "chance that one random item per label is ranked in the order of the labels",
-)
+_VUS = "chance that one random item per label is ranked in the order of the labels"
+register("vus", VolumeUnderSurface, _VUS)
 
 
 def _volumes(blocks: TieBlocks, level: Ints, n_levels: Ints, weight: Floats) -> Floats:
     """Return the volume of every query; NaN where it has fewer than two labels."""
     out = np.full(len(n_levels), np.nan)
-    first = run_starts(blocks.query)
-    query, sizes = blocks.query[first], np.diff(np.append(first, len(blocks.query)))
+    first = blocks.lists[:-1]
+    query, sizes = blocks.query[first], np.diff(blocks.lists)
     block_of = np.repeat(np.arange(len(blocks.query)), blocks.sizes)
     column = block_of - np.repeat(first, np.add.reduceat(blocks.sizes, first))
     place = np.full(len(n_levels), -1)
@@ -603,7 +566,7 @@ def kemeny_order(above: Floats, start: Ints) -> tuple[Ints, bool]:
     # In a best order, i is below j only if a majority of j reaches i: groups that lose to no other
     # come first.
     high, low = np.nonzero((above >= above.T) & ~np.eye(n, dtype=bool))
-    group = _strong_parts(n, high, low)
+    group = strong_parts(n, high, low)
     reach = np.zeros(int(group.max()) + 1, np.int64)
     for k in range(len(reach)):
         # (between two groups all majorities point one way, so that one member decides)
@@ -680,8 +643,12 @@ def _by_moves(above: Floats) -> Ints:
     return order
 
 
-def _strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
-    """Return the strongly connected part of each item."""
+def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
+    """Return the strongly connected part of each item.
+
+    Within a part, every item has beaten every other through others; between two parts all wins go
+    one way.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

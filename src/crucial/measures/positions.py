@@ -60,6 +60,17 @@ def weighted_sum(blocks: TieBlocks, gains: Floats, weights: Floats, n_queries: i
     return blocks.per_query(sums / blocks.sizes if blocks.tied else sums, n_queries)
 
 
+def share_of_best(gains: Floats, weights: Floats, best: Floats, cutoff: int | None) -> BoundMeasure:
+    """Return the weighted sum of gains over its best value per query; NaN where that is 0."""
+    best = np.where(best > 0, best, np.nan)
+
+    def values(ranking: Ranking) -> Floats:
+        found = weighted_sum(ranking.blocks(cutoff), gains, weights, len(best))
+        return np.minimum(found / best, 1.0)  # (above 1 by rounding only)
+
+    return BoundMeasure(values)
+
+
 def discounts(length: int, base: float | None) -> Floats:
     """Return the discounts of positions 1 to ``length``.
 
@@ -125,13 +136,7 @@ class NDCG(Measure):
         gains, n = self._gains(judged), judged.n_queries
         weights = discounts(min(judged.longest, self.cutoff or judged.longest), self.base)
         ideal = weighted_sum(judged.sort(-gains, depth=self.cutoff), gains, weights, n)
-        ideal[ideal <= 0] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
-            return np.minimum(found / ideal, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(gains, weights, ideal, self.cutoff)
 
 
 _DISCOUNT = {
@@ -139,13 +144,8 @@ _DISCOUNT = {
     "letor": flag("base", 2.0),
 }
 register("ndcg", NDCG, "discounted gain, linear gain y", cutoff="may", **_DISCOUNT)
-register(
-    "ndcg_exp",
-    partial(NDCG, exponential=True),
-    "discounted gain, gain 2^y - 1",
-    cutoff="may",
-    **_DISCOUNT,
-)
+_NDCG_EXP = partial(NDCG, exponential=True)
+register("ndcg_exp", _NDCG_EXP, "discounted gain, gain 2^y - 1", cutoff="may", **_DISCOUNT)
 
 
 @dataclass(frozen=True)
@@ -213,14 +213,8 @@ class RankBiasedPrecision(_Binary):
 
 
 _INSIDE_1 = between(0.0, 1.0, low_open=True, high_open=True)
-register(
-    "rbp",
-    RankBiasedPrecision,
-    "rank-biased precision",
-    cutoff="may",
-    p=Option("persistence", number(_INSIDE_1), _INSIDE_1.wording),
-    rel=REL,
-)
+_P = Option("persistence", number(_INSIDE_1), _INSIDE_1.wording)
+register("rbp", RankBiasedPrecision, "rank-biased precision", cutoff="may", p=_P, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -241,14 +235,7 @@ class Recall(Measure):
         """Keep what is relevant and how much of it there is."""
         good = self.relevance.of(judged).astype(float)
         weights = np.ones(min(self.cutoff, judged.longest))
-        total = judged.per_query(good)
-        total[total == 0] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), good, weights, judged.n_queries)
-            return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(good, weights, judged.per_query(good), self.cutoff)
 
 
 register(
@@ -284,20 +271,11 @@ class Persistence(Measure):
         total = np.minimum(judged.groups.sizes, self.cutoff).astype(np.float64)
         levels = np.bincount(truth.query, minlength=n)
         total[levels < 2] = np.nan
-
-        def values(ranking: Ranking) -> Floats:
-            found = weighted_sum(ranking.blocks(self.cutoff), gains, weights, n)
-            return np.minimum(found / total, 1.0)  # (above 1 by rounding only)
-
-        return BoundMeasure(values)
+        return share_of_best(gains, weights, total, self.cutoff)
 
 
-register(
-    "persistence",
-    Persistence,
-    "share of the k highest-labelled items found in the first k",
-    cutoff="must",
-)
+_PERSISTENCE = "share of the k highest-labelled items found in the first k"
+register("persistence", Persistence, _PERSISTENCE, cutoff="must")
 
 
 @dataclass(frozen=True)
@@ -518,8 +496,7 @@ def _still_reading(blocks: TieBlocks, stop: Floats) -> Floats:
     if blocks.tied:
         passed = np.multiply.reduceat(passed, blocks.starts[:-1])
     out = np.ones(len(passed))
-    first = run_starts(blocks.query)
-    lengths = np.diff(np.append(first, len(blocks.query)))
+    first, lengths = blocks.lists[:-1], np.diff(blocks.lists)
     for members in size_classes(lengths):
         columns, filled = slots(lengths[members])
         at = np.where(filled, first[members, None] + columns, 0)
@@ -576,13 +553,9 @@ class ExpectedReciprocalRank(Measure):
 
 
 _GRADE = between(0.0, _MOST_EXPONENT, low_open=True, noun="label")
-register(
-    "err",
-    ExpectedReciprocalRank,
-    "expected reciprocal rank, stop probability (2^y - 1)/2^max",
-    cutoff="may",
-    max=Option("highest", number(_GRADE), _GRADE.wording),
-)
+_ERR = "expected reciprocal rank, stop probability (2^y - 1)/2^max"
+_MAX = Option("highest", number(_GRADE), _GRADE.wording)
+register("err", ExpectedReciprocalRank, _ERR, cutoff="may", max=_MAX)
 
 
 # --- Measures of the position of the first, or the last, relevant item
@@ -676,12 +649,8 @@ class ReciprocalRank(_FirstRelevant):
 register(
     "mrr", ReciprocalRank, "one over the rank of the first relevant item", cutoff="may", rel=REL
 )
-register(
-    "prot",
-    partial(ReciprocalRank, relevance=TOP),
-    "one over the rank of the first item with the query's highest label",
-    rel=REL,
-)
+_PROT = "one over the rank of the first item with the query's highest label"
+register("prot", partial(ReciprocalRank, relevance=TOP), _PROT, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -706,23 +675,11 @@ class TopHits(_FirstRelevant):
         return (position <= self.cutoff).astype(float)
 
 
-register(
-    "top",
-    partial(TopHits, relevance=TOP),
-    "share of queries with a best-labelled item in the first k",
-    cutoff="must",
-    count=flag("count", True),
-    rel=REL,
-)
-
-
-register(
-    "success",
-    TopHits,
-    "share of queries with a relevant item in the first k",
-    cutoff="must",
-    rel=REL,
-)
+_BEST_HIT = partial(TopHits, relevance=TOP)
+_TOP = "share of queries with a best-labelled item in the first k"
+register("top", _BEST_HIT, _TOP, cutoff="must", count=flag("count", True), rel=REL)
+_SUCCESS = "share of queries with a relevant item in the first k"
+register("success", TopHits, _SUCCESS, cutoff="must", rel=REL)
 
 
 @dataclass(frozen=True)
@@ -756,13 +713,10 @@ class AverageRank(_FirstRelevant):
         return np.minimum(position, float(self.cap))
 
 
-register(
-    "avg_rank",
-    partial(AverageRank, relevance=TOP),
-    "rank of the first best-labelled item, at most 31",
-    cap=Option("cap", whole_number, "an int of at least 1"),
-    rel=REL,
-)
+_BEST_RANK = partial(AverageRank, relevance=TOP)
+_CAP = Option("cap", whole_number, "an int of at least 1")
+_RANK = "rank of the first best-labelled item, at most 31"
+register("avg_rank", _BEST_RANK, _RANK, cap=_CAP, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -805,12 +759,8 @@ class Coverage(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "coverage",
-    partial(Coverage, relevance=TOP),
-    "precision at the last item with the query's highest label",
-    rel=REL,
-)
+_COVERAGE = "precision at the last item with the query's highest label"
+register("coverage", partial(Coverage, relevance=TOP), _COVERAGE, rel=REL)
 
 
 # --- Average precision, as an exact expectation over random tie order
@@ -883,12 +833,8 @@ class AveragePrecision(Measure):
 
 
 register("map", AveragePrecision, "average precision", cutoff="may", rel=REL)
-register(
-    "freund_ap",
-    partial(AveragePrecision, relevance=TOP),
-    "average precision of the items with the query's highest label (Freund et al. 2003)",
-    rel=REL,
-)
+_FREUND_AP = "average precision of the items with the query's highest label (Freund et al. 2003)"
+register("freund_ap", partial(AveragePrecision, relevance=TOP), _FREUND_AP, rel=REL)
 
 
 @dataclass(frozen=True)
@@ -964,10 +910,6 @@ class Profit(Measure):
         return BoundMeasure(values)
 
 
-register(
-    "profit",
-    Profit,
-    "sum of the first k labels less the cost of each",
-    cutoff="must",
-    cost=Option("cost", number(between(-1e300, 1e300)), "a number"),
-)
+_COST = Option("cost", number(between(-1e300, 1e300)), "a number")
+_PROFIT = "sum of the first k labels less the cost of each"
+register("profit", Profit, _PROFIT, cutoff="must", cost=_COST)

@@ -13,16 +13,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crucial.errors import ParameterError
-from crucial.kernels.pairs import count_pairs
-from crucial.kernels.predict import run_starts
 from crucial.kernels.runtime import count_threads
 from crucial.measures.base import BoundMeasure, Measure, Option, register, word
 from crucial.measures.lists import JudgedLists, Ranking, TieBlocks
-from crucial.measures.pairs import count_all_pairs, levels_of
+from crucial.measures.pairs import count_all_pairs, levels_of, pairs_of_blocks
 from crucial.measures.positions import weighted_sum
 from crucial.types import Bools, Floats, Ints
-
-__all__ = ["TopLoss"]
 
 _NOTHING = 1e-12
 """Largest losses at or below this are treated as zero."""
@@ -106,20 +102,11 @@ class TopLoss(Measure):
 
 
 _STANDARD = Option("standard", word({"": "paper", "attained": "attained"}), "attained", bare=True)
-register(
-    "weak_loss",
-    TopLoss,
-    "2/n times the number of best k items missed in the first k",
-    cutoff="must",
-    standard=_STANDARD,
-)
-register(
-    "localised_loss",
-    partial(TopLoss, ordered=True),
-    "weak loss and the discordant pairs among the first k",
-    cutoff="must",
-    standard=_STANDARD,
-)
+_WEAK = "2/n times the number of best k items missed in the first k"
+register("weak_loss", TopLoss, _WEAK, cutoff="must", standard=_STANDARD)
+_ORDERED = partial(TopLoss, ordered=True)
+_LOCALISED = "weak loss and the discordant pairs among the first k"
+register("localised_loss", _ORDERED, _LOCALISED, cutoff="must", standard=_STANDARD)
 
 
 @dataclass(frozen=True)
@@ -162,17 +149,10 @@ class _Lists:
         outside = judged.per_query(weight * (1.0 - chance))
         pairs = count_all_pairs(judged, judged.weight)
         undefined = (n_levels < 2) | (size <= 0)
-        return cls(
-            weight,
-            chance,
-            np.minimum(judged.groups.sizes, cutoff).astype(np.float64),
-            np.where(undefined, 1.0, size),
-            due,
-            outside,
-            np.where(n_levels == 2, lowest, outside),
-            np.where(pairs > 0, pairs, 1.0),
-            undefined,
-        )
+        k = np.minimum(judged.groups.sizes, cutoff).astype(np.float64)
+        size, pairs = np.where(undefined, 1.0, size), np.where(pairs > 0, pairs, 1.0)
+        negatives = np.where(n_levels == 2, lowest, outside)
+        return cls(weight, chance, k, size, due, outside, negatives, pairs, undefined)
 
 
 def _largest(
@@ -228,8 +208,10 @@ def _discordant(
     """Return the expected weight of discordant pairs among the first k of every query."""
     sizes, before = blocks.sizes, blocks.before
     whole = before + sizes <= k
-    sure = _counts(blocks, level, weight, whole, n_queries, threads)
-    everything = _counts(blocks, level, weight, before < k, n_queries, threads)
+    sure, everything = (
+        pairs_of_blocks(_kept(blocks, kept), level, weight, n_queries, threads)
+        for kept in (whole, before < k)
+    )
     # Of the block that reaches past k, some are among the first k, each as likely as the others.
     drawn, drawn_pair = np.zeros(n_queries), np.zeros(n_queries)
     cut = ~whole & (before < k)
@@ -241,19 +223,8 @@ def _discordant(
     return np.asarray(wrong + tied / 2 + drawn * more_wrong + drawn_pair * more_tied / 2)
 
 
-def _counts(
-    blocks: TieBlocks, level: Ints, weight: Floats | None, kept: Bools, n_queries: int, threads: int
-) -> Floats:
-    """Count concordant, discordant and tied pairs of the items in the blocks that are kept."""
-    found = np.zeros((n_queries, 3))
-    query = blocks.query[kept]
-    if not len(query):
-        return found
-    first = run_starts(query)
-    starts = np.append(0, np.cumsum(blocks.sizes[kept])).astype(np.int64)
-    items = blocks.items[np.repeat(kept, blocks.sizes)]
-    lists = np.append(first, len(query)).astype(np.int64)
-    found[query[first]] = count_pairs(
-        level[items], None if weight is None else weight[items], starts, lists, threads
-    )
-    return found
+def _kept(blocks: TieBlocks, kept: Bools) -> TieBlocks:
+    """Return some of the blocks."""
+    items = np.repeat(kept, blocks.sizes)
+    starts = np.append(0, np.cumsum(blocks.sizes[kept]))
+    return TieBlocks(blocks.items[items], blocks.position[items], starts, blocks.query[kept])

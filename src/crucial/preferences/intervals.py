@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crucial.measures.intervals import t_quantile, t_test
 from crucial.preferences.likelihood import Likelihood, PairedLikelihood, held, maximise_at
 from crucial.types import Bools, Floats, Ints
 
@@ -60,13 +61,6 @@ def centred_covariance(covariance: Floats, part: Ints) -> Floats:
     return found
 
 
-def quantile(tail: float, freedom: float = math.inf) -> float:
-    """Return the point that errors exceed with probability ``tail``."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(-ndtri(tail) if math.isinf(freedom) else -stdtrit(freedom, tail))
-
-
 def p_of(slope: float, error: float, freedom: float = math.inf) -> float:
     """Return the two-sided p-value of a slope with such an error; nan where that is unknown.
 
@@ -75,12 +69,7 @@ def p_of(slope: float, error: float, freedom: float = math.inf) -> float:
     >>> round(p_of(1.96, 1.0), 4), round(p_of(2.571, 1.0, 5.0), 4)
     (0.05, 0.05)
     """
-    from scipy.special import ndtr, stdtr
-
-    if error == 0.0:
-        return float(slope == 0.0)
-    at = -abs(slope) / error
-    return float(2.0 * (ndtr(at) if math.isinf(freedom) else stdtr(freedom, at)))
+    return float(slope == 0.0) if error == 0.0 else t_test(slope / error, freedom)
 
 
 def inverse_curvature(model: Likelihood, p: Floats) -> Floats:
@@ -96,16 +85,17 @@ def inverse_curvature(model: Likelihood, p: Floats) -> Floats:
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
-def _around(strengths: Floats, covariance: Floats, level: float, freedom: float) -> Uncertainty:
-    half = quantile((1 - level) / 2, freedom) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return Uncertainty("", strengths - half, strengths + half, covariance, freedom)
+def _around(
+    method: str, strengths: Floats, covariance: Floats, level: float, freedom: float = math.inf
+) -> Uncertainty:
+    half = t_quantile(level, freedom) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return Uncertainty(method, strengths - half, strengths + half, covariance, freedom)
 
 
 def wald(model: Likelihood, p: Floats, strengths: Floats, level: float) -> Uncertainty:
     """Return intervals of normal errors, from the curvature of the likelihood."""
     covariance = inverse_curvature(model, p)[: model.n, : model.n]
-    found = _around(strengths, centred_covariance(covariance, model.part), level, math.inf)
-    return Uncertainty("wald", found.low, found.high, found.covariance)
+    return _around("wald", strengths, centred_covariance(covariance, model.part), level)
 
 
 def sandwich(
@@ -118,8 +108,7 @@ def sandwich(
     """
     every, freedom = sandwich_covariance(model, p, groups)
     covariance = centred_covariance(every[: model.n, : model.n], model.part)
-    found = _around(strengths, covariance, level, freedom)
-    return Uncertainty("sandwich", found.low, found.high, found.covariance, freedom)
+    return _around("sandwich", strengths, covariance, level, freedom)
 
 
 def sandwich_covariance(model: PairedLikelihood, p: Floats, groups: Ints) -> tuple[Floats, float]:
@@ -144,7 +133,7 @@ def profile_intervals(model: Likelihood, p: Floats, strengths: Floats, level: fl
     1988).
     """
     near = wald(model, p, strengths, level)
-    z, best = quantile((1 - level) / 2), model.value(p)
+    z, best = t_quantile(level, math.inf), model.value(p)
     inverse = inverse_curvature(model, p)
     low, high = near.low.copy(), near.high.copy()
     for item in range(model.n):
@@ -216,9 +205,9 @@ def sure_differences(
     variance = np.maximum(own[:, None] + own[None, :] - 2 * known.covariance, 1e-300)
     same = model.part[:, None] == model.part[None, :]
     sizes = np.bincount(model.part)[model.part]
-    tail = (1.0 - level ** (1.0 / np.maximum(sizes - 1, 1))) / 2
-    limits = {size: quantile(one, known.freedom) for size, one in zip(sizes, tail)}
-    limit = np.array([limits[size] for size in sizes])
+    each = level ** (1.0 / np.maximum(sizes - 1, 1))
+    limits = {one: t_quantile(one, known.freedom) for one in set(each.tolist())}
+    limit = np.array([limits[one] for one in each.tolist()])
     above = same & (d > limit[:, None] * np.sqrt(variance))
     once = tallies.sum(axis=0) <= 1.0
     if known.method in ("wald", "profile") and n <= 400:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from crucial.data.comparisons import Comparisons
 from crucial.errors import DataError
 from crucial.kernels.minimise import damped_newton
-from crucial.measures.intervals import holm
+from crucial.measures.intervals import holm, t_quantile
 from crucial.parameters import check
-from crucial.preferences.intervals import p_of, quantile
+from crucial.preferences.intervals import p_of
 from crucial.preferences.likelihood import (
     COMPARISONS,
     PairedCells,
@@ -73,16 +74,9 @@ class JudgeAgreement(Result):
 
     def to_frame(self) -> Frame:
         """Return the columns judge, comparisons, with_others and reliability."""
-        return as_frame(
-            {
-                "judge": self.judges,
-                "comparisons": self.n,
-                "with_others": self.with_others,
-                "reliability": self.reliability,
-                "reliability_low": self.reliability_low,
-                "reliability_high": self.reliability_high,
-            }
-        )
+        names = ("with_others", "reliability", "reliability_low", "reliability_high")
+        columns = {"judge": self.judges, "comparisons": self.n}
+        return as_frame(columns | {name: getattr(self, name) for name in names})
 
     def text(self, width: int = 100) -> str:
         """Return the agreement as lines of text, the busiest judges first."""
@@ -109,9 +103,6 @@ class JudgeAgreement(Result):
             "contradicts"
         )
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgreement:
@@ -163,15 +154,8 @@ def judge_agreement(comparisons: Comparisons, *, prior: float = 0.1) -> JudgeAgr
     counts = np.bincount(judge, minlength=n_judges).tolist()
     rate = same / couples if couples else float("nan")
     ends = (slope, slope - 1.96 * error, slope + 1.96 * error)
-    return JudgeAgreement(
-        comparisons.judges,
-        tuple(counts),
-        tuple(shares.tolist()),
-        left_out,
-        rate,
-        couples,
-        *(tuple(one.tolist()) for one in ends),
-    )
+    found = (tuple(counts), tuple(shares.tolist()), left_out, rate, couples)
+    return JudgeAgreement(comparisons.judges, *found, *(tuple(one.tolist()) for one in ends))
 
 
 def _fitted(
@@ -291,25 +275,18 @@ class PositionBias(Result):
     def text(self, width: int = 100) -> str:
         """Return the bias as lines of text, the most certain first."""
         order = [0, *sorted(range(1, len(self.n)), key=lambda k: (self.p_value[k], k))]
-        rows = [
-            (
-                printable(self.judges[k], 200),
-                f"{self.n[k]:,}",
-                "" if self.first_won[k] != self.first_won[k] else f"{self.first_won[k]:.1%}",
-                f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}]",
-                p_text(self.p_value[k]),
-            )
-            for k in order[: _SHOWN + 1]
-        ]
+        rows = []
+        for k in order[: _SHOWN + 1]:
+            won = "" if self.first_won[k] != self.first_won[k] else f"{self.first_won[k]:.1%}"
+            effect = f"{self.effect[k]:+.2f} [{self.low[k]:+.2f}, {self.high[k]:+.2f}]"
+            head = (printable(self.judges[k], 200), f"{self.n[k]:,}")
+            rows.append((*head, won, effect, p_text(self.p_value[k])))
         heads = ("judge", "decisions", "first shown won", "log-odds", "test")
         note = "tests of single judges are adjusted for their number"
         lines = text_table(heads, rows, width=width)
         if len(order) > len(rows):
             lines.append(f"and {len(order) - len(rows):,} more judges")
         return "\n".join([*lines, *([note] if len(order) > 1 else [])])
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def p_text(value: float) -> str:
@@ -355,13 +332,13 @@ def position_bias(
     chance = chdtrc(1, np.maximum(ratio, 0.0))
     n = np.bincount(judge, minlength=len(names))
     chance[1:] = holm(np.where(n[1:] > 0, chance[1:], 1.0))
-    half = quantile((1 - level) / 2) * error
+    half = t_quantile(level, math.inf) * error
     if groups is not None:
         every = slice(0, len(decided))  # (the judges' own rows come after those of all)
         chosen = 1.0 / (1.0 + np.exp(-np.clip(offset[every] + slope[0], -700, 700)))
         pulls = weight[every] * (first[every] - chosen)
         own, freedom = _error_by_group(pulls, groups[decided], error[0])
-        half[0] = quantile((1 - level) / 2, freedom) * own
+        half[0] = t_quantile(level, freedom) * own
         chance[0] = p_of(slope[0], own, freedom)
     total = np.bincount(judge, weight, minlength=len(names))
     won = np.bincount(judge, weight * first, minlength=len(names))

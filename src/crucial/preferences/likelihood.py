@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -138,10 +138,6 @@ class PairedLikelihood:
         scale = np.sqrt((cells.x**2).mean(axis=0)) if len(cells.x) else np.ones(self.k)
         self.weak = _WEAK * scale**2
 
-    def start(self) -> Floats:
-        """Return the parameters of equal items."""
-        return np.zeros(self.size)
-
     def difference(self, p: Floats) -> Floats:
         """Return d of every cell."""
         d = p[self.cells.first] - p[self.cells.second]
@@ -261,10 +257,6 @@ class Likelihood(Protocol):
     prior: float
     part: Ints
 
-    def start(self) -> Floats:
-        """Return the parameters to start from."""
-        ...
-
     def value(self, p: Floats) -> float:
         """Return the value at the parameters."""
         ...
@@ -312,7 +304,7 @@ def maximise(model: Likelihood, start: Floats | None = None, tol: float = 1e-10)
         slope, curve = model.derivatives(p)
         return solved(held(model, curve), slope)
 
-    first = model.start() if start is None else np.array(start, np.float64)
+    first = np.zeros(model.size) if start is None else np.array(start, np.float64)
     return damped_newton(model.value, step_at, first, tol, longest=_LONGEST)[0]
 
 
@@ -413,10 +405,6 @@ class RankingLikelihood:
             weight = np.repeat(self.count[form.numbers], chosen.shape[1])
             self.taken += np.bincount(chosen.ravel(), weight, minlength=self.n)
 
-    def start(self) -> Floats:
-        """Return equal strengths."""
-        return np.zeros(self.n)
-
     def value(self, p: Floats) -> float:
         """Return the log-likelihood and the log of the prior."""
         total = float(self.taken @ p) + self.prior * float(
@@ -501,15 +489,6 @@ class RankingLikelihood:
 # --- The graph of comparisons: connected parts, items that always win, circles
 
 
-def _components(n: int, high: Ints, low: Ints, connection: Literal["weak", "strong"]) -> Ints:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = csr_array((np.ones(len(high)), (high, low)), shape=(n, n))
-    _, labels = connected_components(graph, directed=True, connection=connection)
-    return np.asarray(labels, np.int64)
-
-
 def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
     """Return the connected part of each item; the largest part is number 0.
 
@@ -520,7 +499,11 @@ def parts_of(n_items: int, high: Ints, low: Ints) -> Ints:
     >>> parts_of(5, np.array([0, 2, 3]), np.array([1, 3, 4])).tolist()
     [1, 1, 0, 0, 0]
     """
-    labels = _components(n_items, high, low, "weak")
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = csr_array((np.ones(len(high)), (high, low)), shape=(n_items, n_items))
+    labels: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
     sizes = np.bincount(labels)
     first = np.full(len(sizes), n_items)
     np.minimum.at(first, labels, np.arange(n_items))
@@ -534,20 +517,6 @@ def centred(s: Floats, part: Ints) -> Floats:
     """Return strengths of mean 0 in each part."""
     sizes = np.bincount(part)
     return np.asarray(s - (np.bincount(part, s) / sizes)[part])
-
-
-def strong_parts(n_items: int, high: Ints, low: Ints) -> Ints:
-    """Return the strongly connected part of each item.
-
-    Within a part, every item has beaten every other through others; between two parts all wins go
-    one way.
-    """
-    return _components(n_items, high, low, "strong")
-
-
-def always_winning(n_items: int, high: Ints, low: Ints, part: Ints) -> bool:
-    """Return whether in some part a group of items always won against the rest."""
-    return bool(strong_parts(n_items, high, low).max() > part.max())
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,9 @@ from crucial.boosting.stumps import TIE
 from crucial.data.arrays import as_reals
 from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError
-from crucial.measures.pairs import kemeny_order
+from crucial.measures.pairs import kemeny_order, strong_parts
 from crucial.parameters import check, one_of
-from crucial.preferences.likelihood import (
-    COMPARISONS_OR_RANKINGS,
-    rankings_of_one_form,
-    strong_parts,
-)
+from crucial.preferences.likelihood import COMPARISONS_OR_RANKINGS, rankings_of_one_form
 from crucial.results import Frame, Result, as_frame
 from crucial.types import Floats, Ints, TableLike
 from crucial.wording import printable
@@ -192,13 +188,8 @@ class Consensus(Result):
     def to_frame(self) -> Frame:
         """Return the columns rank, item and borda_rank."""
         place = {item: k + 1 for k, item in enumerate(self.borda)}
-        return as_frame(
-            {
-                "rank": list(range(1, len(self.items) + 1)),
-                "item": self.items,
-                "borda_rank": [place[item] for item in self.items],
-            }
-        )
+        ranks, by_borda = range(1, len(self.items) + 1), [place[item] for item in self.items]
+        return as_frame({"rank": ranks, "item": self.items, "borda_rank": by_borda})
 
     def text(self, top: int | None = None) -> str:
         """Return the distance and the first items of the ranking as lines of text."""
@@ -214,9 +205,6 @@ class Consensus(Result):
         if top is not None and top < len(self.items):
             lines.append(f"and {len(self.items) - top:,} more")
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 #: How to find a consensus.
@@ -256,7 +244,7 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
     if len(data.items) > _MOST_ITEMS:
         raise DataError(f"a consensus of at most {_MOST_ITEMS} items can be found. "
                         f"Got {len(data.items)}.")  # fmt: skip
-    above = data.above() if isinstance(data, Rankings) else _above(data)
+    above = data.above()
     borda = np.argsort(above.sum(axis=0) - above.sum(axis=1), kind="stable")
     if method == "kemeny":
         order, exact = kemeny_order(above, borda)
@@ -266,24 +254,9 @@ def consensus(data: Rankings | Comparisons, method: str = "kemeny") -> Consensus
     bound = float(np.triu(np.minimum(above, above.T), 1).sum())
     total = float(above.sum())
     theta = mallows_theta(data, order) if isinstance(data, Rankings) else None
-    return Consensus(
-        tuple(data.items[k] for k in order),
-        distance,
-        bound,
-        bool(exact or distance <= bound),
-        distance / total if total else 0.0,
-        theta,
-        tuple(data.items[k] for k in borda),
-        method,
-    )
-
-
-def _above(data: Comparisons) -> Floats:
-    """Return the weight of comparisons that item i won against item j."""
-    high, low, weight, _ = data.directed()
-    matrix = np.zeros((len(data.items), len(data.items)))
-    np.add.at(matrix, (high, low), weight)
-    return matrix
+    ranked, by_borda = (tuple(data.items[k] for k in one) for one in (order, borda))
+    exact, share = bool(exact or distance <= bound), distance / total if total else 0.0
+    return Consensus(ranked, distance, bound, exact, share, theta, by_borda, method)
 
 
 def mallows_theta(rankings: Rankings, centre: Ints) -> float | None:

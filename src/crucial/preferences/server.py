@@ -358,15 +358,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _post(self, route: str) -> None:
         """Take or undo an answer, and send the new state."""
         if route not in ("answer", "undo"):
-            status = HTTPStatus.NOT_FOUND
-            if (
-                route in _FILES
-                or route in _READS
-                or _PICTURE.fullmatch(route)
-                or _WAIT.fullmatch(route)
-            ):
-                status = HTTPStatus.METHOD_NOT_ALLOWED
-            raise _Refused(status, "Use GET.")
+            known = _PICTURE.fullmatch(route) or _WAIT.fullmatch(route)
+            if known or route in _FILES or route in _READS:
+                raise _Refused(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.")
+            raise _Refused(HTTPStatus.NOT_FOUND, "Use GET.")
         body = self._body()
         number, answer = body.get("number"), body.get("answer")
         if type(number) is not int or (route == "answer" and answer not in ANSWERS):
@@ -396,12 +391,9 @@ class _Handler(BaseHTTPRequestHandler):
             text = "".join(table_lines("answers.csv", columns, exact=True))
         except DataError:
             text = "winner,loser,tie,weight\n"
-        self._send(
-            HTTPStatus.OK,
-            text.encode("utf-8", "replace"),
-            "text/csv; charset=utf-8",
-            {"Content-Disposition": 'attachment; filename="answers.csv"'},
-        )
+        more = {"Content-Disposition": 'attachment; filename="answers.csv"'}
+        data = text.encode("utf-8", "replace")
+        self._send(HTTPStatus.OK, data, "text/csv; charset=utf-8", more)
 
     def _picture(self, number: int) -> None:
         """Send the picture of an item."""

@@ -266,22 +266,12 @@ class NextComparisons(Result):
              "information": self.information}
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, width: int = 100) -> str:
         """Return a table with lines of at most ``width`` characters, if names allow it."""
-        rows = [
-            [
-                *(printable(name, 200) for name in pair),
-                f"{so_far:g}",
-                f"{chance:.0%}",
-                f"{bits:.4f}",
-            ]
-            for pair, so_far, chance, bits in zip(
-                self.pairs, self.compared, self.chance, self.information
-            )
-        ]
+        rows, numbers = [], zip(self.compared, self.chance, self.information)
+        for pair, (so_far, chance, bits) in zip(self.pairs, numbers):
+            names = (printable(name, 200) for name in pair)
+            rows.append([*names, f"{so_far:g}", f"{chance:.0%}", f"{bits:.4f}"])
         heads = ["first", "second", "compared", "first wins", "bits"]
         title = f"the {counted(len(rows), 'most informative next comparison')}"
         return "\n".join([title, *text_table(heads, rows, (0, 1), width)])
@@ -311,11 +301,10 @@ def next_comparisons(data: Comparisons, n: int = 20, *, random_state: int = 0) -
     if len(names) > MOST_ITEMS:
         raise DataError(f"comparisons of at most {MOST_ITEMS} items can be proposed. "
                         f"Got {len(names):,} items.")  # fmt: skip
-    high, low, weight, _ = data.directed()
+    high, low, weight = data.wins()
     found = learn_posterior(high, low, weight, prior_precision(len(names)))
-    so_far = np.zeros((len(names), len(names)))
-    np.add.at(so_far, (high, low), weight)
-    so_far += so_far.T
+    above = data.above()
+    so_far = above + above.T
     proposed = np.zeros(so_far.shape, np.int64)
     rng = np.random.default_rng(random_state)
     pairs, chances, bits = [], [], []
@@ -788,6 +777,13 @@ class PreferenceSession:
     read_only : bool, default=False
         Leave the file of the answers as it is, which may be open elsewhere.
 
+    Attributes
+    ----------
+    posterior : Posterior
+        The distribution of the strengths.
+    question : (int, int)
+        The items to compare now, left and right.
+
     Examples
     --------
     >>> session = PreferenceSession(["tea", "milk", "wine"])
@@ -866,20 +862,10 @@ class PreferenceSession:
         """Number of answers and undos so far: the number of the question."""
         return self._journal.n_events
 
-    @property
-    def posterior(self) -> Posterior:
-        """The distribution of the strengths."""
-        return self._found
-
-    @property
-    def question(self) -> tuple[int, int]:
-        """The items to compare now, left and right."""
-        return self._question
-
     def settled(self) -> float:
         """Return the expected share of pairs in their right order; 0.5 if nothing is known."""
         with self.lock, self._threads.limit(limits=1):
-            return self._found.settled()
+            return self.posterior.settled()
 
     def done(self) -> str | None:
         """Return why one may stop asking about the first `top` places; None if one should not.
@@ -896,7 +882,7 @@ class PreferenceSession:
             if not self._counts.any():
                 return None
             if self._done is None:
-                order = np.argsort(-self._found.mean, kind="stable")
+                order = np.argsort(-self.posterior.mean, kind="stable")
                 low, high = spread_of(self._places(np.arange(len(order))))
                 first = self.ranking()[: self.top]
                 settled = len(first) == self.top and all(one.settled for one in first)
@@ -912,7 +898,7 @@ class PreferenceSession:
         """Return draws of the ranks of some items, computed once per answer."""
         key = len(items)
         if key not in self._drawn:
-            self._drawn[key] = self._found.places(items)
+            self._drawn[key] = self.posterior.places(items)
         return self._drawn[key]
 
     def _ranked(self) -> Ints:
@@ -930,29 +916,16 @@ class PreferenceSession:
             ranked = self._ranked()
             if not len(ranked):
                 return []
-            mean = self._found.mean[ranked]
-            low, high = (ranks.tolist() for ranks in spread_of(self._places(ranked)))
-            reach = 1.645 * np.sqrt(np.maximum(np.diag(self._found.covariance)[ranked], 0.0))
-            order = np.argsort(-mean, kind="stable").tolist()
-            strength, weakest, strongest, asked = (
-                column.tolist()
-                for column in (mean, mean - reach, mean + reach, self._counts[ranked])
-            )
-        return [
-            Place(
-                item=int(ranked[k]),
-                name=self.names[ranked[k]],
-                rank=rank,
-                rank_low=min(low[k], rank),
-                rank_high=max(high[k], rank),
-                strength=strength[k],
-                low=weakest[k],
-                high=strongest[k],
-                asked=asked[k],
-                settled=low[k] == high[k] == rank,
-            )
-            for rank, k in enumerate(order, 1)
-        ]
+            order = np.argsort(-self.posterior.mean[ranked], kind="stable")
+            low, high = (ranks[order] for ranks in spread_of(self._places(ranked)))
+            items, rank = ranked[order], np.arange(1, len(order) + 1)
+            mean, variance = self.posterior.mean[items], np.diag(self.posterior.covariance)[items]
+            reach = 1.645 * np.sqrt(np.maximum(variance, 0.0))
+            ranks = (rank, np.minimum(low, rank), np.maximum(high, rank))
+            settled = (low == rank) & (high == rank)
+            columns = (*ranks, mean, mean - reach, mean + reach, self._counts[items], settled)
+        rows = zip(*(column.tolist() for column in columns))
+        return [Place(item, self.names[item], *row) for item, row in zip(items.tolist(), rows)]
 
     def to_frame(self) -> Frame:
         """Return the ranking as a frame."""
@@ -997,7 +970,7 @@ class PreferenceSession:
         check("answer", "answer", answer, one_of(*ANSWERS))
         with self.lock:
             self._check_number(number)
-            left, right = (self.names[k] for k in self._question)
+            left, right = (self.names[k] for k in self.question)
             self._journal.append(left, right, answer)
             self._learn()
 
@@ -1016,7 +989,7 @@ class PreferenceSession:
             last = self._journal.undo()
             self._learn()
             # Ask the same question again.
-            self._question = (self._place[last.left], self._place[last.right])
+            self.question = (self._place[last.left], self._place[last.right])
 
     def _check_number(self, number: int | None) -> None:
         """Refuse the number of an earlier question."""
@@ -1047,12 +1020,12 @@ class PreferenceSession:
         rng = np.random.default_rng([self._seed, len(answers)])
         # (the matrices are small: threads cost more than they save)
         with self._threads.limit(limits=1):
-            self._found = learn_posterior(high, low, wins[high, low], self._precision)
+            self.posterior = learn_posterior(high, low, wins[high, low], self._precision)
             chances = None
             if self._focus is not None:
                 among = self._places(np.arange(n)) <= self._focus
                 chances = (among.sum(axis=0) + 0.5) / (len(among) + 1)
-            self._question = next_pair(self._found, asked, rng, chances)
+            self.question = next_pair(self.posterior, asked, rng, chances)
 
     def close(self) -> None:
         """Close the file; answers are no longer possible."""

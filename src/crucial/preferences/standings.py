@@ -12,13 +12,14 @@ import numpy as np
 from crucial.data.comparisons import MAX_WEIGHT, Comparisons, Rankings
 from crucial.data.words import shown
 from crucial.errors import DataError
+from crucial.measures.intervals import t_quantile
+from crucial.measures.pairs import strong_parts
 from crucial.parameters import between, check, one_of
 from crucial.preferences.intervals import (
     Uncertainty,
     inverse_curvature,
     p_of,
     profile_intervals,
-    quantile,
     sandwich,
     sandwich_covariance,
     sure_differences,
@@ -37,14 +38,12 @@ from crucial.preferences.likelihood import (
     Circles,
     PairedLikelihood,
     RankingLikelihood,
-    always_winning,
     cells_of,
     centred,
     circles,
     distinct,
     maximise,
     parts_of,
-    strong_parts,
 )
 from crucial.results import Axes, Frame, Result, as_frame, new_axes, text_table
 from crucial.types import Bools, Floats, Ints
@@ -271,9 +270,6 @@ class Leaderboard(Result):
             )
         return facts
 
-    def __str__(self) -> str:
-        return self.text()
-
     def plot(self, ax: Axes | None = None, *, top: int = 40) -> Axes:
         """Draw strengths with intervals, best at the top; the title says if items are left out."""
         chosen = self.standings[:top]
@@ -386,10 +382,7 @@ def odds(first: Standing, second: Standing, scale: str) -> str:
 
 def _connected(data: Comparisons | Rankings, part: Ints) -> list[str]:
     """Return notes on the parts of the items, and on wins that all go one way."""
-    if isinstance(data, Comparisons):
-        high, low, weight, _ = data.directed()
-    else:
-        high, low, weight = data.wins()
+    high, low, weight = data.wins()
     n = len(data.items)
     keys, _ = distinct(high[weight > 0] * n + low[weight > 0])
     notes = []
@@ -442,7 +435,7 @@ def covariate_effects(
     found = []
     for j, name in enumerate(covariates):
         slope, error = float(p[model.n + j]), float(errors[model.n + j])
-        half = quantile((1 - level) / 2, freedom) * error
+        half = t_quantile(level, freedom) * error
         chance = p_of(slope, error, freedom)
         found.append(Effect(name, slope, slope - half, slope + half, chance))
     return tuple(found)
@@ -524,13 +517,23 @@ def leaderboard(
     p = maximise(model)
     best = centred(p[: model.n], model.part)
     tallies = _tallies(data) if isinstance(data, Comparisons) else None
-    known = _uncertainty(data, model, p, best, level, groups) if intervals else None
+    known: Uncertainty | None = None
+    if intervals and isinstance(model, PairedLikelihood) and groups is not None:
+        known = sandwich(model, p, best, level, groups)
+    elif intervals:
+        many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
+        exact = model.n <= _PROFILED and not many
+        known = (profile_intervals if exact else wald)(model, p, best, level)
     above = np.zeros((model.n, model.n), bool)
     if known is not None:
         above = sure_differences(model, p, known, _sums_of(data, tallies), level)
     agreement = None
     if isinstance(data, Comparisons) and len(data.judges) > 1:
         agreement = judge_agreement(data, prior=prior)
+    high, low, each = data.wins()
+    position = None
+    if isinstance(data, Comparisons) and data.first is not None:
+        position = position_bias(data, best, level, groups)
     standings, found = _standings(data, model.part, best, known, above, tallies, scale)
     runs = found if known is not None else ()
     effects: tuple[Effect, ...] = ()
@@ -539,21 +542,12 @@ def leaderboard(
         effects = covariate_effects(model, p, covariates, level, groups)
         if model.has_ties:
             tie_share = float(1 / (1 + 2 * np.exp(-p[-1])))
-    return Leaderboard(
-        _subject(data),
-        standings,
-        runs,
-        level,
-        circles(data) if isinstance(data, Comparisons) else None,
-        agreement,
-        _misordered(data, best),
-        tuple(board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)),
-        scale,
-        "none" if known is None else known.method,
-        effects,
-        _position(data, best, level, groups),
-        tie_share,
-    )
+    found_circles = circles(data) if isinstance(data, Comparisons) else None
+    misordered = float((each * (best[high] < best[low])).sum() / each.sum())
+    notes = board_notes(data, model.part, runs, standings, known, prior, scale, tie_share)
+    method = "none" if known is None else known.method
+    head = (_subject(data), standings, runs, level, found_circles, agreement, misordered)
+    return Leaderboard(*head, tuple(notes), scale, method, effects, position, tie_share)
 
 
 def _subject(data: Comparisons | Rankings) -> str:
@@ -562,15 +556,6 @@ def _subject(data: Comparisons | Rankings) -> str:
         return f"{counted(round(float(data.count.sum())), 'ranking')} of {items}"
     by = "" if data.judge is None else f" by {counted(len(data.judges), 'judge')}"
     return f"{counted(len(data), 'comparison')} of {items}{by}"
-
-
-def _position(
-    data: Comparisons | Rankings, best: Floats, level: float, groups: Ints | None
-) -> PositionBias | None:
-    """Return the position bias, if it is known who was shown first."""
-    if isinstance(data, Comparisons) and data.first is not None:
-        return position_bias(data, best, level, groups)
-    return None
 
 
 def _groups(data: Comparisons | Rankings, by: str, intervals: bool) -> Ints | None:
@@ -612,7 +597,7 @@ def _likelihood(
                 "no ranking puts an item above another; there is nothing to learn from."
             )
     part = parts_of(len(data.items), high, low)
-    if prior == 0 and always_winning(len(data.items), high, low, part):
+    if prior == 0 and strong_parts(len(data.items), high, low).max() > part.max():
         raise DataError(
             "the most likely strengths are infinite: some items only ever won against the rest. "
             "Give a prior above 0."
@@ -637,27 +622,10 @@ def _covariates(data: Comparisons, names: Sequence[str]) -> Floats | None:
     return np.column_stack(columns) if columns else None
 
 
-def _uncertainty(
-    data: Comparisons | Rankings,
-    model: PairedLikelihood | RankingLikelihood,
-    p: Floats,
-    best: Floats,
-    level: float,
-    groups: Ints | None,
-) -> Uncertainty:
-    """Return the uncertainty of the strengths."""
-    if groups is not None:
-        assert isinstance(model, PairedLikelihood)
-        return sandwich(model, p, best, level, groups)
-    many = isinstance(data, Rankings) and len(data.orders) > _PROFILED_RANKINGS
-    return (wald if model.n > _PROFILED or many else profile_intervals)(model, p, best, level)
-
-
 def _sums_of(data: Comparisons | Rankings, tallies: Floats | None) -> Floats:
     """Return the weight that each item won and lost, a tie half of each."""
     if tallies is not None:
         return np.asarray(tallies[:2] + tallies[2] / 2)
-    assert isinstance(data, Rankings)
     high, low, weight = data.wins()
     n = len(data.items)
     return np.array([np.bincount(high, weight, minlength=n), np.bincount(low, weight, minlength=n)])
@@ -689,26 +657,15 @@ def _standings(
         ranks = 1 + np.searchsorted(-rounded, -rounded, side="left")
         sure = above[np.ix_(order, order)]
         beaten, beats = sure.sum(axis=0), sure.sum(axis=1)
-        for k, item in enumerate(order.tolist()):
-            open_ = ~(sure[k] | sure[:, k])
-            open_[k] = False
-            found.append(
-                Standing(
-                    data.items[item],
-                    number + 1,
-                    int(ranks[k]),
-                    int(1 + beaten[k]),
-                    int(len(order) - beats[k]),
-                    float(best[item] * unit + middle),
-                    float(low[item] * unit + middle),
-                    float(high[item] * unit + middle),
-                    tuple(names[order[open_]].tolist()),
-                    float(counts[0, item]),
-                    float(counts[1, item]),
-                    float(counts[2, item]),
-                    bool(few[item]),
-                )
-            )
+        open_ = ~(sure | sure.T)
+        np.fill_diagonal(open_, False)
+        places = (np.full(len(order), number + 1), ranks, 1 + beaten, len(order) - beats)
+        points = (one[order] * unit + middle for one in (best, low, high))
+        rows = zip(*(one.tolist() for one in (*places, *points)))
+        for item, tied, row in zip(order.tolist(), open_, rows):
+            tally, same = counts[:, item].tolist(), tuple(names[order[tied]].tolist())
+            cells: list[Any] = [names[item], *row, same, *tally, bool(few[item])]
+            found.append(Standing(*cells))
         for run in _runs_of_ties(order, above):
             groups.append(tuple(data.items[j] for j in run))
     return tuple(found), tuple(groups)
@@ -737,15 +694,6 @@ def _tallies(data: Comparisons) -> Floats:
     return np.array(
         [np.bincount(data.winner, w, minlength=n), np.bincount(data.loser, w, minlength=n), ties]
     )
-
-
-def _misordered(data: Comparisons | Rankings, best: Floats) -> float:
-    """Return the share of the weight of decisions that contradict the strengths."""
-    if isinstance(data, Comparisons):
-        high, low, each, _ = data.directed()
-    else:
-        high, low, each = data.wins()
-    return float((each * (best[high] < best[low])).sum() / each.sum())
 
 
 # --- Leaderboards of the categories of comparisons

@@ -135,7 +135,7 @@ def test_asking_well_beats_asking_at_random():
             session = PreferenceSession([f"{k:02}" for k in range(12)], random_state=seed)
             for _ in range(30):
                 if how == "random":
-                    session._question = tuple(rng.choice(12, 2, replace=False).tolist())
+                    session.question = tuple(rng.choice(12, 2, replace=False).tolist())
                 left, other = session.question
                 session.answer("left" if s[left] > s[other] else "right")
             m = session.posterior.mean
