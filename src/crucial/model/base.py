@@ -6,11 +6,12 @@ import math
 import numbers
 import reprlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 
 from crucial.data.arrays import MAX_FEATURES
@@ -307,6 +308,19 @@ def check_finite(
         )
 
 
+def scored_blocks(
+    instances: Instances, size: int, n_jobs: int | None, scores: Callable[[Instances], Floats]
+) -> Floats:
+    """Return the scores of all rows, computed for blocks of a size, several at a time."""
+    out = np.empty(instances.n_rows)
+
+    def block(first: int, last: int) -> None:
+        out[first:last] = scores(instances.take_rows(np.arange(first, last)))
+
+    over_ranges([*range(0, len(out), size), len(out)], count_threads(n_jobs), block)
+    return out
+
+
 # --- Places of rows in their queries, by their scores
 
 
@@ -403,6 +417,12 @@ def membership(scores: Floats, groups: Groups, k: int) -> Floats:
 
 
 # --- What all fitted models of rows have in common
+
+
+def as_shares(weights: Floats) -> Floats:
+    """Return weights divided by their sum; all 0 if there is none."""
+    total = weights.sum()
+    return weights / total if total > 0 else weights
 
 
 def check_width(n_features: int, owner: str) -> None:
@@ -655,6 +675,34 @@ class FrozenModel:
         return export_model(self, path, target, **settings)
 
 
+class Payload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """The form in which one kind of model is written, tagged with the kind."""
+
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Return the payload of a model."""
+        return cls.filled(model)
+
+    @classmethod
+    def filled(cls, model: FrozenModel, **others: object) -> Self:
+        """Return the fields of a model that have the payload's names, and ``others``."""
+        names = (name for name in cls.__struct_fields__ if name not in others)
+        own = {name: getattr(model, name) for name in names}
+        arrays = {name: one.tolist() for name, one in own.items() if isinstance(one, np.ndarray)}
+        return cls(**own | arrays | others)
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields by their names."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    def build(self) -> Any:
+        """Return the model, with everything checked."""
+        raise NotImplementedError
+
+
 # --- What the models that add one weak ranker per round have in common
 
 
@@ -743,5 +791,4 @@ class RoundsModel(FrozenModel):
         out = np.zeros(self.n_features)
         for feature, weight in self.weight_by_feature().items():
             out[feature] = weight
-        total = out.sum()
-        return out / total if total > 0 else out
+        return as_shares(out)
