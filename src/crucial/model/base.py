@@ -21,7 +21,7 @@ from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.elementary import exact_sum
 from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.parameters import check, int_between, one_of, refuse
-from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
+from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.export.export import Export
@@ -356,17 +356,6 @@ query, give all the same qid.
         )
 
 
-def _ranked(scores: Floats, groups: Groups) -> tuple[Ints, Ints, Bools]:
-    """Return the rows by query and falling score, their places from 0, and where a tie begins."""
-    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    order = groups.order[np.lexsort((-scores[groups.order], query))]
-    place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
-    ranked = scores[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
-    return order, place, new
-
-
 def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     """Return the position of every row in its query, 1 for the highest score.
 
@@ -383,11 +372,10 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     [3, 1, 1]
     """
     check("rank", "ties", ties, one_of("min", "first"))
-    order, place, new = _ranked(scores, groups)
-    if ties == "min":
-        place = place[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    order, query, first = groups.ranked(scores)
+    place = first if ties == "min" else np.arange(len(order))
     out = np.empty(len(order), np.int64)
-    out[order] = place + 1
+    out[order] = place - groups.starts[query] + 1
     return out
 
 
@@ -406,11 +394,11 @@ def membership(scores: Floats, groups: Groups, k: int) -> Floats:
     >>> membership(np.array([1.0, 3.0, 1.0, 2.0]), Groups.single(4), 3).tolist()
     [0.5, 1.0, 0.5, 1.0]
     """
-    order, place, new = _ranked(scores, groups)
-    first = np.flatnonzero(new)
+    order, query, ties = groups.ranked(scores)
+    first = np.flatnonzero(ties == np.arange(len(order)))
     sizes = np.diff(np.append(first, len(order)))
     k = min(k, len(order))  # (beyond 64 bits there is no array)
-    share = np.clip((k - place[first]) / sizes, 0.0, 1.0)
+    share = np.clip((k - (first - groups.starts[query[first]])) / sizes, 0.0, 1.0)
     out = np.empty(len(order))
     out[order] = np.repeat(share, sizes)
     return out
