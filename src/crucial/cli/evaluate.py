@@ -25,10 +25,10 @@ from crucial.cli.options import (
 from crucial.cli.rows import (
     evaluate_rows,
     named,
-    note_learned_queries,
     note_learned_run,
     read_for_model,
     read_model,
+    read_runs,
     refuse_row_options,
     score_files,
 )
@@ -228,7 +228,6 @@ def _evaluate_run(
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.pool import Pool
     from crucial.fusion.ranker import FusionRanker
     from crucial.io.runs import read_run
 
@@ -236,10 +235,7 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     # (JSON is a model, or a run {query: {doc: score}}; every model names its format)
     if start.startswith(b"{") and b'"format"' in start:
         fusion = FusionRanker.load(options.model)
-        if not options.data:
-            raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-        pool = Pool.of(list(options.data))
-        note_learned_queries(fusion, pool.queries, qrels)
+        pool, _ = read_runs(fusion, options.data, qrels)
         return fusion.fuse(pool, n_jobs=options.jobs)
     if options.data:
         raise click.UsageError(

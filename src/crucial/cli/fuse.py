@@ -190,17 +190,13 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     from crucial.io.runs import read_qrels
 
     measures = measure_names(options.metrics or ("map", "ndcg@10"))
+    same = ("folds", "rounds", "balance", "positive", "normalise", "default_rank")
     how = LearningOptions(
         measure=measures[0],
-        folds=options.folds,
-        rounds=options.rounds,
         features=options.features or None,
-        balance=options.balance,
-        positive=options.positive,
-        normalise=options.normalise,
-        default_rank=options.default_rank,
         random_state=options.seed,
         n_jobs=options.jobs,
+        **{name: getattr(options, name) for name in same},
     )
     pool, qrels = Pool.of(list(options.runs)), read_qrels(qrels_path)
     comparison = None

@@ -12,9 +12,9 @@ from crucial.cli.options import ClusterOptions, File, RowOptions, argument, opti
 from crucial.cli.rows import (
     LEARNED_TAG,
     named,
-    note_learned_queries,
     read_for_model,
     read_model,
+    read_runs,
     refuse_row_options,
     score_files,
 )
@@ -101,16 +101,12 @@ def rank_command(options: RankOptions) -> None:
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     """Fuse runs with a learned fusion."""
-    from crucial.fusion.pool import Pool
     from crucial.fusion.rules import DEPTH
 
     refuse_row_options(options)
     if options.format not in (None, "trec", _named_format(options.output)):
         raise click.UsageError(f"{options.model} fuses runs and writes a run: --format trec.")
-    if not options.data:
-        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-    pool = Pool.of(list(options.data))
-    learned = note_learned_queries(fusion, pool.queries)
+    pool, learned = read_runs(fusion, options.data)
     tag = options.tag or (LEARNED_TAG if learned else "crucial")
     fused = fusion.fuse(pool, depth=options.depth or DEPTH, tag=tag, n_jobs=options.jobs)
     terminal.write_run_to(options.output, fused)

@@ -17,6 +17,7 @@ import numpy as np
 from crucial.data.arrays import MAX_FEATURES
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
+from crucial.data.words import is_unicode
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.elementary import exact_sum
 from crucial.kernels.runtime import count_threads, over_ranges
@@ -70,15 +71,6 @@ class _Short:
         return reprlib.repr(self._value)
 
 
-def _writable(text: str) -> bool:
-    """Whether UTF-8 can write the text: it cannot write a lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class _NotPlain(Exception):
     """A value that JSON cannot write, the rule that it breaks, and where it is, innermost first."""
 
@@ -94,7 +86,7 @@ def _plain(value: object, depth: int) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str) and _writable(value):
+    if isinstance(value, str) and is_unicode(value):
         return str(value)
     if isinstance(value, int) and -_WHOLE <= value < _WHOLE:
         return int(value)
@@ -162,7 +154,7 @@ def plain_names(names: Sequence[str] | None, n_features: int, owner: str) -> tup
         rule = f"one name for each of the {n_features} features, or None"
         raise refuse(owner, "feature_names", rule, f"{len(plain)} names")
     for name in plain:
-        if not isinstance(name, str) or not _writable(name):
+        if not isinstance(name, str) or not is_unicode(name):
             raise refuse(owner, "feature_names", "text that UTF-8 can write", _Short(name))
     return tuple(map(str, plain))
 
