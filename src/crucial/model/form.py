@@ -69,26 +69,21 @@ class StepFunction:
         >>> step.tree().scores(np.array([[1.0], [1.5], [9.0], [np.nan]])).tolist()
         [0.0, 0.5, 1.0, -1.0]
         """
-        k = len(self.thresholds)
-        threshold, left, right = [np.nan], [0], [~0]
-        waiting = [(0, k, 0)]  # thresholds low:high go below the node
-        while waiting:
-            low, high, parent = waiting.pop(0)
+        waiting: list[tuple[int, int]] = []  # of every node but the root, its thresholds low:high
+
+        def child(low: int, high: int) -> int:
             if low == high:
-                child = ~(low + 1)
-            else:
-                child = len(threshold)
-                middle = (low + high) // 2
-                threshold.append(float(self.thresholds[middle]))
-                left.append(0)
-                right.append(0)
-                waiting += [(low, middle, child), (middle + 1, high, ~child)]
-            if parent >= 0:
-                left[parent] = child
-            else:
-                right[~parent] = child
-        n = len(threshold)
-        nodes = ([self.feature] * n, threshold, [True] * n, left, right)
+                return ~(low + 1)
+            waiting.append((low, high))
+            return len(waiting)
+
+        thresholds, sides = [np.nan], [(child(0, len(self.thresholds)), ~0)]
+        for low, high in waiting:  # (which grows)
+            middle = (low + high) // 2
+            thresholds.append(float(self.thresholds[middle]))
+            sides.append((child(low, middle), child(middle + 1, high)))
+        n = len(thresholds)
+        nodes = ([self.feature] * n, thresholds, [True] * n, *zip(*sides, strict=True))
         return FormTree.of(nodes, [self.missing, *self.values])
 
 
@@ -155,34 +150,16 @@ class FormTree:
         """
         if self.parts is None:
             return self
-        nodes: list[int] = []
-        left: list[int] = []
-        right: list[int] = []
-        leaves: list[int] = []
-        waiting = [(0, -1, False)]  # node, place that leads to it, and on which side
-        for node, parent, is_right in waiting:
-            if node >= 0:
-                place = len(nodes)
-                nodes.append(node)
-                left.append(0)
-                right.append(0)
-                waiting.append((int(self.left[node]), place, False))
-                waiting.append((int(self.right[node]), place, True))
-            else:
-                place = ~len(leaves)
-                leaves.append(~node)
-            if parent >= 0:
-                (right if is_right else left)[parent] = place
+        nodes, leaves, sides = [0], list[int](), list[list[int]]()
+        for node in nodes:  # (which grows)
+            sides.append([])
+            for child in (int(self.left[node]), int(self.right[node])):
+                sides[-1].append(len(nodes) if child >= 0 else ~len(leaves))
+                (nodes if child >= 0 else leaves).append(child if child >= 0 else ~child)
             if most is not None and len(nodes) > most:
                 return None
-        return FormTree(
-            self.features[nodes],
-            self.thresholds[nodes],
-            self.missing_right[nodes],
-            np.array(left, np.int64),
-            np.array(right, np.int64),
-            self.values[leaves],
-        )
+        columns = (self.features[nodes], self.thresholds[nodes], self.missing_right[nodes])
+        return FormTree(*columns, *np.array(sides, np.int64).T, self.values[leaves])
 
 
 @dataclass(frozen=True, eq=False)
