@@ -83,7 +83,8 @@ class StepFunction:
             thresholds.append(float(self.thresholds[middle]))
             sides.append((child(low, middle), child(middle + 1, high)))
         n = len(thresholds)
-        nodes = ([self.feature] * n, thresholds, [True] * n, *zip(*sides, strict=True))
+        left, right = zip(*sides, strict=True)
+        nodes = ([self.feature] * n, thresholds, [True] * n, left, right)
         return FormTree.of(nodes, [self.missing, *self.values])
 
 
@@ -158,8 +159,9 @@ class FormTree:
                 (nodes if child >= 0 else leaves).append(child if child >= 0 else ~child)
             if most is not None and len(nodes) > most:
                 return None
+        left, right = np.array(sides, np.int64).T
         columns = (self.features[nodes], self.thresholds[nodes], self.missing_right[nodes])
-        return FormTree(*columns, *np.array(sides, np.int64).T, self.values[leaves])
+        return FormTree(*columns, left, right, self.values[leaves])
 
 
 @dataclass(frozen=True, eq=False)
