@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import (
     File,
     MeasuringOptions,
@@ -20,15 +21,6 @@ from crucial.cli.options import (
     verb,
 )
 from crucial.cli.rows import is_model_file, note_learned_run, read_for_model
-from crucial.cli.terminal import (
-    check_target,
-    console,
-    print_heading,
-    print_meanings,
-    write_frame,
-    write_text,
-    writes_json,
-)
 from crucial.errors import in_file
 
 if TYPE_CHECKING:
@@ -102,9 +94,9 @@ def compare_command(options: CompareOptions) -> None:
     """
     from crucial.wording import counted
 
-    as_json = writes_json(options.output, options.json)
+    as_json = terminal.writes_json(options.output, options.json)
     if options.output is not None:
-        check_target(options.output, options.qrels, *options.runs)
+        terminal.check_target(options.output, options.qrels, *options.runs)
     paths = _named_paths(options.runs)
     baseline = _baseline(paths, options.baseline)
     metrics = measure_names(options.metrics)
@@ -114,17 +106,17 @@ def compare_command(options: CompareOptions) -> None:
     found = (_compare_models if of_models else _compare_runs)(paths, metrics, options, settings)
     if as_json:
         by = {"data" if of_models else "qrels": options.qrels}
-        write_text(options.output or "-", comparison_json(by, found))
+        terminal.write_text(options.output or "-", comparison_json(by, found))
         return
     if options.output is not None:
-        write_frame(options.output, found.to_frame())
-    screen = console(sys.stderr if options.output == "-" else None)
+        terminal.write_frame(options.output, found.to_frame())
+    screen = terminal.console(sys.stderr if options.output == "-" else None)
     names = list(dict.fromkeys(one.measure for one in found.differences))
     count = counted(len(paths), "model" if of_models else "run")
-    print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
+    terminal.print_heading(screen, f"{count} {'on' if of_models else 'by'} {options.qrels}", names)
     screen.print(found.text(screen.width))
     unit = "row" if found.unit == "row" else "query"
-    print_meanings(screen, names, unit)
+    terminal.print_meanings(screen, names, unit)
 
 
 def _are_models(first: str, paths: dict[str, str]) -> bool:

@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crucial.cli import terminal
 from crucial.cli.options import File, option, verb
 from crucial.cli.rows import RowFormat
-from crucial.cli.terminal import (
-    TextTable,
-    check_target,
-    console,
-    number_column,
-    print_heading,
-    print_meanings,
-)
 from crucial.cli.train import feature_table
 from crucial.data.dataset import Dataset, Qrels, Run
 from crucial.data.instances import Instances
@@ -75,8 +68,8 @@ def demo_command(options: DemoOptions) -> None:
     began, out = time.perf_counter(), options.out
     os.makedirs(out, exist_ok=True)
     paths = {name: os.path.join(out, name) for name in _FILES}
-    check_target(paths["model.json"])
-    screen = console()
+    terminal.check_target(paths["model.json"])
+    screen = terminal.console()
     problem = load_digits_search(n_queries=options.queries)
     train, test = problem.split()
     screen.print(
@@ -94,14 +87,14 @@ def demo_command(options: DemoOptions) -> None:
     engines, qrels = test.runs(), _judgements(test)
     learned = Run(test.qid, test.item, model.predict(test.X), "rankboost")
     fusions = {"rank fusion": fuse(engines, "rrf", k=60, depth=None), "RankBoost": learned}
-    print_heading(screen, f"{len(test.queries):,} held-out queries", MEASURES)
-    shown = TextTable("system", *map(number_column, MEASURES))
+    terminal.print_heading(screen, f"{len(test.queries):,} held-out queries", MEASURES)
+    shown = terminal.TextTable("system", *map(terminal.number_column, MEASURES))
     for name, run in {**engines, **fusions}.items():
         values = evaluate_run(qrels, run, MEASURES)
         cells = [f"{values[measure]:.4f}" for measure in MEASURES]
         shown.add_row(name, *cells, style="bold" if name == "RankBoost" else "")
     screen.print(shown)
-    print_meanings(screen, MEASURES)
+    terminal.print_meanings(screen, MEASURES)
     screen.print(
         "rank fusion: 1 / (60 + place), summed. Images that nobody returned count in map.\n",
         style="dim",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import (
     DEFAULT_MEASURE,
     ClusterOptions,
@@ -24,20 +25,12 @@ from crucial.cli.options import (
 from crucial.cli.rows import (
     evaluate_rows,
     named,
-    note_learned_queries,
     note_learned_run,
     read_for_model,
     read_model,
+    read_runs,
     refuse_row_options,
     score_files,
-)
-from crucial.cli.terminal import (
-    check_target,
-    console,
-    print_heading,
-    write_frame,
-    write_text,
-    writes_json,
 )
 from crucial.errors import in_file
 from crucial.wording import counted
@@ -113,10 +106,10 @@ def evaluate_command(options: EvaluateOptions) -> None:
     """
 
     model, output = options.model, options.output or "-"
-    as_json = writes_json(options.output, options.json)
+    as_json = terminal.writes_json(options.output, options.json)
     if not options.intervals:
         refuse_given(["resamples"], "needs --intervals.")
-    check_target(output, model, *options.data, options.group_sizes, options.qrels)
+    terminal.check_target(output, model, *options.data, options.group_sizes, options.qrels)
     metrics = measure_names(options.metrics)
     if options.qrels is not None and options.on_cluster:
         raise click.UsageError("--dask is for rows of features, and --qrels for runs.")
@@ -131,14 +124,16 @@ def evaluate_command(options: EvaluateOptions) -> None:
         data = options.qrels
         found, n_rows = _evaluate_run(data, metrics, options)
     if as_json:
-        write_text(output, evaluation_json(model, data, found, by_query=options.by_query))
+        terminal.write_text(output, evaluation_json(model, data, found, by_query=options.by_query))
         return
     if options.by_query:
-        write_frame(output, {name: column.tolist() for name, column in found.per_query.items()})
+        terminal.write_frame(
+            output, {name: column.tolist() for name, column in found.per_query.items()}
+        )
     elif options.output is not None:
-        write_frame(output, found.to_frame())
+        terminal.write_frame(output, found.to_frame())
     wrote = options.by_query or options.output is not None
-    screen = console(sys.stderr if wrote and output == "-" else None)
+    screen = terminal.console(sys.stderr if wrote and output == "-" else None)
     size = counted(n_rows, "row")
     if options.qrels is not None and options.data:
         from crucial.fusion.rules import DEPTH
@@ -146,7 +141,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
         size += f", up to {DEPTH:,} per query"
     queries = "" if found.unit == "row" else f", {counted(len(found.per_query['qid']), 'query')}"
     heading = f"{model} on {data}: {size}{queries}; {_TIES[found.ties]}"
-    print_heading(screen, heading, found.results)
+    terminal.print_heading(screen, heading, found.results)
     screen.print(found.text(screen.width))
     if options.worst and found.unit != "row":
         screen.print(f"\n{found.worst(options.worst, screen.width)}")
@@ -233,7 +228,6 @@ def _evaluate_run(
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
     from crucial.data.files import first_bytes
-    from crucial.fusion.pool import Pool
     from crucial.fusion.ranker import FusionRanker
     from crucial.io.runs import read_run
 
@@ -241,10 +235,7 @@ def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     # (JSON is a model, or a run {query: {doc: score}}; every model names its format)
     if start.startswith(b"{") and b'"format"' in start:
         fusion = FusionRanker.load(options.model)
-        if not options.data:
-            raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-        pool = Pool.of(list(options.data))
-        note_learned_queries(fusion, pool.queries, qrels)
+        pool, _ = read_runs(fusion, options.data, qrels)
         return fusion.fuse(pool, n_jobs=options.jobs)
     if options.data:
         raise click.UsageError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import (
     File,
     JobsOptions,
@@ -16,18 +17,6 @@ from crucial.cli.options import (
     option,
     refuse_given,
     verb,
-)
-from crucial.cli.terminal import (
-    TextTable,
-    check_tag,
-    check_target,
-    console,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    picture_column,
-    write_run_to,
 )
 from crucial.errors import in_file
 from crucial.progress import status_line
@@ -169,7 +158,7 @@ def fuse_command(options: FuseOptions) -> None:
         raise click.UsageError("there must be two runs or more to fuse.")
     if method == "learned" and options.output == "-":
         raise click.UsageError("a model is written to a file; name it with -o.")
-    check_target(options.output, *options.runs, options.qrels)
+    terminal.check_target(options.output, *options.runs, options.qrels)
     if options.qrels is not None:
         _learn(options, options.qrels)
     else:
@@ -182,14 +171,14 @@ def _fuse(options: FuseOptions, method: str) -> None:
     from crucial.fusion.rules import Fusion
 
     tag = method if options.tag is None else options.tag
-    check_tag(tag)
+    terminal.check_tag(tag)
     rule = Fusion(method, options.k, options.normalise)
     pool = Pool.of(list(options.runs))
     fused = pool.to_run(rule.scores(pool), options.depth, tag)
-    write_run_to(options.output, fused)
+    terminal.write_run_to(options.output, fused)
     if options.output != "-":
         lines, queries = counted(len(fused.doc), "line"), counted(pool.n_queries, "query")
-        note(f"wrote {options.output}: {lines} in {queries}, {rule.name}")
+        terminal.note(f"wrote {options.output}: {lines} in {queries}, {rule.name}")
 
 
 def _learn(options: FuseOptions, qrels_path: str) -> None:
@@ -201,17 +190,13 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     from crucial.io.runs import read_qrels
 
     measures = measure_names(options.metrics or ("map", "ndcg@10"))
+    same = ("folds", "rounds", "balance", "positive", "normalise", "default_rank")
     how = LearningOptions(
         measure=measures[0],
-        folds=options.folds,
-        rounds=options.rounds,
         features=options.features or None,
-        balance=options.balance,
-        positive=options.positive,
-        normalise=options.normalise,
-        default_rank=options.default_rank,
         random_state=options.seed,
         n_jobs=options.jobs,
+        **{name: getattr(options, name) for name in same},
     )
     pool, qrels = Pool.of(list(options.runs)), read_qrels(qrels_path)
     comparison = None
@@ -226,7 +211,7 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
                 fusion = relearn(judging, how, fusion)
         else:
             fusion = learn_judged(judging, how, progress)
-    screen = console()
+    screen = terminal.console()
     if comparison is not None:
         screen.print(comparison.text(screen.width))
     print_fusion(screen, fusion)
@@ -234,7 +219,7 @@ def _learn(options: FuseOptions, qrels_path: str) -> None:
     assert fusion.choice is not None
     usage = f"'crucial rank {options.output} RUN... -o fused.run' fuses other queries"
     learned = counted(fusion.choice.n_queries, "query")
-    note(f"wrote {options.output}: learned from {learned}; {usage}")
+    terminal.note(f"wrote {options.output}: learned from {learned}; {usage}")
 
 
 def _note_unused_queries(judging: Judging) -> None:
@@ -246,7 +231,7 @@ def _note_unused_queries(judging: Judging) -> None:
     if judging.n_unknown_queries:
         parts.append(f"{counted(judging.n_unknown_queries, 'judged query')} in no run")
     if parts:
-        note(f"{' and '.join(parts)} left out")
+        terminal.note(f"{' and '.join(parts)} left out")
 
 
 # --- The tables of ``crucial fuse``: systems on held-out queries, and the weight of every run
@@ -295,20 +280,20 @@ def print_fusion(screen: Console, fusion: FusionRanker) -> None:
     assert fusion.choice is not None
     screen.print(f"\nlearned: {_described(fusion.choice.setting)}", style="bold")
     _print_support(screen, fusion.choice)
-    shown = TextTable(
-        label_column("run", 30),
-        number_column("share of weight"),
-        picture_column("last → first place"),
-        *(number_column(place) for place in ("first", "10th", "last")),
+    shown = terminal.TextTable(
+        terminal.label_column("run", 30),
+        terminal.number_column("share of weight"),
+        terminal.picture_column("last → first place"),
+        *(terminal.number_column(place) for place in ("first", "10th", "last")),
     )
     weights = fusion.weights()
     for name, longest in zip(fusion.plan.runs, fusion.choice.longest):
         adds = fusion.contribution(name, list(range(max(1, longest), 0, -1)))
         cells = [f"{adds[at]:.3g}" for at in (-1, max(0, len(adds) - 10), 0)]
         spark = sparkline(adds.tolist(), 24) if adds.any() else "not used"
-        shown.add_row(one_line(name), f"{weights.pop(name):.1%}", spark, *cells)
+        shown.add_row(terminal.one_line(name), f"{weights.pop(name):.1%}", spark, *cells)
     for name, share in weights.items():
-        shown.add_row(one_line(name), f"{share:.1%}", "", "", "", "")
+        shown.add_row(terminal.one_line(name), f"{share:.1%}", "", "", "", "")
     screen.print(shown)
     screen.print(
         "what a place adds to a score, compared with not being returned by the run", style="dim"

@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import File, JobsOptions, argument, option, refuse_given, verb
 from crucial.cli.rows import RowFormat
-from crucial.cli.terminal import (
-    TABLES,
-    TextTable,
-    check_targets,
-    console,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    write_frame,
-)
 from crucial.cli.train import feature_table
 from crucial.errors import FileError, in_file
 
@@ -109,7 +99,7 @@ class PairsOptions(LeaderboardOptions, ItemFeatureOptions, ComparisonColumnOptio
     comparisons: File = argument()
     output: File | None = option(
         "Also write the leaderboard, or the next comparisons: "
-        f"{TABLES}; - writes CSV to standard output, and nothing else.",
+        f"{terminal.TABLES}; - writes CSV to standard output, and nothing else.",
         "-o",
     )
     report: File | None = option("Also write the leaderboard as a page, usually .html.")
@@ -179,10 +169,10 @@ def pairs_command(options: PairsOptions) -> None:
     if options.report == "-":
         raise click.UsageError("a page is written to a file; name it with --report.")
     targets = [one for one in (options.output, options.model, options.report) if one is not None]
-    check_targets(targets, options.comparisons, options.features)
+    terminal.check_targets(targets, options.comparisons, options.features)
     data = _read(options)
     for text in getattr(data, "notes", ()):
-        note(text)
+        terminal.note(text)
     if options.next is not None and isinstance(data, Comparisons):
         _propose(data, options)
         return
@@ -207,7 +197,7 @@ def pairs_command(options: PairsOptions) -> None:
     if options.features is not None and isinstance(data, Comparisons):
         learned = _learn(options.features, data, options)
     if options.output is not None:
-        write_frame(options.output, board.to_frame())
+        terminal.write_frame(options.output, board.to_frame())
     if options.model is not None and learned is not None:
         learned.save(options.model)
     if options.report is not None:
@@ -218,7 +208,7 @@ def pairs_command(options: PairsOptions) -> None:
         page.save(options.report)
     if options.output == "-":
         return
-    screen = console()
+    screen = terminal.console()
     screen.print(board.text(options.top, screen.width))
     if boards:
         print_categories(screen, options.by, boards)
@@ -233,7 +223,7 @@ def pairs_command(options: PairsOptions) -> None:
         screen.print(feature_table(describe(learned.model)))
         screen.print(str(learned).partition("\n")[0])
     for target in targets:
-        note(f"wrote {target}")
+        terminal.note(f"wrote {target}")
 
 
 def _read(options: PairsOptions) -> Comparisons | Rankings:
@@ -260,12 +250,12 @@ def _propose(data: Comparisons, options: PairsOptions) -> None:
     with in_file(options.comparisons):
         found = next_comparisons(data, options.next)
     if options.output is not None:
-        write_frame(options.output, found.to_frame())
+        terminal.write_frame(options.output, found.to_frame())
     if options.output != "-":
-        screen = console()
+        screen = terminal.console()
         screen.print(found.text(screen.width))
         if options.output is not None:
-            note(f"wrote {options.output}")
+            terminal.note(f"wrote {options.output}")
 
 
 def _learn(path: str, data: Comparisons, options: PairsOptions) -> PreferenceRanker:
@@ -297,17 +287,19 @@ def print_categories(
     screen: Console, columns: Sequence[str], boards: Mapping[str, Leaderboard]
 ) -> None:
     """Print the first items of every category: rank with interval, and strength."""
-    screen.print(f"\nby {', '.join(map(one_line, columns))}", style="bold")
-    shown = TextTable(
-        label_column("category", 28), number_column("comparisons"), label_column("first")
+    screen.print(f"\nby {', '.join(map(terminal.one_line, columns))}", style="bold")
+    shown = terminal.TextTable(
+        terminal.label_column("category", 28),
+        terminal.number_column("comparisons"),
+        terminal.label_column("first"),
     )
     for name, one in boards.items():
         count = math.fsum(item.wins + item.ties / 2 for item in one.standings)
         best = [item for item in one.standings if item.part == 1][:3]
         text = ", ".join(
-            f"{item.rank} ({item.rank_low}-{item.rank_high}) {one_line(item.item)} "
+            f"{item.rank} ({item.rank_low}-{item.rank_high}) {terminal.one_line(item.item)} "
             f"{one.points(item.strength)}"
             for item in best
         )
-        shown.add_row(one_line(name) or "(empty)", f"{count:,.0f}", text)
+        shown.add_row(terminal.one_line(name) or "(empty)", f"{count:,.0f}", text)
     screen.print(shown)

@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import File, argument, option, verb
-from crucial.cli.terminal import (
-    TextTable,
-    check_target,
-    console,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    refuse_overwriting,
-    write_frame,
-)
 from crucial.errors import FileError, in_file
 from crucial.wording import counted
 
@@ -132,9 +122,9 @@ def prefer_command(options: PreferOptions) -> None:
     from crucial.preferences.session import PreferenceSession, read_items
 
     answers = options.answers or answers_path(options.items)
-    refuse_overwriting(answers, options.items)
+    terminal.refuse_overwriting(answers, options.items)
     if options.export is not None:
-        check_target(options.export, options.items, answers)
+        terminal.check_target(options.export, options.items, answers)
         if not os.path.exists(answers):
             raise FileError(answers, "there are no answers yet.")
     items = read_items(
@@ -145,7 +135,7 @@ def prefer_command(options: PreferOptions) -> None:
         features=options.features,
     )
     for text in items.notes:
-        note(f"{options.items}: {text}")
+        terminal.note(f"{options.items}: {text}")
     if options.blind:
         with in_file(options.items):
             check_blind(items.items)
@@ -158,7 +148,9 @@ def prefer_command(options: PreferOptions) -> None:
         read_only=options.export is not None,
     ) as session:
         if session.torn:
-            note(f"{answers}: an answer was cut short when it was written, and is left out")
+            terminal.note(
+                f"{answers}: an answer was cut short when it was written, and is left out"
+            )
         if options.export is not None:
             _export(session, answers, options.export)
         else:
@@ -171,9 +163,9 @@ def _export(session: PreferenceSession, answers: str, target: str) -> None:
 
     with in_file(answers):
         found = session.comparisons()
-    write_frame(target, comparison_columns(found), exact=True)
+    terminal.write_frame(target, comparison_columns(found), exact=True)
     if target != "-":
-        note(f"wrote {target}: {counted(len(found), 'comparison')}")
+        terminal.note(f"wrote {target}: {counted(len(found), 'comparison')}")
 
 
 def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> None:
@@ -201,7 +193,7 @@ def _serve(session: PreferenceSession, answers: str, options: PreferOptions) -> 
             import webbrowser
 
             if not webbrowser.open(server.url):
-                note("no browser could be opened; open the address above")
+                terminal.note("no browser could be opened; open the address above")
         while not ended.wait(1.0):
             pass
         server.end()
@@ -219,17 +211,21 @@ _MOST_ITEMS = 20
 
 def print_session(session: PreferenceSession) -> None:
     """Print a person's ranking after a session, as far as it is settled."""
-    screen = console()
+    screen = terminal.console()
     screen.print(f"\n{counted(session.n_answers, 'answer')}", style="bold")
     if not session.n_answers:
         return
     places = session.ranking()
     if not places:
         return
-    shown = TextTable(number_column("rank"), label_column("item", 40), number_column("strength"))
+    shown = terminal.TextTable(
+        terminal.number_column("rank"),
+        terminal.label_column("item", 40),
+        terminal.number_column("strength"),
+    )
     for one in places[:_MOST_ITEMS]:
         still = "" if one.settled else f" ({one.rank_low}-{one.rank_high})"
-        shown.add_row(f"{one.rank}{still}", one_line(one.name), f"{one.strength:+.2f}")
+        shown.add_row(f"{one.rank}{still}", terminal.one_line(one.name), f"{one.strength:+.2f}")
     screen.print(shown)
     new = len(session.names) - len(places)
     if new:

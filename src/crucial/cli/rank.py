@@ -7,23 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import ClusterOptions, File, RowOptions, argument, option, verb
 from crucial.cli.rows import (
     LEARNED_TAG,
     named,
-    note_learned_queries,
     read_for_model,
     read_model,
+    read_runs,
     refuse_row_options,
     score_files,
-)
-from crucial.cli.terminal import (
-    check_tag,
-    check_target,
-    note,
-    write_frame,
-    write_run_to,
-    write_text,
 )
 from crucial.errors import in_file
 from crucial.wording import counted
@@ -84,8 +77,8 @@ def rank_command(options: RankOptions) -> None:
     """
     from crucial.model.base import FrozenModel
 
-    check_target(options.output, options.model, *options.data, options.group_sizes)
-    check_tag(options.tag or "crucial")
+    terminal.check_target(options.output, options.model, *options.data, options.group_sizes)
+    terminal.check_tag(options.tag or "crucial")
     by_name = _named_format(options.output)
     if by_name is not None and options.format not in (None, "scores", by_name):
         raise click.UsageError(
@@ -108,19 +101,15 @@ def rank_command(options: RankOptions) -> None:
 
 def _fuse(fusion: FusionRanker, options: RankOptions) -> None:
     """Fuse runs with a learned fusion."""
-    from crucial.fusion.pool import Pool
     from crucial.fusion.rules import DEPTH
 
     refuse_row_options(options)
     if options.format not in (None, "trec", _named_format(options.output)):
         raise click.UsageError(f"{options.model} fuses runs and writes a run: --format trec.")
-    if not options.data:
-        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-    pool = Pool.of(list(options.data))
-    learned = note_learned_queries(fusion, pool.queries)
+    pool, learned = read_runs(fusion, options.data)
     tag = options.tag or (LEARNED_TAG if learned else "crucial")
     fused = fusion.fuse(pool, depth=options.depth or DEPTH, tag=tag, n_jobs=options.jobs)
-    write_run_to(options.output, fused)
+    terminal.write_run_to(options.output, fused)
     _note_written(options.output, counted(len(fused.doc), "line"), pool.n_queries)
 
 
@@ -146,14 +135,14 @@ def _rank(model: Model, options: RankOptions) -> None:
             groups = Groups.from_qid(data.qid, data.n_rows)
             scores = model.predict(data.instances(), groups, n_jobs=options.jobs)
     if form == "trec":
-        write_run_to(options.output, ranked_run(data, scores, options.tag or "crucial"))
+        terminal.write_run_to(options.output, ranked_run(data, scores, options.tag or "crucial"))
     elif form == "scores":
-        write_text(options.output, "".join(f"{score!r}\n" for score in scores.tolist()))
+        terminal.write_text(options.output, "".join(f"{score!r}\n" for score in scores.tolist()))
     elif form == _named_format(options.output):
-        write_frame(options.output, ranked_columns(data, groups, scores))
+        terminal.write_frame(options.output, ranked_columns(data, groups, scores))
     else:
         lines = table_lines(f".{form}", ranked_columns(data, groups, scores))
-        write_text(options.output, "".join(lines))
+        terminal.write_text(options.output, "".join(lines))
     _note_written(options.output, counted(data.n_rows, "row"), groups.n_groups)
 
 
@@ -167,4 +156,4 @@ def _named_format(output: str) -> str | None:
 
 def _note_written(output: str, lines: str, n_queries: int) -> None:
     if output != "-":
-        note(f"wrote {output}: {lines} in {counted(n_queries, 'query')}")
+        terminal.note(f"wrote {output}: {lines} in {counted(n_queries, 'query')}")

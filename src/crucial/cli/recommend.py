@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import File, JobsOptions, argument, option, verb
-from crucial.cli.terminal import (
-    TABLES,
-    TextTable,
-    check_target,
-    check_targets,
-    console,
-    note,
-    number_column,
-    write_frame,
-)
 from crucial.progress import progress_bar
 from crucial.wording import counted, printable
 
@@ -87,7 +78,7 @@ class RecommendOptions(MethodOptions, RatingFileOptions, JobsOptions):
     reasons: int | None = option("Reasons per item. [default: 1 in the terminal]", low=0)
     output: File | None = option(
         "Write a table of user, position, item, score and title: "
-        f"{TABLES}; - is CSV to standard output.",
+        f"{terminal.TABLES}; - is CSV to standard output.",
         "-o",
     )
 
@@ -126,9 +117,9 @@ def recommend_command(options: RecommendOptions) -> None:
 
     _check(options)
     sources = (options.ratings, options.titles, options.mine)
-    check_targets((options.output, options.model), *sources)
+    terminal.check_targets((options.output, options.model), *sources)
     if options.rate and options.mine is not None:
-        check_target(options.mine, options.ratings, options.titles)
+        terminal.check_target(options.mine, options.ratings, options.titles)
     ratings, titles, own = _read(options)
     # (scikit-learn and the kernels are imported only now: a bad file is refused at once)
 
@@ -144,7 +135,7 @@ def recommend_command(options: RecommendOptions) -> None:
     if options.rate:
         own = ask_ratings(recommender, own, options.mine, options.questions)
     if recommender.choice is not None:
-        note(str(recommender.choice))
+        terminal.note(str(recommender.choice))
     if options.everybody:
         _recommend_all(recommender, options.output or "-", options)
         return
@@ -153,15 +144,15 @@ def recommend_command(options: RecommendOptions) -> None:
     else:
         found = recommender.recommend_new(own, options.top)
     if options.output is not None:
-        write_frame(options.output, picked_columns([found]))
+        terminal.write_frame(options.output, picked_columns([found]))
     elif found.picks:
         reasons = 1 if options.reasons is None else options.reasons
         print_recommendations(recommender, found, reasons)
     else:
-        note(found.problem or "nothing to recommend")
+        terminal.note(found.problem or "nothing to recommend")
     if options.model is not None:
         found.model.save(options.model)
-        note(f"wrote {options.model}")
+        terminal.note(f"wrote {options.model}")
 
 
 def _check(options: RecommendOptions) -> None:
@@ -214,11 +205,11 @@ def _recommend_all(recommender: Recommender, output: str, options: RecommendOpti
                 problems.append(f"user {found.user}: {found.problem}")
             if show is not None:
                 show(done, "")
-    write_frame(output, picked_columns(lists))
+    terminal.write_frame(output, picked_columns(lists))
     if problems:
-        note(f"nothing for {counted(len(problems), 'user')}; the first: {problems[0]}")
+        terminal.note(f"nothing for {counted(len(problems), 'user')}; the first: {problems[0]}")
     if output != "-":
-        note(f"wrote {output}: lists for {counted(n_users - len(problems), 'user')}")
+        terminal.note(f"wrote {output}: lists for {counted(n_users - len(problems), 'user')}")
 
 
 # --- Recommended items as a table with reasons, and as columns
@@ -236,7 +227,9 @@ def picked_columns(lists: Sequence[Recommendations]) -> dict[str, list[Any]]:
 def print_recommendations(recommender: Recommender, found: Recommendations, reasons: int) -> None:
     """Print the recommended items, each with up to so many reasons."""
     because = ["because"] if reasons else []
-    shown = TextTable(number_column(""), "recommended", number_column("rated by"), *because)
+    shown = terminal.TextTable(
+        terminal.number_column(""), "recommended", terminal.number_column("rated by"), *because
+    )
     for one in found.picks:
         cells = [str(one.position), printable(one.title), str(one.raters)]
         if reasons:
@@ -246,7 +239,7 @@ def print_recommendations(recommender: Recommender, found: Recommendations, reas
             ]
             cells.append("\n".join(lines) or _without_viewers(recommender, found, one))
         shown.add_row(*cells)
-    console().print(shown)
+    terminal.console().print(shown)
 
 
 def _without_viewers(recommender: Recommender, found: Recommendations, pick: Pick) -> str:
@@ -297,7 +290,7 @@ def ask_ratings(
         if answered == questions:
             break
     kept = f", kept in {path}" if path is not None and answered else ""
-    note(f"{counted(len(own), 'rating')} of yours{kept}")
+    terminal.note(f"{counted(len(own), 'rating')} of yours{kept}")
     return own
 
 

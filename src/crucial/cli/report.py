@@ -21,9 +21,9 @@ from crucial.cli.options import (
 )
 from crucial.cli.rows import (
     named,
-    note_learned_queries,
     read_for_model,
     read_model,
+    read_runs,
     refuse_row_options,
     renamed,
 )
@@ -102,7 +102,6 @@ def report_command(options: ReportOptions) -> None:
 def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOptions) -> Page:
     """Return the page of a fusion on judged queries."""
     from crucial.fusion.comparison import fusion_page
-    from crucial.fusion.pool import Pool
     from crucial.io.runs import read_qrels
 
     refuse_row_options(options)
@@ -110,10 +109,8 @@ def _fusion_page(fusion: FusionRanker, metrics: list[str], options: ReportOption
         raise click.UsageError("--trace is for a model of features.")
     if options.qrels is None:
         raise click.UsageError(f"{options.model} fuses runs: give them as DATA, and --qrels.")
-    if not options.data:
-        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
-    pool, qrels = Pool.of(list(options.data)), read_qrels(options.qrels)
-    note_learned_queries(fusion, pool.queries, qrels)
+    qrels = read_qrels(options.qrels)
+    pool, _ = read_runs(fusion, options.data, qrels)
     with in_file(options.qrels):
         return fusion_page(
             fusion,

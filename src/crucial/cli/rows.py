@@ -7,7 +7,7 @@ import difflib
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +30,7 @@ from crucial.wording import counted, printable
 if TYPE_CHECKING:
     from crucial.data.dataset import Dataset, Qrels, Run
     from crucial.distributed.input import ColumnRoles, Source
+    from crucial.fusion.pool import Pool
     from crucial.fusion.ranker import FusionRanker
     from crucial.measures.evaluation import Evaluation
     from crucial.model.base import FrozenModel
@@ -67,15 +68,20 @@ def note_overlap(path: str, valid_path: str, train: Dataset, valid: Dataset) -> 
 LEARNED_TAG = "crucial-learned"
 
 
-def note_learned_queries(
-    fusion: FusionRanker, queries: Iterable[object], qrels: Qrels | None = None
-) -> int:
-    """Report queries to fuse that the fusion learned from; return how many there are.
+def read_runs(
+    fusion: FusionRanker, paths: Sequence[str], qrels: Qrels | None = None
+) -> tuple[Pool, int]:
+    """Read the runs to fuse; report and count queries that the fusion learned from.
 
     With judgements, only the queries that are judged count: nothing else is measured.
     """
+    from crucial.fusion.pool import Pool
+
+    if not paths:
+        raise click.UsageError("Missing argument 'DATA': the runs to fuse.")
+    pool = Pool.of(list(paths))
     judged = None if qrels is None else set(map(str, qrels.qid))
-    ids = [one for one in queries if judged is None or str(one) in judged]
+    ids = [one for one in pool.queries if judged is None or str(one) in judged]
     known = fusion.n_learned_from(ids)
     if known:
         note(
@@ -83,7 +89,7 @@ def note_learned_queries(
             "over them look better than they are for new queries ('crucial fuse' prints a table "
             "over held-out ones)"
         )
-    return known
+    return pool, known
 
 
 def note_learned_run(path: str, run: Run) -> None:

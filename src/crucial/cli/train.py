@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import click
 
+from crucial.cli import terminal
 from crucial.cli.options import (
     DEFAULT_MEASURE,
     RANKER_NAMES,
@@ -41,23 +42,6 @@ from crucial.cli.rows import (
     read_training,
     score_files,
     with_names,
-)
-from crucial.cli.terminal import (
-    TABLES,
-    TextTable,
-    check_sources,
-    check_targets,
-    console,
-    grid,
-    in_training_files,
-    label_column,
-    note,
-    number_column,
-    one_line,
-    picture_column,
-    print_heading,
-    print_meanings,
-    refuse_overwriting,
 )
 from crucial.errors import FileError, ParameterError, in_file
 from crucial.parameters import check, parameters_of, parse
@@ -96,10 +80,10 @@ def train_on_cluster(
     valid = None if options.valid is None else data_files([options.valid])
     shown = getattr(ranker, "verbose", 0)
     learner = DaskRanker(ranker, client=client, checkpoint=options.checkpoint, verbose=shown)
-    with in_training_files(options.data, options.valid):
+    with terminal.in_training_files(options.data, options.valid):
         learner.fit(files, eval_set=valid, resume=options.resume, **reader)
     if not shown:  # (a terminal has seen it before the rows were loaded)
-        note(str(learner.memory_))
+        terminal.note(str(learner.memory_))
     fitted, schema = learner.to_local(), learner.schema_
     metrics = metrics or [default_measure(np.array([schema.lowest_label]), schema.with_qid)]
     if how.form == "svmlight":
@@ -222,7 +206,7 @@ class TrainOptions(RankerOptions, CheckpointOptions, RowOptions, NameOptions):
         default="auto",
         show_default=False,
     )
-    trace: File | None = option(f"Also write a table with one line per round: {TABLES}.")
+    trace: File | None = option(f"Also write a table with one line per round: {terminal.TABLES}.")
 
     @property
     def data(self) -> str:
@@ -273,11 +257,11 @@ def train_command(options: TrainOptions) -> None:
     sources = [*options.files, options.valid, options.pairs, options.group_sizes]
     if options.valid is not None and options.group_sizes is not None:
         sources.append(f"{options.valid}.query")
-    check_targets((options.output, options.trace, options.checkpoint), *sources)
-    check_sources(*options.files)
+    terminal.check_targets((options.output, options.trace, options.checkpoint), *sources)
+    terminal.check_sources(*options.files)
     for target in (options.output, options.trace):  # (a checkpoint goes on in its own file)
         if target is not None:
-            refuse_overwriting(target, options.resume)
+            terminal.refuse_overwriting(target, options.resume)
     if options.pairs is None:
         refuse_given(["pairs_only", "pairs_by"], "needs --pairs FILE.")
     with _cluster(options) as client:
@@ -403,12 +387,14 @@ def _check_abilities(ranker: object, options: TrainOptions) -> None:
     if valid is None:
         return
     if name == "auto":
-        note(f"--ranker auto chooses by folds of {options.data}: {valid} is measured at the end")
+        terminal.note(
+            f"--ranker auto chooses by folds of {options.data}: {valid} is measured at the end"
+        )
     elif not has_rounds:
-        note(f"{name} has no rounds to choose from: {valid} is measured at the end")
+        terminal.note(f"{name} has no rounds to choose from: {valid} is measured at the end")
     elif getattr(ranker, "early_stopping_rounds", None) is None:
         how = " (--early-stopping N)" if hasattr(ranker, "early_stopping_rounds") else ""
-        note(f"{valid} decides the round to keep; training never stops early{how}")
+        terminal.note(f"{valid} decides the round to keep; training never stops early{how}")
 
 
 # --- Fit the ranker to the rows of a file, or of files that the workers of a cluster read
@@ -461,7 +447,7 @@ def _train(
             for name in metrics:  # (labels that it cannot use are refused before the training)
                 get_measure(name).prepare(train.y, train.qid)
     _note_sparse(ranker, train)
-    with in_training_files(options.data, options.valid):
+    with terminal.in_training_files(options.data, options.valid):
         _fit(ranker, train, valid, options)
     result = Training.of(ranker, how, train.n_rows, train.qid is not None, metrics, options)
     return result, data
@@ -474,7 +460,7 @@ def _note_sparse(ranker: object, train: Dataset) -> None:
     if not hasattr(train.X, "tocsr") or not isinstance(ranker, RankBoost):
         return
     if ranker.weak == "stump" and ranker.choice == "steepest" and ranker.step is None:
-        note(
+        terminal.note(
             "the rows are sparse, where --set choice=largest_drop --set step=exact mostly ranks "
             "better than the defaults"
         )
@@ -511,19 +497,23 @@ def _fit(ranker: Any, train: Dataset, valid: Dataset | None, options: TrainOptio
 # --- The table of a model's heaviest features
 
 
-def feature_table(learned: Description) -> TextTable:
+def feature_table(learned: Description) -> terminal.TextTable:
     """Return the heaviest features, heaviest first, with what they add to a score."""
     from crucial.model.additive import sparkline
 
     shapes = [one.shape for one in learned.features if one.shape is not None]
-    drawn = [picture_column("low → high value"), number_column("adds")] if shapes else []
+    drawn = (
+        [terminal.picture_column("low → high value"), terminal.number_column("adds")]
+        if shapes
+        else []
+    )
     # Without missing values in the data an abstention adds what the lowest value adds.
     abstains = any(shape.missing != shape.values[0] for shape in shapes)
-    shown = TextTable(
-        label_column("feature", 30),
-        number_column("share of weight"),
+    shown = terminal.TextTable(
+        terminal.label_column("feature", 30),
+        terminal.number_column("share of weight"),
         *drawn,
-        *([number_column("no opinion")] if abstains else []),
+        *([terminal.number_column("no opinion")] if abstains else []),
     )
     for one in learned.features:
         spark, adds, missing = "", "", ""
@@ -616,18 +606,18 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     """
     from crucial.model.describe import describe
 
-    screen = console()
+    screen = terminal.console()
     name = type(result.ranker).__name__
-    heading = f"{name} on {one_line(result.options.data)}, in {seconds:.1f} s"
+    heading = f"{name} on {terminal.one_line(result.options.data)}, in {seconds:.1f} s"
     screen.print(f"\n{heading}", style="bold", soft_wrap=True)
     if result.choice is not None:
         screen.print(f"{result.choice}\n")
     screen.print(_counts(result))
     screen.print()
     if evaluations:  # (rows of pairs may have no labels)
-        print_heading(screen, "measures of the model", result.metrics)
+        terminal.print_heading(screen, "measures of the model", result.metrics)
         screen.print(_measures(result, evaluations))
-        print_meanings(screen, result.metrics, next(iter(evaluations.values())).unit)
+        terminal.print_meanings(screen, result.metrics, next(iter(evaluations.values())).unit)
     curve = _curve(result)
     if curve:
         screen.print(f"\n{curve}")
@@ -639,16 +629,16 @@ def print_training(result: Training, evaluations: Mapping[str, Evaluation], seco
     typed = shlex.quote(output)
     show = f"crucial show {'-- ' if typed.startswith('-') else ''}{typed}"
     written = f"wrote {output} ({size:,.0f} kB); {show!r} shows more"
-    screen.print(one_line(written), soft_wrap=True)
+    screen.print(terminal.one_line(written), soft_wrap=True)
 
 
 def _counts(result: Training) -> Table:
     """Return the numbers of rows, queries, pairs and rounds, and the training bound."""
     summary, ranker, rows = result.model.training, result.ranker, result.n_rows
-    shown = grid()
+    shown = terminal.grid()
 
     def add(name: str, value: str) -> None:
-        shown.add_row(name, one_line(value))
+        shown.add_row(name, terminal.one_line(value))
 
     used = summary["rows"]
     or_held_out = "" if result.held_out is None else " or held out"
@@ -686,7 +676,7 @@ def _rounds(result: Training) -> str:
     return f"{len(trace)}{why}; the first {kept} are kept, best {result.metrics[0]} on {judge}"
 
 
-def _measures(result: Training, evaluations: Mapping[str, Evaluation]) -> TextTable:
+def _measures(result: Training, evaluations: Mapping[str, Evaluation]) -> terminal.TextTable:
     """Return one line per measure, and one column per file or part of it."""
     held_out = result.held_out
     columns = []
@@ -697,10 +687,10 @@ def _measures(result: Training, evaluations: Mapping[str, Evaluation]) -> TextTa
         base = f"{counted(first.n_queries, 'query')}{left}"
         if one.unit == "row":
             base = counted(one.n_rows, "row")
-        columns.append(number_column(f"{part}\n({base})"))
+        columns.append(terminal.number_column(f"{part}\n({base})"))
     if held_out is not None:
-        columns.append(number_column("held out"))
-    shown = TextTable(label_column("measure"), *columns)
+        columns.append(terminal.number_column("held out"))
+    shown = terminal.TextTable(terminal.label_column("measure"), *columns)
     for name in result.metrics:
         values = [one[name] for one in evaluations.values()]
         values += [] if held_out is None else [held_out[name]]

@@ -215,6 +215,18 @@ class Groups:
         codes[self.order] = np.repeat(np.arange(self.n_groups), self.sizes)
         return codes
 
+    def ranked(self, scores: Floats) -> tuple[Ints, Ints, Ints]:
+        """Return the rows by query and falling score, their queries, and where ties begin.
+
+        The last has, for every place in that order, the first place with the same score.
+        """
+        query = np.repeat(np.arange(self.n_groups), self.sizes)
+        order = self.order[np.lexsort((-scores[self.order], query))]
+        ranked, places = scores[order], np.arange(len(order))
+        new = np.ones(len(order), bool)
+        new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
+        return order, query, np.maximum.accumulate(np.where(new, places, 0))
+
 
 # --- Deal queries, or rows where there are none, into folds
 

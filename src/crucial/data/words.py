@@ -129,8 +129,8 @@ def shown_name(name: str, width: int = 40) -> str:
     return repr(name) if len(name) <= width else f"{name[:width]!r}..."
 
 
-def one_line(error: BaseException) -> str:
-    """Return the message of another library's error as one line, without control characters.
+def one_line(error: BaseException | str) -> str:
+    """Return another library's error, or text of it, as one line without control characters.
 
     Examples
     --------

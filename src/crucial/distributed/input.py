@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from operator import getitem
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -53,19 +53,8 @@ from crucial.wording import counted
 _ROLES = ("label", "qid", "weight", "query_weight")
 
 
-@dataclass(frozen=True)
-class RankingPart:
-    """The rows of one part.
-
-    Attributes
-    ----------
-    data : Dataset
-    query_weight : float64 array of shape (n_rows,), optional
-        Factor on the pairs of the query of every row.
-    """
-
-    data: Dataset
-    query_weight: Floats | None = None
+#: Rows, and the factor on the pairs of the query of every row, if they have one.
+WeightedRows: TypeAlias = tuple[Dataset, Floats | None]
 
 
 @dataclass(frozen=True)
@@ -133,7 +122,7 @@ class ColumnRoles:
         roles = {role: getattr(self, role) for role in _ROLES if role != "label" or self.labelled}
         return {role: name for role, name in roles.items() if isinstance(name, str)}
 
-    def of_part(self, table: Any) -> RankingPart:
+    def of_part(self, table: Any) -> WeightedRows:
         """Return the rows of a frame, of a data set, or of (X, y, qid, weight).
 
         Raises
@@ -151,9 +140,9 @@ class ColumnRoles:
             raise DataError("its rows have no labels.", remedy=_name_it(table, "label"))
         if self.qid is not None and data.qid is None:
             raise DataError("its rows have no query ids.", remedy=_name_it(table, "qid"))
-        return RankingPart(data, factor)
+        return data, factor
 
-    def _of_dataset(self, data: Dataset) -> tuple[Dataset, Floats | None]:
+    def _of_dataset(self, data: Dataset) -> WeightedRows:
         """Take the query weights out of the features that a reader found."""
         if self.query_weight is None:
             return data, None
@@ -167,7 +156,7 @@ class ColumnRoles:
         own = Instances(instances.table[:, rest], names)
         return replace(data, X=own, feature_names=None if names is None else list(names)), factor
 
-    def _of_frame(self, table: Any) -> tuple[Dataset, Floats | None]:
+    def _of_frame(self, table: Any) -> WeightedRows:
         """Divide the columns of a pandas, polars or pyarrow frame."""
         import narwhals as nw
 
@@ -219,7 +208,7 @@ def _name_it(table: object, role: str) -> Message:
     return Message("Name their column with ", Argument(role), ".")
 
 
-def _of_tuple(parts: tuple[Any, ...]) -> tuple[Dataset, Floats | None]:
+def _of_tuple(parts: tuple[Any, ...]) -> WeightedRows:
     """Return the rows of (X, y, qid, weight, query weight), of which the last may be left out."""
     if not 1 <= len(parts) <= 5:
         raise DataError(f"must be (X, y, qid) with or without weights. Got {len(parts)} values.")
@@ -276,7 +265,7 @@ class Source:
         """Return the source as `read` needs it; the value is an argument of its own for Dask."""
         return replace(self, value=None)
 
-    def read(self, value: Any, compact: bool = False) -> RankingPart | None:
+    def read(self, value: Any, compact: bool = False) -> WeightedRows | None:
         """Return the rows, or None if there are none; errors name the part.
 
         Parameters
@@ -297,7 +286,7 @@ class Source:
             raise
         except Exception as error:
             raise failed(self.name, error) from error
-        return part if part is not None and part.data.n_rows else None
+        return part if part is not None and part[0].n_rows else None
 
     def _reader_options(self, path: str) -> dict[str, Any]:
         """Return the options of the reader of this file."""
@@ -349,10 +338,10 @@ def _width(source: Source) -> tuple[int, int] | None:
     if options.get("format", "auto") == "table" or find_format(path) != "svmlight":
         return None
     part = source.read(path)
-    if part is None or part.data.index_base is None:
+    if part is None or part[0].index_base is None:
         return None
-    base = part.data.index_base
-    return base, base + part.data.n_features - 1
+    base = part[0].index_base
+    return base, base + part[0].n_features - 1
 
 
 def is_local(value: object) -> bool:
@@ -590,13 +579,13 @@ class Survey:
 
 def checked_rows(
     source: Source, value: Any, first: TablePart | None
-) -> tuple[TablePart, RankingPart] | None:
-    """Read a part and check it against the first one; None without rows."""
+) -> tuple[TablePart, Floats | None] | None:
+    """Read a part and its query weights, checked against the first one; None without rows."""
     read = source.read(value, compact=True)
     if read is None:
         return None
-    part = checked_part(source.name, read.data, first)
-    factor = read.query_weight
+    data, factor = read
+    part = checked_part(source.name, data, first)
     if factor is not None and not ((factor >= 0) & (factor < np.inf)).all():
         row = int(np.flatnonzero(~((factor >= 0) & (factor < np.inf)))[0])
         raise DataError(
@@ -605,7 +594,7 @@ def checked_rows(
         )
     if factor is not None:
         check_sum(factor, f"{source.name}: query weight")
-    return part, read
+    return part, factor
 
 
 def _first_row(source: Source, value: Any) -> TablePart | None:
@@ -621,7 +610,7 @@ def _look(
     found = checked_rows(source, value, first)
     if found is None:
         return None, []
-    (part, read), data = found, found[0].data
+    (part, factor), data = found, found[0].data
     weight = part.weights()
     sketches = [QuantileSketch() for _ in range(part.instances.n_features)] if sketched else []
     missing = look_at(part, sketches, others=not alone)
@@ -629,7 +618,7 @@ def _look(
     low, high = (np.nan, np.nan) if data.y is None else (data.y.min(), data.y.max())
     largest = 1.0 if weight is None else float(weight.max())
     try:
-        factors = query_factors(read.query_weight, groups)
+        factors = query_factors(factor, groups)
     except DataError as error:
         raise part.failed(error) from None
     labels = float(low), float(high)
@@ -894,14 +883,14 @@ def code_rows(
     found = checked_rows(source, value, first)
     groups = None
     if found is not None:
-        part, read = found
+        part, factor = found
         groups = Groups.from_qid(part.data.qid, part.instances.n_rows)
     if groups is None or not np.array_equal(groups.sizes, sizes):
         raise DataError(f"{source.name} has other rows than when it was read first.")
     order, n = groups.order, part.instances.n_rows
     codes = bins.recode(part.instances, order)
     labels = np.asarray(part.data.y, np.float64)[order]
-    weight, factor = part.weights(), read.query_weight
+    weight = part.weights()
     return PartRows(
         replace(bins, codes=codes, n_rows=n),
         labels,

@@ -292,10 +292,10 @@ def _scored_here(
 
 def _scored(source: Source, value: Any, model: Model) -> ScoredRows | None:
     """Score the rows of a part; errors name it."""
-    part = source.read(value)
-    if part is None:
+    read = source.read(value)
+    if read is None:
         return None
-    data = part.data
+    data, _ = read
     try:
         if data.qid is not None:
             Groups.from_qid(data.qid, data.n_rows)

@@ -158,9 +158,7 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if form.pieces:
         totals.append(graph.pieces(form.pieces))
     if not totals:  # (the same for every row)
-        nothing = np.zeros(0, np.int64)
-        leaf = FormTree(nothing, np.zeros(0), nothing, nothing, nothing, np.zeros(1))
-        totals.append(graph.trees([_rooted(leaf)]))
+        totals.append(graph.trees([_rooted(FormTree.of((), [0.0]))]))
     total = totals[0]
     for other in totals[1:]:
         total = graph.add("Add", total, other)

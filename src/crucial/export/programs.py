@@ -394,15 +394,8 @@ JAVASCRIPT = Target(
 # --- A C file with one function of a row, which needs nothing but the mathematics library
 
 
-_INTEGERS = (
-    "steps",
-    "step_start",
-    "roots",
-    "node_feature",
-    "node_missing",
-    "node_left",
-    "node_right",
-)
+_NODES = ("node_feature", "node_missing", "node_left", "node_right")
+_INTEGERS = ("steps", "step_start", "roots", *_NODES)
 _DOUBLES = ("thresholds", "values", "node_threshold", "leaves")
 _C = """/* Scores of a ranker: the higher, the better.
  *

@@ -6,8 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -231,17 +231,10 @@ class FoundWalk(NamedTuple):
     def scores(self, X: Floats) -> Floats:
         """Return the sums of the trees of rows, whose columns are those in ``values``."""
         roots, features, thresholds, missing, right, left, leaves = self.lists
-        total = np.zeros(len(X))
-        rows = np.arange(len(X))
-        for root in roots:
-            state = np.full(len(X), root)
-            while (going := state > 0).any():
-                node = np.maximum(state, 1) - 1
-                x = X[rows, features[node] - 1]
-                goes_right = np.where(np.isnan(x), missing[node], x > thresholds[node])
-                state = np.where(going, np.where(goes_right, right[node], left[node]), state)
-            total += leaves[-state - 1]
-        return total
+        starts, rights, lefts = ((one - (one > 0)).tolist() for one in (roots, right, left))
+        own = ((features - 1).tolist(), thresholds.tolist(), missing.tolist(), lefts, rights)
+        tables = ProgramTables([], [0], [], [], starts, *own, leaves.tolist(), [])
+        return tables.forest().scores(X)
 
 
 def found_walk(text: str) -> FoundWalk | None:
@@ -302,37 +295,6 @@ def exact_numbers(text: str) -> str:
     if not wrong:
         return text
     return _TOKEN.sub(lambda one: _fraction(one[0]) if one[0] in wrong else one[0], text)
-
-
-class ExactLiterals:
-    """Writes literals as another function does, but as fractions where SQLite misreads them.
-
-    Parameters
-    ----------
-    literal : callable
-        Returns a literal with an exponent.
-    numbers : iterable of float
-        What will be written, as far as it is known: asking SQLite for all at once is quicker.
-
-    Examples
-    --------
-    >>> ExactLiterals("{!r}e0".format, [0.5])(-0.5)
-    '-0.5e0'
-    """
-
-    def __init__(self, literal: Callable[[float], str], numbers: Iterable[float]) -> None:
-        self.literal = literal
-        self._checked = {literal(number) for number in {*map(abs, numbers)}}
-        self._wrong = {one: _fraction(one) for one in _misread(sorted(self._checked))}
-
-    def __call__(self, number: float) -> str:
-        """Return a literal that SQLite reads as this number."""
-        text = self.literal(number)
-        sign, size = text[: text.startswith("-")], text.removeprefix("-")
-        if size not in self._checked:
-            self._checked.add(size)
-            self._wrong |= {one: _fraction(one) for one in _misread([size])}
-        return sign + self._wrong[size] if size in self._wrong else text
 
 
 def _misread(numbers: list[str]) -> set[str]:
@@ -790,30 +752,18 @@ def _check_dates(form: ScoreForm, dialect: Dialect, settings: ExportSettings) ->
 
 def _check_name(name: str, dialect: Dialect, what: str, parameter: str) -> None:
     """Refuse a name of a column or table that a database cannot hold."""
-    if len(name.encode()) > dialect.longest or "\0" in name or not name:
-        raise ParameterError(
-            Message(
-                f"a {what} in this dialect has a name of 1 to {dialect.longest} bytes, none of "
-                f"them NUL. Got {name[:40]!r} ({len(name.encode())} bytes). Give it another name "
-                "there with ",
-                Argument(parameter),
-                ".",
-            ),
-            parameter=parameter,
-        )
+    size, got = len(name.encode()), f"Got {name[:40]!r}"
     # (a table is named with its data set, as in data.rows)
     refused = dialect.refused.replace(".", "") if what == "table" else dialect.refused
     bad = next((sign for sign in name if sign in refused), "")
-    if bad:
-        raise ParameterError(
-            Message(
-                f"a {what} in this dialect has no {bad!r} in its name. Got {name[:40]!r}. Give it "
-                "another name there with ",
-                Argument(parameter),
-                ".",
-            ),
-            parameter=parameter,
-        )
+    if size > dialect.longest or "\0" in name or not name:
+        rule = f"a name of 1 to {dialect.longest} bytes, none of them NUL. {got} ({size} bytes)"
+    elif bad:
+        rule = f"no {bad!r} in its name. {got}"
+    else:
+        return
+    problem = f"a {what} in this dialect has {rule}. Give it another name there with "
+    raise ParameterError(Message(problem, Argument(parameter), "."), parameter=parameter)
 
 
 def _check_names(form: ScoreForm, dialect: Dialect) -> None:
@@ -840,9 +790,9 @@ def _write(form: ScoreForm, settings: ExportSettings) -> bytes:
     if settings.name is not None:
         _check_name(settings.name, dialect, "table", "name")
     _check_dates(form, dialect, settings)
-    if settings.dialect in ("ansi", "sqlite"):
-        dialect = replace(dialect, literal=ExactLiterals(dialect.literal, form.numbers()))
     expression = _expression(form, dialect, settings)
+    if settings.dialect in ("ansi", "sqlite"):
+        expression = exact_numbers(expression)
     lines = [
         '-- The score of a ranker: the higher, the better. NULL and NaN are "no opinion".',
         f"-- Dialect: {settings.dialect}.",

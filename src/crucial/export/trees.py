@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crucial.errors import NotRankedError
-from crucial.model.form import FormTree, ScoreForm, by_feature, joined
+from crucial.model.form import FormTree, ScoreForm, StepFunction, StraightPiece, by_feature, joined
 from crucial.types import Floats, Ints, Numbers
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class EngineForest:
             table = X.T.astype(self.numbers, order="C")
             thresholds = self.trees.thresholds.astype(self.numbers)
         children = np.stack((self.trees.right, self.trees.left), axis=1).ravel()
-        step = max(1, _WALK_CELLS // len(self.trees.roots))
+        step = max(1, _WALK_CELLS // max(1, len(self.trees.roots)))
         for begin in range(0, len(X), step):
             rows = np.ascontiguousarray(table[:, begin : begin + step])
             yield begin, self._leaves(rows, thresholds, children)
@@ -256,9 +257,7 @@ def plain_trees(form: ScoreForm, settings: ExportSettings) -> list[FormTree]:
         trees = [replace(tree, values=tree.values / form.divisor) for tree in trees]
     constant = form.intercept / form.divisor + form.offset
     if constant or not trees:
-        empty = np.zeros(0, np.int64)
-        alone = np.array([constant])
-        trees.append(FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone))
+        trees.append(FormTree.of((), [constant]))
     if settings.probability:
         assert form.slope is not None
         trees = [replace(tree, values=form.slope * tree.values) for tree in trees]
@@ -290,7 +289,7 @@ def leaf_counts(
     counts = np.zeros(sum(sizes), np.int64)
     data = settings.data
     if data is not None:
-        forest = EngineForest(_engine_trees(trees), "<=", np.float64, np.float64)
+        forest = ProgramTables.of(ScoreForm(0, (), False, trees=tuple(trees))).forest()
         step = max(1, _CELLS // data.n_features)
         for begin in range(0, data.n_rows, step):
             part = data.table[begin : begin + step]
@@ -298,31 +297,6 @@ def leaf_counts(
             rows = np.nan_to_num(rows, nan=0.0) if settings.missing == "zero" else rows
             counts += forest.counts(numbers_of(rows))[-len(counts) :]
     return np.split(np.maximum(counts, 1), np.cumsum(sizes)[:-1])
-
-
-def _engine_trees(trees: Sequence[FormTree]) -> EngineTrees:
-    """Return the nodes of all trees, then their leaves."""
-    n_nodes, n_leaves = [len(tree.features) for tree in trees], [len(tree.values) for tree in trees]
-    nodes, leaves = np.cumsum([0, *n_nodes]), np.cumsum([sum(n_nodes), *n_leaves])
-    none = np.zeros(sum(n_leaves), np.int64)
-
-    def children(sides: list[Ints]) -> Ints:
-        parts = [
-            np.where(side >= 0, side + node, ~side + leaf)
-            for side, node, leaf in zip(sides, nodes[:-1], leaves[:-1], strict=True)
-        ]
-        return np.concatenate((*parts, none))
-
-    thresholds = np.concatenate([tree.thresholds for tree in trees])
-    return EngineTrees(
-        np.where(np.array(n_nodes) > 0, nodes[:-1], leaves[:-1]),
-        np.concatenate((*(tree.features for tree in trees), none - 1)),
-        np.append(np.where(np.isnan(thresholds), np.inf, thresholds), none),
-        np.concatenate((*(~tree.missing_right for tree in trees), none > 0)),
-        children([tree.left for tree in trees]),
-        children([tree.right for tree in trees]),
-        np.zeros(sum(n_nodes) + len(none)),
-    )
 
 
 def below_nodes(tree: FormTree, counts: Ints) -> tuple[Ints, Floats]:
@@ -383,7 +357,7 @@ class _RewrittenTree:
         self.features, self.thresholds = tree.features.tolist(), tree.thresholds.tolist()
         self.left, self.right = tree.left.tolist(), tree.right.tolist()
         self.missing_right, self.leaves = tree.missing_right.tolist(), tree.values.tolist()
-        self.rows: list[tuple[int, float, int, int]] = []
+        self.rows: list[tuple[int, float, bool, int, int]] = []
         self.values: list[float] = []
 
     def added(self, node: int, known: dict[int, bool]) -> int:
@@ -398,7 +372,7 @@ class _RewrittenTree:
         if present and presence:
             return self.added(self.left[node], known)
         place = len(self.rows)
-        self.rows.append((feature, threshold, 0, 0))
+        self.rows.append((feature, threshold, True, 0, 0))
         if present or (self.missing_right[node] and not presence):
             left = self.added(self.left[node], known)
             right = self.added(self.right[node], known)
@@ -406,23 +380,13 @@ class _RewrittenTree:
             threshold = np.nan
             left = self.added(node, {**known, feature: True})
             right = self.added(node, {**known, feature: False})
-        self.rows[place] = (feature, threshold, left, right)
+        self.rows[place] = (feature, threshold, True, left, right)
         return place
 
     def made(self) -> FormTree:
         """Return the whole tree."""
         self.added(0, {})
-        features, thresholds, left, right = (
-            zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
-        )
-        return FormTree(
-            np.array(features, np.int64),
-            np.array(thresholds, np.float64),
-            np.ones(len(features), bool),
-            np.array(left, np.int64),
-            np.array(right, np.int64),
-            np.array(self.values),
-        )
+        return FormTree.of([*zip(*self.rows, strict=True)], self.values)
 
 
 # --- A form as flat tables, for exports that are programs: C, JavaScript, Python
@@ -501,46 +465,44 @@ class ProgramTables:
             [[p.feature, p.low, p.high, p.unit, p.default, p.weight] for p in form.pieces],
         )
 
+    def forest(self) -> EngineForest:
+        """Return the trees, whose leaves come after all nodes."""
+        n, none = len(self.node_feature), np.zeros(len(self.leaves), np.int64)
+
+        def places(children: Sequence[int]) -> Ints:
+            found = np.array(children, np.int64)
+            return np.where(found >= 0, found, n + ~found)
+
+        thresholds = [np.inf if one is None else one for one in self.node_threshold]
+        trees = EngineTrees(
+            places(self.roots),
+            np.append(np.array(self.node_feature, np.int64), none - 1),
+            np.append(thresholds, none),
+            np.append(np.array(self.node_missing, np.int64), none) == 0,
+            np.append(places(self.node_left), none),
+            np.append(places(self.node_right), none),
+            np.append(np.zeros(n), self.leaves),
+        )
+        return EngineForest(trees, "<=", np.float64, np.float64)
+
     def scores(self, X: Floats, end: tuple[float, float, float]) -> Floats:
-        """Score rows as the programs do, one after the other.
+        """Score rows as the programs do.
 
         Parameters
         ----------
         X : float64 array of shape (n_rows, n_features)
         end : intercept, divisor and offset
         """
-        out = [self._score(row, *end) for row in X.tolist()]
-        return np.array(out, np.float64)
-
-    def _score(self, x: list[float], intercept: float, divisor: float, offset: float) -> float:
-        from bisect import bisect_left
-
-        steps = 0.0
-        for at, feature in enumerate(self.steps):
-            begin, stop = self.step_start[at], self.step_start[at + 1]
-            value, first = x[feature], begin + 2 * at
-            if value == value:
-                first += 1 + bisect_left(self.thresholds, value, begin, stop) - begin
-            steps += self.values[first]
-        trees = 0.0
-        for node in self.roots:
-            while node >= 0:
-                value, threshold = x[self.node_feature[node]], self.node_threshold[node]
-                if value != value:
-                    right = bool(self.node_missing[node])
-                else:
-                    right = threshold is not None and value > threshold
-                node = self.node_right[node] if right else self.node_left[node]
-            trees += self.leaves[~node]
-        pieces = 0.0
-        for place, low, high, unit, default, weight in self.pieces:
-            value = x[int(place)]
-            if value == value:
-                value = min(max(value, low), high)
-                pieces += weight * ((value * unit - low * unit) / (high * unit - low * unit))
-            else:
-                pieces += weight * default
-        return (((steps + trees) + pieces) + intercept) / divisor + offset
+        ends = enumerate(zip(self.steps, pairwise(self.step_start), strict=True))
+        steps, pieces = np.zeros(len(X)), np.zeros(len(X))
+        for at, (feature, (begin, stop)) in ends:
+            missing, *values = self.values[begin + 2 * at : stop + 2 * at + 2]
+            thresholds = np.array(self.thresholds[begin:stop])
+            steps += StepFunction(feature, thresholds, np.array(values), missing).scores(X)
+        for place, *numbers in self.pieces:
+            pieces += StraightPiece(int(place), *numbers).scores(X)
+        intercept, divisor, offset = end
+        return (((steps + self.forest().scores(X)) + pieces) + intercept) / divisor + offset
 
     def plain(self) -> dict[str, Any]:
         """Return the tables by their names."""

@@ -852,15 +852,12 @@ def top_labels(
     [1.0, 4.0, 3.0, 1.0]
     """
     mass = np.ones(len(labels)) if weight is None else weight
-    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    order = groups.order[np.lexsort((-labels[groups.order], query))]
+    order, query, ties = groups.ranked(labels)
     sorted_mass, sorted_labels = mass[order], labels[order]
     whole = np.bincount(query, sorted_mass, groups.n_groups)
     before = np.cumsum(sorted_mass) - sorted_mass
     before -= np.repeat(before[groups.starts[:-1]], groups.sizes)
-    new = np.ones(len(order), bool)
-    new[1:] = (sorted_labels[1:] != sorted_labels[:-1]) | (query[1:] != query[:-1])
-    above = before[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    above = before[ties]
     limit = first if isinstance(first, int | np.integer) else first * whole[query]
     lowest = sorted_labels[groups.starts[1:] - 1][query]
     out = np.empty(len(labels))

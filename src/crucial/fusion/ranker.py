@@ -18,6 +18,7 @@ from crucial.errors import DataError, DataWarning, ModelFileError, ParameterErro
 from crucial.fusion.pool import Listing, Pool, Runs, sum_in_order
 from crucial.fusion.rules import DEPTH, NORMALISATIONS, Fusion, normalised
 from crucial.model.additive import AdditiveRanker
+from crucial.model.base import Payload
 from crucial.model.file import (
     AdditivePayload,
     WeightedRanker,
@@ -599,17 +600,13 @@ class FusionRanker:
         return self.model.predict(X, groups, n_jobs=n_jobs)
 
 
-class FusionPayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="fusion"
-):
+class FusionPayload(Payload, frozen=True, tag="fusion"):
     """A `FusionRanker` in a model file: an additive model with its plan and choice.
 
     The first fusions were written as additive models with plan and choice in the training
     summary.
     """
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     rounds: list[WeightedRanker]
     training: dict[str, Any]
     fusion: dict[str, Any] | None

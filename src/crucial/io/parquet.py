@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crucial.data.arrays import NumberColumn, frame_column, text_column
 from crucial.data.dataset import Dataset
 from crucial.data.files import atomic_write, check_unpacked, place_of
-from crucial.data.words import as_objects, shown
+from crucial.data.words import as_objects, one_line, shown
 from crucial.errors import FileError
 from crucial.io.options import TableOptions
 from crucial.io.tables import Roles, assign_roles, set_features, unusable_error
@@ -144,8 +144,7 @@ def _refused(path: PathLike) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, MemoryError) as error:
         first = (str(error).splitlines() or ["no reason given"])[0]
-        reason = "".join(sign if sign.isprintable() else "?" for sign in first)
-        raise FileError(path, f"this parquet file cannot be read: {reason}") from error
+        raise FileError(path, f"this parquet file cannot be read: {one_line(first)}") from error
     except UnicodeDecodeError as error:  # (of a schema; those of cells are found in `_texts`)
         problem = f"the names of its columns must be UTF-8 text. Got {shown(error.object)}."
         raise FileError(path, problem, remedy="Write the file again with other names.") from error

@@ -647,20 +647,14 @@ def ranked_columns(data: Dataset, groups: Groups, scores: Floats) -> dict[str, l
     >>> found["item"], found["rank"]
     (['b', 'a', 'c'], [1, 2, 2])
     """
-    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    order = groups.order[np.lexsort((-scores[groups.order], query))]
-    # Within its query a row ranks behind the rows with higher scores.
-    first = np.ones(len(order), bool)
-    first[1:] = (scores[order[1:]] != scores[order[:-1]]) | (query[1:] != query[:-1])
-    place = np.arange(len(order)) - groups.starts[query] + 1
-    rank = place[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    order, query, first = groups.ranked(scores)
     names = _names(data)
     qids = ["1"] if data.qid is None else [str(qid) for qid in groups.ids.tolist()]
     return {
         "qid": [qids[q] for q in query.tolist()],
         "item": [names[row] for row in order.tolist()],
         "score": scores[order].tolist(),
-        "rank": rank.tolist(),
+        "rank": (first - groups.starts[query] + 1).tolist(),
     }
 
 

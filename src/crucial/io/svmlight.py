@@ -35,19 +35,6 @@ from crucial.errors import Argument, DataError, FileError, Message
 from crucial.kernels import runtime
 from crucial.kernels import text as text_kernels
 from crucial.kernels.runtime import count_threads, run_all
-from crucial.kernels.text import (
-    FEATURE,
-    FINE,
-    INDEX,
-    LABEL,
-    MAX_INDEX,
-    ORDER,
-    QID_EMPTY,
-    QID_MISSING,
-    QID_UNEXPECTED,
-    VALUE,
-    fill_dense,
-)
 from crucial.parameters import check, int_between, none_or, one_of, refuse
 from crucial.types import Floats, Ints, PathLike
 from crucial.wording import counted
@@ -92,7 +79,7 @@ class Rules:
     """
 
     low_index: int = 0
-    high_index: int = MAX_INDEX
+    high_index: int = text_kernels.MAX_INDEX
     limit: float = math.inf
     with_qid: bool = False
     first_line: int = 1
@@ -127,7 +114,7 @@ class Piece:
     values: NDArray[Any]
     qids: list[tuple[int, bytes]] = field(default_factory=list)
     items: list[str] | None = None
-    code: int = FINE
+    code: int = text_kernels.FINE
     position: int = -1
     lines: int = 0
 
@@ -156,7 +143,7 @@ def item_of_comment(comment: bytes) -> bytes:
 def _to_index(digits: bytes) -> int:
     """Return the index that digits represent; if they are too many, one that is too large."""
     digits = digits.lstrip(b"0")
-    return int(digits or b"0") if len(digits) < 12 else MAX_INDEX + 1
+    return int(digits or b"0") if len(digits) < 12 else text_kernels.MAX_INDEX + 1
 
 
 def _parse_line(
@@ -167,31 +154,31 @@ def _parse_line(
     first = next(tokens)
     label = to_number(first.group().decode("latin-1"))
     if label is None or not math.isfinite(label):
-        raise _BadLine(LABEL, first.start())
+        raise _BadLine(text_kernels.LABEL, first.start())
     token = next(tokens, None)
     qid = b""
     if token is not None and token.group().startswith(b"qid:"):
         qid = token.group()[4:]
         if not rules.with_qid:
-            raise _BadLine(QID_UNEXPECTED, token.start())
+            raise _BadLine(text_kernels.QID_UNEXPECTED, token.start())
         if not qid:
-            raise _BadLine(QID_EMPTY, token.start())
+            raise _BadLine(text_kernels.QID_EMPTY, token.start())
         token = next(tokens, None)
     elif rules.with_qid:
-        raise _BadLine(QID_MISSING, first.end())
+        raise _BadLine(text_kernels.QID_MISSING, first.end())
     previous = -1
     while token is not None:
         digits, colon, written = token.group().partition(b":")
         if not (digits.isdigit() and colon):
-            raise _BadLine(FEATURE, token.start())
+            raise _BadLine(text_kernels.FEATURE, token.start())
         index = _to_index(digits)
         if not rules.low_index <= index <= rules.high_index:
-            raise _BadLine(INDEX, token.start())
+            raise _BadLine(text_kernels.INDEX, token.start())
         if index <= previous:
-            raise _BadLine(ORDER, token.start())
+            raise _BadLine(text_kernels.ORDER, token.start())
         value = to_number(written.decode("latin-1"))
         if value is None or abs(value) >= rules.limit:
-            raise _BadLine(VALUE, token.start() + len(digits) + 1)
+            raise _BadLine(text_kernels.VALUE, token.start() + len(digits) + 1)
         indices.append(index)
         values.append(value)
         previous = index
@@ -207,7 +194,7 @@ def parse_lines(text: bytes, rules: Rules) -> Piece:
     values: list[float] = []
     qids: list[tuple[int, bytes]] = []
     items: list[str] = []
-    code, place, position = FINE, -1, 0
+    code, place, position = text_kernels.FINE, -1, 0
     for line in text.split(b"\n"):
         body, _, comment = line.partition(b"#")
         if body.strip():
@@ -240,25 +227,25 @@ def problem(code: int, line: bytes, at: int, rules: Rules) -> str:
     """Say what is wrong with the line at this place."""
     found = _TOKEN.match(line, at)
     token = found.group() if found else b""
-    if code == LABEL:
+    if code == text_kernels.LABEL:
         return _label_problem(token)
-    if code == QID_MISSING:
+    if code == text_kernels.QID_MISSING:
         return (
             f"no 'qid:' after the label, but the first row (line {rules.first_line}) has one. "
             "Give a qid to every line or to none."
         )
-    if code == QID_UNEXPECTED:
+    if code == text_kernels.QID_UNEXPECTED:
         return (
             f"there is a qid, but the first row (line {rules.first_line}) has none. "
             "Give a qid to every line or to none."
         )
-    if code == QID_EMPTY:
+    if code == text_kernels.QID_EMPTY:
         return "expected an id right after 'qid:'. Got nothing."
-    if code == FEATURE:
+    if code == text_kernels.FEATURE:
         return _feature_problem(token)
-    if code == INDEX:
+    if code == text_kernels.INDEX:
         return _index_problem(token, rules)
-    if code == ORDER:
+    if code == text_kernels.ORDER:
         index = _to_index(token.partition(b":")[0])
         before = _to_index(re.findall(rb"([0-9]+):", line[:at])[-1])
         return (
@@ -374,7 +361,10 @@ def _finish(text: bytes, piece: Piece, labels_at: Ints, rules: Rules) -> None:
         value = float(found.group())
         if abs(value) >= (rules.limit if row < 0 else math.inf):
             # Everything left to do lies before what the kernel itself may have refused.
-            piece.code, piece.position = VALUE if row < 0 else LABEL, place
+            piece.code, piece.position = (
+                text_kernels.VALUE if row < 0 else text_kernels.LABEL,
+                place,
+            )
             return
         if row >= 0:
             piece.labels[row] = value
@@ -391,10 +381,10 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
     )
     rows, entries, runs, code, position = found
     # The bad row may have numbers to finish too, and one of those may be the first bad one.
-    begun = rows + (code != FINE)
+    begun = rows + (code != text_kernels.FINE)
     piece = Piece(labels[:begun], row_starts[: rows + 1], indices[:entries], values[:entries])
     piece.lines = lines
-    if code != FINE:
+    if code != text_kernels.FINE:
         piece.code, piece.position = code, position
     _finish(text, piece, places[:begun, 2], rules)
     piece.labels = labels[:rows]
@@ -407,7 +397,7 @@ def parse_compiled(text: bytes, start: int, stop: int, rules: Rules) -> Piece:
 
 def _check(path: str, block: bytes, piece: Piece, rules: Rules, lines_before: int) -> None:
     """Raise the error of a piece, if it has one."""
-    if piece.code == FINE:
+    if piece.code == text_kernels.FINE:
         return
     line_start = block.rfind(b"\n", 0, piece.position) + 1
     line = block[line_start : block.find(b"\n", piece.position)]
@@ -608,7 +598,7 @@ def read_svmlight(
     check(owner, "absent", absent, one_of("zero", "missing"))
     check(owner, "index_base", index_base, one_of("auto", 0, 1))
     check(owner, "sparse", sparse, one_of("auto", True, False))
-    check(owner, "n_features", n_features, none_or(int_between(1, MAX_INDEX)))
+    check(owner, "n_features", n_features, none_or(int_between(1, text_kernels.MAX_INDEX)))
     if sparse is True and absent == "missing":
         raise refuse(owner, "sparse", "'auto' or False when absent='missing'", sparse)
     kind = float_type(owner, dtype)
@@ -657,7 +647,7 @@ def read_svmlight(
     else:  # (zeros cost nothing until they are written to, by the threads)
         X = np.zeros(shape, kind) if absent == "zero" else np.full(shape, np.nan, kind)
         parts = [(piece.row_starts, piece.indices, piece.values) for piece in pieces]
-        fill_dense(parts, base, X, n_jobs)
+        text_kernels.fill_dense(parts, base, X, n_jobs)
     data = Dataset(X, y, qid, item, index_base=base, complete=entries == n_rows * n_columns)
     if n_features is not None:
         data.occurs = np.zeros(n_columns, bool)

@@ -24,6 +24,7 @@ from crucial.data.words import (
     as_ids,
     as_objects,
     missing_column,
+    one_line,
     shown,
     shown_name,
     to_number,
@@ -341,11 +342,6 @@ def _cell_problem(name: str, what: str, cell: str) -> tuple[str, str]:
     return f"{what} {shown(name)} must be {rule}. Got {shown(cell)}.", remedy
 
 
-def _plain(text: str) -> str:
-    """Return a text without control characters; types of columns have names of the file."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
-
-
 def unusable_error(path: PathLike, reasons: Mapping[str, str]) -> FileError:
     """Return one error for columns that cannot be features, by name, each with its reason.
 
@@ -357,7 +353,7 @@ def unusable_error(path: PathLike, reasons: Mapping[str, str]) -> FileError:
     """
     columns = list(reasons)
     named = columns[:_MOST_NAMED]
-    listed = ", ".join(f"{shown(name)} ({_plain(reasons[name])})" for name in named)
+    listed = ", ".join(f"{shown(name)} ({one_line(reasons[name])})" for name in named)
     more = f" and {len(columns) - len(named)} more" if len(columns) > len(named) else ""
     several = len(columns) > 1
     remedy = Message(
@@ -503,17 +499,13 @@ def _find_plan(sample: CellTable, roles: Roles, options: TableOptions, sep: str)
             reasons[place] = f"line {sample.lines[row]}: {shown(sample.columns[place][row])}"
     if len(reasons) > 1 or any(kind in _REFUSED for kind in kinds.values()):
         for place, kind in kinds.items():
-            if kind == "text" and place not in roles.categories and _all_differ(known[place]):
+            all_differ = 1 < len(set(known[place])) == len(known[place])
+            if kind == "text" and place not in roles.categories and all_differ:
                 reasons[place] = _DISTINCT
         ordered = [place for place in roles.features if place in reasons]
         named = {sample.names[place]: reasons[place] for place in ordered}
         raise unusable_error(sample.path, named)
     return _Plan(sample, roles, form, kinds)
-
-
-def _all_differ(texts: Sequence[str]) -> bool:
-    """Whether there are several texts, and no two are equal."""
-    return len(texts) > 1 and len(set(texts)) == len(texts)
 
 
 def _parse(plan: _Plan, block: CellTable) -> tuple[list[Floats], list[list[str]]]:

@@ -281,19 +281,11 @@ class Terms:
     def _parameters(self) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
         """Feature, low, high, unit and default of the distinct rankers, and all weights."""
         distinct, _ = self._scaled
-        low, high, default = (
+        features, low, high, unit, default = (
             np.array([getattr(ranker, name) for ranker in distinct])
-            for name in ("low", "high", "default")
+            for name in ("feature", "low", "high", "unit", "default")
         )
-        unit = np.array([ranker.unit for ranker in distinct])
-        return (
-            np.array([r.feature for r in distinct]),
-            low,
-            high,
-            unit,
-            default,
-            np.array(self.weights),
-        )
+        return features, low, high, unit, default, np.array(self.weights)
 
     def scores(self, X: Numbers, groups: Groups | None = None, n_jobs: int | None = 1) -> Floats:
         """Return the weighted sum of scores of every row, added in the order of rounds."""

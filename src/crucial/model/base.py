@@ -6,21 +6,23 @@ import math
 import numbers
 import reprlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 
 from crucial.data.arrays import MAX_FEATURES
 from crucial.data.groups import Groups
 from crucial.data.instances import Encodings, Instances
+from crucial.data.words import is_unicode
 from crucial.errors import DataError, NotRankedError, ParameterError
 from crucial.kernels.elementary import exact_sum
 from crucial.kernels.runtime import count_threads, over_ranges
 from crucial.parameters import check, int_between, one_of, refuse
-from crucial.types import Bools, Floats, Ints, PathLike, TableLike, VectorLike
+from crucial.types import Floats, Ints, PathLike, TableLike, VectorLike
 
 if TYPE_CHECKING:
     from crucial.export.export import Export
@@ -69,15 +71,6 @@ class _Short:
         return reprlib.repr(self._value)
 
 
-def _writable(text: str) -> bool:
-    """Whether UTF-8 can write the text: it cannot write a lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class _NotPlain(Exception):
     """A value that JSON cannot write, the rule that it breaks, and where it is, innermost first."""
 
@@ -93,7 +86,7 @@ def _plain(value: object, depth: int) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str) and _writable(value):
+    if isinstance(value, str) and is_unicode(value):
         return str(value)
     if isinstance(value, int) and -_WHOLE <= value < _WHOLE:
         return int(value)
@@ -161,7 +154,7 @@ def plain_names(names: Sequence[str] | None, n_features: int, owner: str) -> tup
         rule = f"one name for each of the {n_features} features, or None"
         raise refuse(owner, "feature_names", rule, f"{len(plain)} names")
     for name in plain:
-        if not isinstance(name, str) or not _writable(name):
+        if not isinstance(name, str) or not is_unicode(name):
             raise refuse(owner, "feature_names", "text that UTF-8 can write", _Short(name))
     return tuple(map(str, plain))
 
@@ -307,6 +300,19 @@ def check_finite(
         )
 
 
+def scored_blocks(
+    instances: Instances, size: int, n_jobs: int | None, scores: Callable[[Instances], Floats]
+) -> Floats:
+    """Return the scores of all rows, computed for blocks of a size, several at a time."""
+    out = np.empty(instances.n_rows)
+
+    def block(first: int, last: int) -> None:
+        out[first:last] = scores(instances.take_rows(np.arange(first, last)))
+
+    over_ranges([*range(0, len(out), size), len(out)], count_threads(n_jobs), block)
+    return out
+
+
 # --- Places of rows in their queries, by their scores
 
 
@@ -342,17 +348,6 @@ query, give all the same qid.
         )
 
 
-def _ranked(scores: Floats, groups: Groups) -> tuple[Ints, Ints, Bools]:
-    """Return the rows by query and falling score, their places from 0, and where a tie begins."""
-    query = np.repeat(np.arange(groups.n_groups), groups.sizes)
-    order = groups.order[np.lexsort((-scores[groups.order], query))]
-    place = np.arange(len(order)) - np.repeat(groups.starts[:-1], groups.sizes)
-    ranked = scores[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
-    return order, place, new
-
-
 def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     """Return the position of every row in its query, 1 for the highest score.
 
@@ -369,11 +364,10 @@ def positions(scores: Floats, groups: Groups, ties: str = "min") -> Ints:
     [3, 1, 1]
     """
     check("rank", "ties", ties, one_of("min", "first"))
-    order, place, new = _ranked(scores, groups)
-    if ties == "min":
-        place = place[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    order, query, first = groups.ranked(scores)
+    place = first if ties == "min" else np.arange(len(order))
     out = np.empty(len(order), np.int64)
-    out[order] = place + 1
+    out[order] = place - groups.starts[query] + 1
     return out
 
 
@@ -392,17 +386,23 @@ def membership(scores: Floats, groups: Groups, k: int) -> Floats:
     >>> membership(np.array([1.0, 3.0, 1.0, 2.0]), Groups.single(4), 3).tolist()
     [0.5, 1.0, 0.5, 1.0]
     """
-    order, place, new = _ranked(scores, groups)
-    first = np.flatnonzero(new)
+    order, query, ties = groups.ranked(scores)
+    first = np.flatnonzero(ties == np.arange(len(order)))
     sizes = np.diff(np.append(first, len(order)))
     k = min(k, len(order))  # (beyond 64 bits there is no array)
-    share = np.clip((k - place[first]) / sizes, 0.0, 1.0)
+    share = np.clip((k - (first - groups.starts[query[first]])) / sizes, 0.0, 1.0)
     out = np.empty(len(order))
     out[order] = np.repeat(share, sizes)
     return out
 
 
 # --- What all fitted models of rows have in common
+
+
+def as_shares(weights: Floats) -> Floats:
+    """Return weights divided by their sum; all 0 if there is none."""
+    total = weights.sum()
+    return weights / total if total > 0 else weights
 
 
 def check_width(n_features: int, owner: str) -> None:
@@ -655,6 +655,34 @@ class FrozenModel:
         return export_model(self, path, target, **settings)
 
 
+class Payload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """The form in which one kind of model is written, tagged with the kind."""
+
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Return the payload of a model."""
+        return cls.filled(model)
+
+    @classmethod
+    def filled(cls, model: FrozenModel, **others: object) -> Self:
+        """Return the fields of a model that have the payload's names, and ``others``."""
+        names = (name for name in cls.__struct_fields__ if name not in others)
+        own = {name: getattr(model, name) for name in names}
+        arrays = {name: one.tolist() for name, one in own.items() if isinstance(one, np.ndarray)}
+        return cls(**own | arrays | others)
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields by their names."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    def build(self) -> Any:
+        """Return the model, with everything checked."""
+        raise NotImplementedError
+
+
 # --- What the models that add one weak ranker per round have in common
 
 
@@ -743,5 +771,4 @@ class RoundsModel(FrozenModel):
         out = np.zeros(self.n_features)
         for feature, weight in self.weight_by_feature().items():
             out[feature] = weight
-        total = out.sum()
-        return out / total if total > 0 else out
+        return as_shares(out)

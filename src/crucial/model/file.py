@@ -19,7 +19,7 @@ import msgspec
 from crucial.data.files import atomic_write
 from crucial.errors import FileError, ModelFileError, NotRankedError, ParameterError
 from crucial.model.additive import AdditiveRanker
-from crucial.model.base import FrozenModel
+from crucial.model.base import FrozenModel, Payload
 from crucial.model.kernel import KernelPayload, KernelRanker
 from crucial.model.net import NetPayload, NetRanker
 from crucial.model.rank_addition import RankAdditionRanker
@@ -75,17 +75,6 @@ def row_model(model: Model) -> FrozenModel:
     return model if isinstance(model, FrozenModel) else model.model
 
 
-class Payload(Protocol):
-    """The form in which one kind of model is written: a msgspec Struct tagged with the kind."""
-
-    @classmethod
-    def of(cls, model: Any) -> Payload:
-        """Return the payload of a model."""
-
-    def build(self) -> Model:
-        """Return the model, with everything checked."""
-
-
 class WeightedRanker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A weak ranker and its weight."""
 
@@ -93,13 +82,9 @@ class WeightedRanker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranker: WeakRanker
 
 
-class AdditivePayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="additive"
-):
+class AdditivePayload(Payload, frozen=True, tag="additive"):
     """An `AdditiveRanker` as it is written."""
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     rounds: list[WeightedRanker]
     training: dict[str, Any]
 
@@ -116,7 +101,7 @@ class AdditivePayload(
                     "model."
                 )
             rounds.append(WeightedRanker(weight, ranker))
-        return cls(model.n_features, model.feature_names, rounds, dict(model.training))
+        return cls.filled(model, rounds=rounds)
 
     def build(self) -> AdditiveRanker:
         """Return the model, with everything checked."""
@@ -135,13 +120,9 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranker: QuasiKNN
 
 
-class RankAdditionPayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="rank_addition"
-):
+class RankAdditionPayload(Payload, frozen=True, tag="rank_addition"):
     """A `RankAdditionRanker` as it is written."""
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     rounds: list[_Step]
     training: dict[str, Any]
 
@@ -149,8 +130,7 @@ class RankAdditionPayload(
     def of(cls, model: RankAdditionRanker) -> RankAdditionPayload:
         """Return the payload of a model."""
         steps = zip(model.keeps, model.weights, model.rankers, strict=True)
-        rounds, training = [_Step(*one) for one in steps], dict(model.training)
-        return cls(model.n_features, model.feature_names, rounds, training)
+        return cls.filled(model, rounds=[_Step(*one) for one in steps])
 
     def build(self) -> RankAdditionRanker:
         """Return the model, with everything checked."""
@@ -513,7 +493,8 @@ def _parsed(data: bytes) -> Model:
     _check_keys(minified)
     payload = _payload(model)
     try:
-        return payload.build()
+        built: Model = payload.build()
+        return built
     except ParameterError as error:
         raise _Invalid(f"contains an invalid model: {error}") from error
 

@@ -69,33 +69,23 @@ class StepFunction:
         >>> step.tree().scores(np.array([[1.0], [1.5], [9.0], [np.nan]])).tolist()
         [0.0, 0.5, 1.0, -1.0]
         """
-        k = len(self.thresholds)
-        threshold, left, right = [np.nan], [0], [~0]
-        waiting = [(0, k, 0)]  # thresholds low:high go below the node
-        while waiting:
-            low, high, parent = waiting.pop(0)
+        waiting: list[tuple[int, int]] = []  # of every node but the root, its thresholds low:high
+
+        def child(low: int, high: int) -> int:
             if low == high:
-                child = ~(low + 1)
-            else:
-                child = len(threshold)
-                middle = (low + high) // 2
-                threshold.append(float(self.thresholds[middle]))
-                left.append(0)
-                right.append(0)
-                waiting += [(low, middle, child), (middle + 1, high, ~child)]
-            if parent >= 0:
-                left[parent] = child
-            else:
-                right[~parent] = child
-        n = len(threshold)
-        return FormTree(
-            np.full(n, self.feature),
-            np.array(threshold),
-            np.ones(n, bool),
-            np.array(left),
-            np.array(right),
-            np.concatenate(([self.missing], self.values)),
-        )
+                return ~(low + 1)
+            waiting.append((low, high))
+            return len(waiting)
+
+        thresholds, sides = [np.nan], [(child(0, len(self.thresholds)), ~0)]
+        for low, high in waiting:  # (which grows)
+            middle = (low + high) // 2
+            thresholds.append(float(self.thresholds[middle]))
+            sides.append((child(low, middle), child(middle + 1, high)))
+        n = len(thresholds)
+        left, right = zip(*sides, strict=True)
+        nodes = ([self.feature] * n, thresholds, [True] * n, left, right)
+        return FormTree.of(nodes, [self.missing, *self.values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +119,16 @@ class FormTree:
     values: Floats
     parts: np.ndarray | None = None
 
+    @classmethod
+    def of(cls, nodes: Sequence[Sequence[Any]], values: Sequence[float] | Floats) -> FormTree:
+        """Return the tree of lists: those of nodes, in the order of the fields, and the leaves.
+
+        A threshold may be None for NaN; a tree that is one leaf has no nodes.
+        """
+        kinds = (np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64)
+        lists = zip((*(nodes or [()] * 5), values), kinds, strict=True)
+        return cls(*(np.array(one, kind) for one, kind in lists))
+
     def scores(self, X: Numbers) -> Floats:
         """Return the value of the leaf that every row reaches."""
         if not len(self.features):
@@ -151,34 +151,17 @@ class FormTree:
         """
         if self.parts is None:
             return self
-        nodes: list[int] = []
-        left: list[int] = []
-        right: list[int] = []
-        leaves: list[int] = []
-        waiting = [(0, -1, False)]  # node, place that leads to it, and on which side
-        for node, parent, is_right in waiting:
-            if node >= 0:
-                place = len(nodes)
-                nodes.append(node)
-                left.append(0)
-                right.append(0)
-                waiting.append((int(self.left[node]), place, False))
-                waiting.append((int(self.right[node]), place, True))
-            else:
-                place = ~len(leaves)
-                leaves.append(~node)
-            if parent >= 0:
-                (right if is_right else left)[parent] = place
+        nodes, leaves, sides = [0], list[int](), list[list[int]]()
+        for node in nodes:  # (which grows)
+            sides.append([])
+            for child in (int(self.left[node]), int(self.right[node])):
+                sides[-1].append(len(nodes) if child >= 0 else ~len(leaves))
+                (nodes if child >= 0 else leaves).append(child if child >= 0 else ~child)
             if most is not None and len(nodes) > most:
                 return None
-        return FormTree(
-            self.features[nodes],
-            self.thresholds[nodes],
-            self.missing_right[nodes],
-            np.array(left, np.int64),
-            np.array(right, np.int64),
-            self.values[leaves],
-        )
+        left, right = np.array(sides, np.int64).T
+        columns = (self.features[nodes], self.thresholds[nodes], self.missing_right[nodes])
+        return FormTree(*columns, left, right, self.values[leaves])
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,14 +268,6 @@ class ScoreForm:
             found[feature].append(thresholds[some])
         every = {feature: np.unique(joined(parts)) for feature, parts in found.items()}
         return {feature: cuts[~np.isnan(cuts)] for feature, cuts in every.items()}
-
-    def numbers(self) -> list[float]:
-        """Return the thresholds and values of all steps and trees; NaN is none of them."""
-        parts = [*self.cuts().values(), *(tree.values for tree in self.trees)]
-        parts += [step.values for step in self.steps]
-        parts.append(np.array([step.missing for step in self.steps]))
-        out: list[float] = np.unique(joined(parts)).tolist()
-        return out
 
     def all_trees(self) -> tuple[FormTree, ...]:
         """Return steps and trees as trees, for targets that know nothing else."""
@@ -418,38 +393,22 @@ def _of_additive(model: AdditiveRanker) -> ScoreForm:
             own = (ranker.feature, ranker.low, ranker.high, ranker.unit, ranker.default)
             pieces.append(StraightPiece(*own, weight))
         elif isinstance(ranker, Tree):
-            trees.append(_weighted_tree(ranker, weight))
+            nodes = (ranker.features, ranker.thresholds, ranker.missing, ranker.left, ranker.right)
+            trees.append(FormTree.of(nodes, weight * np.array(ranker.values)))
         elif not isinstance(ranker, Constant) and not hasattr(ranker, "default"):
             raise NotRankedError(
                 f"round {number + 1} is a weak ranker of class {type(ranker).__name__}, which no "
                 "target knows: export what your own code computes by yourself."
             )
+    # (those of the stumps alone: trees of one feature stay trees)
+    steps = (StepFunction(f, t[1:], v[1:], float(v[0])) for f, t, v in model.step_tables())
     return ScoreForm(
         **_common(model),
-        steps=tuple(_own_steps(model)),
+        steps=tuple(steps),
         trees=tuple(trees),
         pieces=tuple(pieces),
         intercept=model.intercept,
         slope=2.0 if model.training.get("estimator") == "LogitBoost" else None,
-    )
-
-
-def _own_steps(model: AdditiveRanker) -> list[StepFunction]:
-    """Return the step functions of the stumps alone; those of trees stay trees."""
-    return [
-        StepFunction(feature, thresholds[1:], values[1:], float(values[0]))
-        for feature, thresholds, values in model.step_tables()
-    ]
-
-
-def _weighted_tree(tree: Tree, weight: float) -> FormTree:
-    return FormTree(
-        np.array(tree.features, np.int64),
-        np.array([np.nan if t is None else t for t in tree.thresholds]),
-        np.array(tree.missing, bool),
-        np.array(tree.left, np.int64),
-        np.array(tree.right, np.int64),
-        weight * np.array(tree.values),
     )
 
 
@@ -476,10 +435,8 @@ def _shared_tree(table: TreeTable) -> FormTree:
     A test for any value at all answers yes to it, which here goes left.
     """
     if not table.node:
-        empty = np.zeros(0, np.int64)
-        alone = np.array(table.scores)
-        return FormTree(empty, np.zeros(0), np.zeros(0, bool), empty, empty, alone)
-    thresholds = np.array([np.nan if t is None else t for t in table.threshold])
+        return FormTree.of((), table.scores)
+    thresholds = np.array(table.threshold, np.float64)  # (None is NaN)
     missing, yes, no = np.array(table.missing, bool), np.array(table.yes), np.array(table.no)
     turned = np.isnan(thresholds)
     return FormTree(

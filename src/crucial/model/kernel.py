@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 from msgspec.structs import replace as replaced
 
 from crucial.data.instances import Instances
@@ -22,8 +23,7 @@ from crucial.kernels.elementary import (
     row_products,
     row_sums,
 )
-from crucial.kernels.runtime import count_threads, over_ranges
-from crucial.model.base import FrozenModel, plain_weights
+from crucial.model.base import FrozenModel, Payload, as_shares, plain_weights, scored_blocks
 from crucial.model.weak import ScaledFeature
 from crucial.parameters import refuse
 from crucial.types import Floats, Ints, TableLike
@@ -320,26 +320,19 @@ class KernelRanker(FrozenModel):
             X = Instances.from_input(X)
             check_kernels(X)
         instances = self._check_rows(X, groups, n_jobs)
-        out = np.zeros(instances.n_rows)
         if not len(self.coefficients):
-            return out
+            return np.zeros(instances.n_rows)
         expect_products(instances.n_rows * (self.support.size + len(self.coefficients)))
-        bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]
+        return scored_blocks(instances, _BLOCK_ROWS, n_jobs, self._scores)
 
-        def block(first: int, last: int) -> None:
-            out[first:last] = self._block(instances, first, last)
-
-        over_ranges(bounds, count_threads(n_jobs), block)
-        return out
-
-    def _block(self, instances: Instances, first: int, last: int) -> Floats:
+    def _scores(self, some: Instances) -> Floats:
         """Return the scores of a block of rows."""
         if self.kernel.form == "precomputed":
-            found = instances.take_rows(np.arange(first, last)).table[:, self.rows]
-            values = np.asarray(found.toarray() if instances.is_sparse else found, np.float64)
-            return row_sums(values, self.coefficients)
-        columns = scaled_columns(self.columns, instances.take_rows(np.arange(first, last)))
-        return row_sums(self.kernel(columns, self.support), self.coefficients)
+            found = some.table[:, self.rows]
+            values = np.asarray(found.toarray() if some.is_sparse else found, np.float64)
+        else:
+            values = self.kernel(scaled_columns(self.columns, some), self.support)
+        return row_sums(values, self.coefficients)
 
     @property
     def importance_of(self) -> str:
@@ -361,8 +354,7 @@ class KernelRanker(FrozenModel):
             # (a power of two, which changes no digit: squares neither overflow nor vanish)
             slopes = np.ldexp(slopes, -int(np.frexp(np.abs(slopes).max())[1]))
             out[self._used] = np.sqrt(np.mean(slopes**2, axis=0))
-        total = out.sum()
-        return out / total if total > 0 else out
+        return as_shares(out)
 
     def explain(self, top: int = 10) -> list[str]:
         """Return lines on the kernel, and on the support rows of the largest coefficients."""
@@ -414,16 +406,12 @@ class _Kernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     coef0: float
 
 
-class KernelPayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="kernel"
-):
+class KernelPayload(Payload, frozen=True, tag="kernel"):
     """A `KernelRanker` as it is written.
 
     A precomputed kernel has numbers of ``rows``, all others have ``support`` rows.
     """
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     kernel: _Kernel
     columns: tuple[Column, ...]
     support: list[list[float]]
@@ -442,16 +430,7 @@ class KernelPayload(
                 "kernel='precomputed', whose model can be saved."
             )
         kernel = _Kernel(form, model.kernel.gamma, model.kernel.degree, model.kernel.coef0)  # type: ignore[arg-type]
-        return cls(
-            model.n_features,
-            model.feature_names,
-            kernel,
-            model.columns,
-            model.support.tolist(),
-            model.rows.tolist(),
-            model.coefficients.tolist(),
-            dict(model.training),
-        )
+        return cls.filled(model, kernel=kernel)
 
     def build(self) -> KernelRanker:
         """Return the model, with everything checked."""
@@ -460,13 +439,5 @@ class KernelPayload(
             if len(row) != width:
                 raise refuse("KernelRanker", "support", f"rows of {width} columns", row)
         support = np.array(self.support, np.float64).reshape(len(self.support), width)
-        return KernelRanker(
-            self.n_features,
-            Kernel(self.kernel.form, self.kernel.gamma, self.kernel.degree, self.kernel.coef0),
-            self.columns,
-            support,
-            self.coefficients,
-            self.feature_names,
-            self.training,
-            rows=self.rows,
-        )
+        kernel = Kernel(**asdict(self.kernel))
+        return KernelRanker(**self.values() | {"kernel": kernel, "support": support})

@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 
 from crucial.kernels.elementary import expect_products, row_products, row_sums, tanh
-from crucial.kernels.runtime import count_threads, over_ranges
-from crucial.model.base import FrozenModel, plain_weights
+from crucial.model.base import FrozenModel, Payload, as_shares, plain_weights, scored_blocks
 from crucial.model.kernel import Column, column_reach, scaled_columns
 from crucial.parameters import refuse
 from crucial.types import Floats, TableLike
 
 if TYPE_CHECKING:
     from crucial.data.groups import Groups
+    from crucial.data.instances import Instances
 
 __all__ = ["ACTIVATIONS", "Layer", "NetPayload", "NetRanker", "activated", "slope_of"]
 
@@ -167,20 +167,16 @@ class NetRanker(FrozenModel):
     def _predict(self, X: TableLike, groups: Groups | None, n_jobs: int | None) -> Floats:
         """Return the score of every row."""
         instances = self._check_rows(X, groups, n_jobs)
-        out = np.zeros(instances.n_rows)
         expect_products(instances.n_rows * sum(layer.weights.size for layer in self.layers))
-        bounds = [*range(0, instances.n_rows, _BLOCK_ROWS), instances.n_rows]
 
-        def block(first: int, last: int) -> None:
-            some = instances.take_rows(np.arange(first, last))
+        def scores(some: Instances) -> Floats:
             values = scaled_columns(self.columns, some)
             for layer in self.layers:
                 sums = row_products(values, layer.weights) + layer.bias
                 values = activated(sums, self.activation)
-            out[first:last] = row_sums(values, self.output)
+            return row_sums(values, self.output)
 
-        over_ranges(bounds, count_threads(n_jobs), block)
-        return out
+        return scored_blocks(instances, _BLOCK_ROWS, n_jobs, scores)
 
     @property
     def importance_of(self) -> str:
@@ -192,8 +188,7 @@ class NetRanker(FrozenModel):
         out = np.zeros(self.n_features)
         for column, slope in zip(self.columns, self.slopes.tolist()):
             out[column.ranker.feature] = slope
-        total = out.sum()
-        return out / total if total > 0 else out
+        return as_shares(out)
 
     def explain(self, top: int = 10) -> list[str]:
         """Return lines on the net, and the inputs with the largest weights of its largest units."""
@@ -225,13 +220,9 @@ class _Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bias: list[float]
 
 
-class NetPayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="net"
-):
+class NetPayload(Payload, frozen=True, tag="net"):
     """A `NetRanker` as it is written."""
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     activation: str
     columns: tuple[Column, ...]
     layers: list[_Layer]
@@ -242,26 +233,10 @@ class NetPayload(
     @classmethod
     def of(cls, model: NetRanker) -> NetPayload:
         """Return the payload of a model."""
-        return cls(
-            model.n_features,
-            model.feature_names,
-            model.activation,
-            model.columns,
-            [_Layer(one.weights.tolist(), one.bias.tolist()) for one in model.layers],
-            model.output.tolist(),
-            model.slopes.tolist(),
-            dict(model.training),
-        )
+        layers = [_Layer(one.weights.tolist(), one.bias.tolist()) for one in model.layers]
+        return cls.filled(model, layers=layers)
 
     def build(self) -> NetRanker:
         """Return the model, with everything checked."""
-        return NetRanker(
-            self.n_features,
-            self.columns,
-            [Layer(one.weights, one.bias) for one in self.layers],  # type: ignore[arg-type]
-            self.output,
-            self.slopes,
-            self.activation,
-            self.feature_names,
-            self.training,
-        )
+        layers = [Layer(one.weights, one.bias) for one in self.layers]  # type: ignore[arg-type]
+        return NetRanker(**self.values() | {"layers": layers})

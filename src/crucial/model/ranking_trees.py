@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from crucial.data.instances import Instances
 from crucial.errors import NotRankedError
 from crucial.kernels.trees import Routes
-from crucial.model.base import FrozenModel, plain_weights
+from crucial.model.base import FrozenModel, Payload, as_shares, plain_weights
 from crucial.model.tree_table import OUTSIDE, Router, TreeTable, tree_lines
 from crucial.parameters import check, one_of, refuse
 from crucial.types import Floats, Ints, TableLike
@@ -253,8 +252,7 @@ class RankingTrees(FrozenModel):
             for feature, gain in zip(tree.feature, tree.gain, strict=True):
                 if feature >= 0:
                     out[feature] += gain
-        total = out.sum()
-        return out / total if total > 0 else out
+        return as_shares(out)
 
     def explain(self, top: int = 10) -> list[str]:
         """Return the first tree as lines of text, ``top`` nodes of it."""
@@ -264,13 +262,9 @@ class RankingTrees(FrozenModel):
 # --- The form in which ranking trees are written
 
 
-class RankingTreesPayload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="ranking_trees"
-):
+class RankingTreesPayload(Payload, frozen=True, tag="ranking_trees"):
     """A `RankingTrees` as it is written."""
 
-    n_features: int
-    feature_names: tuple[str, ...] | None
     consensus: str
     trees: tuple[TreeTable, ...]
     cells: tuple[tuple[int, ...], ...]
@@ -287,18 +281,8 @@ class RankingTreesPayload(
                 "hold: it knows comparisons of a feature with a threshold. Use splitter='stump' or "
                 "'tree' (RankOver: sets='half-lines'), or pickle the model."
             )
-        names, training = model.feature_names, dict(model.training)
-        cells = (model.cells, model.cell_weights)
-        return cls(model.n_features, names, model.consensus, model.trees, *cells, training)
+        return cls.filled(model)
 
     def build(self) -> RankingTrees:
         """Return the model, with everything checked."""
-        return RankingTrees(
-            self.n_features,
-            self.trees,
-            self.consensus,
-            self.cells,
-            self.cell_weights,
-            self.feature_names,
-            self.training,
-        )
+        return RankingTrees(**self.values())

@@ -155,26 +155,18 @@ class TreeSums:
         values: list[float] = []
         roots, depths = [], []
         for tree, weight, tests in zip(self.trees, self.weights, self._tests(), strict=True):
-            roots.append(len(nodes))
-            depths.append(0)
+            base = len(nodes)
             waiting = [(0, 0)]  # (a node or ~leaf of the tree, its depth), in order of place
-            nodes.append(0)
-            values.append(0.0)
-            base, done = roots[-1], 0
-            while done < len(waiting):
-                source, depth = waiting[done]
-                place = base + done
-                done += 1
-                depths[-1] = max(depths[-1], depth)
+            for source, depth in waiting:  # (which grows)
                 if source < 0:
-                    nodes[place] = 1 << 63 | place << 33 | _NEVER
-                    values[place] = weight * tree.values[~source]
-                    continue
-                nodes[place] = base + len(waiting) << 33 | tests[source]
-                for child in (tree.left[source], tree.right[source]):
-                    waiting.append((child, depth + 1))
-                    nodes.append(0)
+                    nodes.append(1 << 63 | len(nodes) << 33 | _NEVER)
+                    values.append(weight * tree.values[~source])
+                else:
+                    nodes.append(base + len(waiting) << 33 | tests[source])
                     values.append(0.0)
+                    waiting += [(tree.left[source], depth + 1), (tree.right[source], depth + 1)]
+            roots.append(base)
+            depths.append(waiting[-1][1])
         tables = (
             np.array(nodes, np.uint64),
             np.array(values),
