@@ -354,6 +354,7 @@ def draw_figure_2(numbers: Numbers) -> Figure:
     panel.set_xlabel("r")
     panel.set_ylabel("g")
     panel.set_title(f"B(r, g, d0), d0 = {numbers['tied']:g}")
+    solid.view_init(elev=28, azim=-120)
     return figure
 
 
@@ -407,7 +408,7 @@ def print_equivalence(numbers: Numbers) -> None:
     """Print both objectives, both measures and what the intercept does."""
     write(f"{'':12}{'F+ F-':>14}{'F+ + F-':>14}{'AUC':>10}")
     for name, value in numbers["minimum"].items():
-        write(f"{name:12}{value:14.4f}{numbers['sum'][name]:14.6f}{numbers['auc'][name][-1]:10.6f}")
+        write(f"{name:12}{value:14.1f}{numbers['sum'][name]:14.3f}{numbers['auc'][name][-1]:10.6f}")
     write(f"F-skew that AdaBoost leaves (corollary 11): {numbers['skew']:.1e}")
     share = f"{numbers['same_decisions']:.1%}"
     write(f"RankBoost with b = {numbers['intercept']:.4f} decides as AdaBoost: {share} of the rows")

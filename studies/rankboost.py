@@ -449,7 +449,7 @@ def draw_theorem_1(numbers: Numbers) -> Figure:
         x = range(1, len(curve["rloss"]) + 1)
         axes.plot(x, curve["product_of_z"], "--", color=f"C{number}", label=f"{name}: product of Z")
         axes.plot(x, curve["rloss"], color=f"C{number}", label=f"{name}: ranking loss")
-    axes.set_xlabel("round")
+    axes.set(xlabel="round", ylabel="share of the pairs, and its bound")
     axes.legend()
     return figure
 
@@ -552,14 +552,16 @@ def print_theorem_2(numbers: Numbers) -> None:
 
 @theorem_2.draws
 def draw_theorem_2(numbers: Numbers) -> Figure:
-    """Draw milliseconds per round on logarithmic axes."""
-    figure, (axes,) = new_figure()
-    for name, one in numbers.get("seconds", {}).items():
+    """Draw milliseconds per round on logarithmic axes, against |X| and against n."""
+    figure, panels = new_figure(1, 2, (10.0, 4.4), sharey=True, width_ratios=(3, 2))
+    for number, (name, one) in enumerate(numbers.get("seconds", {}).items()):
         values = [1e3 * value for value in one["per_round"]]
-        axes.loglog(one["x"], values, "o-", label=f"{name}: slope {one['slope']:.2f}")
-    axes.set_xlabel("feedback instances |X|, or features n")
-    axes.set_ylabel("milliseconds per round")
-    axes.legend(fontsize="small")
+        axes = panels[", n grows" in name]
+        axes.loglog(one["x"], values, "o-", color=f"C{number}",
+                    label=f"{name}: slope {one['slope']:.2f}")  # fmt: skip
+    panels[0].set(xlabel="feedback instances |X|", ylabel="milliseconds per round")
+    panels[1].set_xlabel("features n")
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
     return figure
 
 

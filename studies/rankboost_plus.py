@@ -511,7 +511,7 @@ def draw_convergence(numbers: Numbers) -> Figure:
         for number, name in enumerate(RANKERS):
             for measure, line in zip(measures, ("-", "--")):
                 values = numbers["curves"][measure][name]
-                label = f"{name}, {measure}" if len(measures) > 1 else name
+                label = f"{name}, {measure.upper()}" if len(measures) > 1 else name
                 panel.plot(range(1, len(values) + 1), values, line, color=f"C{number}", label=label)
         panel.set_title(title)
         panel.legend(fontsize="small")
