@@ -434,7 +434,7 @@ def draw_tables(numbers: Numbers) -> Figure:
 @app.item(
     "tables-1-2",
     needs=("mq2008_list",),
-    minutes=10,
+    minutes=0.5,
     quick={"substitute": "diabetes", "rounds": 50},
     tiny={"substitute": "diabetes", "rounds": 3, "intervals": 4, "few": True},
 )
@@ -565,6 +565,7 @@ def promised(trace: Trace) -> Floats:
 
 @app.item(
     "figures-5-7",
+    minutes=0.1,
     quick={"substitute": "diabetes"},
     tiny={"substitute": "diabetes", "intervals": 4, "cycles": 2},
 )
@@ -574,7 +575,9 @@ def promised(trace: Trace) -> Floats:
 def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
     """The four kinds of centre, and how steadily rankers learn: figures 5, 6 and 7."""
     task = lookup(SUBSTITUTES, substitute, "substitute")()
-    centres_of = {kind: table[list(SHOWN)] for kind, table in centres_by_kind(task, intervals).items()}
+    centres_of = {
+        kind: table[list(SHOWN)] for kind, table in centres_by_kind(task, intervals).items()
+    }
     curves = {}
     for name, ranker in rankers(intervals=intervals).items():
         if name in ("FeatureRank", "BL-FeatureRank", "DiffRank"):

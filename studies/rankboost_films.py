@@ -462,8 +462,8 @@ def print_figure(numbers: Numbers) -> None:
           + "  ".join(f"{one['label']}: {one['good']:.2f}" for one in points))  # fmt: skip
     of_feedback = numbers["varied"] == FIGURES[7][0]
     if of_feedback:
-        write("on EachMovie (section 6.2.5):    "
-              + "  ".join(f"{one}: {share:.2f}" for one, share in EACHMOVIE_GOOD.items()))  # fmt: skip
+        theirs = "  ".join(f"{one}: {share:.2f}" for one, share in EACHMOVIE_GOOD.items())
+        write(f"on EachMovie (section 6.2.5):    {theirs}")
     for measure, rows in numbers["values"].items():
         write(f"{measure:24}" + "".join(f"{one['label']:>10}" for one in points))
         best = min if measure == "disagreement" else max
@@ -537,7 +537,7 @@ def _figure_item(number: int, minutes: float) -> Callable[[Callable[..., Numbers
     return decorate
 
 
-@_figure_item(5, 6)
+@_figure_item(5, 0.3)
 def figure_5(**options: Any) -> Numbers:
     """Figure 5: four measures against the number of viewers that are features.
 
@@ -547,13 +547,13 @@ def figure_5(**options: Any) -> Numbers:
     return figure_numbers(5, **options)
 
 
-@_figure_item(6, 4)
+@_figure_item(6, 0.3)
 def figure_6(**options: Any) -> Numbers:
     """Figure 6: four measures against the density of the features: films that a viewer rated."""
     return figure_numbers(6, **options)
 
 
-@_figure_item(7, 4)
+@_figure_item(7, 0.3)
 def figure_7(**options: Any) -> Numbers:
     """Figure 7: four measures against the density of the feedback: films the target user rated."""
     return figure_numbers(7, **options)
