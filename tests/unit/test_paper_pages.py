@@ -51,6 +51,7 @@ def test_every_row_names_a_test_or_a_command_that_exists(page):
             if HELD_BY in row:
                 named = re.findall(r"`([^`]+)`", row[HELD_BY])
                 assert named, f"held by nothing: {row}"
+                assert row["what we found"], f"nothing found: {row}"
                 for reference in named:
                     check_reference(reference)
 
