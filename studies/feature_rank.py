@@ -417,23 +417,24 @@ def print_tables(numbers: Numbers) -> None:
 
 
 def draw_tables(numbers: Numbers) -> Figure:
-    """Draw figure 8 of the paper, NDCG at 1 to 10; the lines of the paper are dashed."""
-    figure, (panel,) = new_figure(size=(8.0, 5.0))
-    for name, row in numbers["values"].items():
-        ours = [row[measure] for measure in NDCG]
-        (line,) = panel.plot(range(1, 11), ours, marker="o", label=name)
-        if name in PUBLISHED_NDCG:
-            panel.plot(range(1, 11), PUBLISHED_NDCG[name], "--", color=line.get_color(), alpha=0.5)
-    panel.set_xlabel("k (dashed: the paper's)")
-    panel.set_ylabel("NDCG@k")
-    figure.legend(loc="outside right center")
+    """Draw figure 8, NDCG at 1 to 10: ours, and the published lines on the paper's data."""
+    figure, panels = new_figure(1, 2, (11.0, 4.4))
+    lines = {name: [row[measure] for measure in NDCG] for name, row in numbers["values"].items()}
+    titles = (f"NDCG@k, {numbers['data'].split(':')[0]}", "NDCG@k, published, MQ2008-list")
+    for panel, curves, title in zip(panels, (lines, PUBLISHED_NDCG), titles):
+        for number, name in enumerate(lines):
+            if name in curves:
+                panel.plot(range(1, 11), curves[name], "o-", color=f"C{number}", label=name)
+        panel.set(title=title, xlabel="k")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center")
     return figure
 
 
 @app.item(
     "tables-1-2",
     needs=("mq2008_list",),
-    minutes=10,
+    minutes=0.5,
     quick={"substitute": "diabetes", "rounds": 50},
     tiny={"substitute": "diabetes", "rounds": 3, "intervals": 4, "few": True},
 )
@@ -534,6 +535,8 @@ def strict_order_command(
 
 #: How an interval of relevance is represented.
 KINDS = ("mean", "prior", "middle", "posterior")
+#: Features whose centres are printed and drawn.
+SHOWN = (0, 2, 3)
 
 
 def centres_by_kind(task: Task, intervals: int) -> dict[str, Floats]:
@@ -562,6 +565,7 @@ def promised(trace: Trace) -> Floats:
 
 @app.item(
     "figures-5-7",
+    minutes=0.1,
     quick={"substitute": "diabetes"},
     tiny={"substitute": "diabetes", "intervals": 4, "cycles": 2},
 )
@@ -571,7 +575,9 @@ def promised(trace: Trace) -> Floats:
 def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
     """The four kinds of centre, and how steadily rankers learn: figures 5, 6 and 7."""
     task = lookup(SUBSTITUTES, substitute, "substitute")()
-    centres_of = {kind: table[0] for kind, table in centres_by_kind(task, intervals).items()}
+    centres_of = {
+        kind: table[list(SHOWN)] for kind, table in centres_by_kind(task, intervals).items()
+    }
     curves = {}
     for name, ranker in rankers(intervals=intervals).items():
         if name in ("FeatureRank", "BL-FeatureRank", "DiffRank"):
@@ -593,9 +599,10 @@ def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
 @figures_5_7.shows
 def print_figures_5_7(numbers: Numbers) -> None:
     """Print centres, and how often and far the Kendall distance on the training pairs rose."""
-    write("centres of the first feature, least relevant interval first")
-    for kind, centres_ in numbers["centres"].items():
-        write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in centres_))
+    for at, feature in enumerate(SHOWN):
+        write(f"centres of feature {feature}, least relevant interval first")
+        for kind, table in numbers["centres"].items():
+            write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in table[at]))
     write(f"{'Kendall distance':16}{'first':>8}{'last':>8}{'rises':>7}{'climbed':>9}")
     for name, one in numbers["curves"].items():
         ends = f"{one['kendall'][0]:8.4f}{one['kendall'][-1]:8.4f}"
@@ -604,24 +611,28 @@ def print_figures_5_7(numbers: Numbers) -> None:
 
 @figures_5_7.draws
 def draw_figures_5_7(numbers: Numbers) -> Figure:
-    """Draw centres of the first feature, Kendall distances, losses and errors."""
-    figure, panels = new_figure(1, 3, (15.0, 4.4))
-    for kind, centres_ in numbers["centres"].items():
-        panels[0].plot(range(1, len(centres_) + 1), centres_, marker=".", label=kind)
-    panels[0].set_xlabel("interval (more relevant to the right)")
-    for name, one in numbers["curves"].items():
-        rounds = range(1, len(one["kendall"]) + 1)
-        (line,) = panels[1].plot(rounds, one["kendall"], label=name)
-        color = line.get_color()
-        panels[2].plot(rounds, one["loss"], color=color, label=f"{name}: loss")
-        panels[2].plot(rounds, one["promised"], ":", color=color, label="promised")
-        panels[2].plot(rounds, one["misordered"], "--", color=color, label="misordered")
-    length = len(numbers["curves"]["FeatureRank"]["kendall"])
+    """Draw the centres of three features, and Kendall distances, losses and errors by round."""
+    figure, panels = new_figure(2, 3, (13.0, 7.6))
+    for at, (feature, panel) in enumerate(zip(SHOWN, panels)):
+        for kind, table in numbers["centres"].items():
+            panel.plot(range(1, len(table[at]) + 1), table[at], marker=".", label=kind)
+        panel.set(title=f"figure 5: centres of feature {feature}", xlabel="interval, worst first")
+    curves = numbers["curves"]
+    length = len(curves["FeatureRank"]["kendall"])
+    rounds = range(1, length + 1)
+    for name, one in curves.items():
+        panels[3].plot(rounds, one["kendall"], label=name)
     for cycle in range(1, numbers["cycles"]):
-        panels[1].axvline(cycle * length / numbers["cycles"] + 0.5, linestyle="--", color="0.7")
-    for panel, title in zip(panels, ("centres", "Kendall distance", "bound and error")):
-        panel.set_title(title)
-        panel.legend()
+        panels[3].axvline(cycle * length / numbers["cycles"] + 0.5, linestyle="--", color="0.7")
+    panels[3].set(title="figure 6: Kendall distance", xlabel="round")
+    boosted = curves["DiffRank"]
+    for key, style, label in (("promised", ":", "product of the bounds"), ("loss", "-", "loss")):
+        panels[4].plot(rounds, boosted[key], style, color="C0", label=label)
+    panels[4].set(title="figure 7a: loss of DiffRank", xlabel="round")
+    panels[5].plot(rounds, boosted["misordered"], color="C0", label="misordered pairs")
+    panels[5].set(title="figure 7b: error of DiffRank", xlabel="round")
+    for panel in panels:
+        panel.legend(fontsize="small")
     return figure
 
 

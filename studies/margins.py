@@ -169,7 +169,7 @@ def totals_by_round(ranker: Any, n_rankers: int) -> Floats:
     return np.asarray(steps.cumsum(axis=0))
 
 
-@app.item("theorem-6", quick={"rounds": 2000}, tiny={"rounds": 50})
+@app.item("theorem-6", minutes=0.1, quick={"rounds": 2000}, tiny={"rounds": 50})
 @click.option("--rounds", type=int, default=20_000)
 def theorem_6(rounds: int) -> Numbers:
     """RankBoost stops short of the largest margin, smooth margin ranking reaches it: theorem 6."""
@@ -212,7 +212,7 @@ def draw_theorem_6(numbers: Numbers) -> Figure:
     return figure
 
 
-@app.item("theorem-7", quick={"rounds": 2000}, tiny={"rounds": 300})
+@app.item("theorem-7", minutes=0.1, quick={"rounds": 2000}, tiny={"rounds": 300})
 @click.option("--rounds", type=int, default=20_000)
 @click.option("--pairs", type=int, default=40)
 @click.option("--rankers", type=int, default=30)
@@ -305,7 +305,7 @@ def draw_theorem_7(numbers: Numbers) -> Figure:
 # --- Figure 2: the share of the gap that lemma 20 promises
 
 
-@app.item("figure-2")
+@app.item("figure-2", minutes=0.1)
 @click.option("--tied", type=float, default=0.01, help="d0, the weight of tied pairs")
 def figure_2(tied: float) -> Numbers:
     """Smooth margin ranking, how far a step gets: figure 2, lemma 20.
@@ -354,13 +354,14 @@ def draw_figure_2(numbers: Numbers) -> Figure:
     panel.set_xlabel("r")
     panel.set_ylabel("g")
     panel.set_title(f"B(r, g, d0), d0 = {numbers['tied']:g}")
+    solid.view_init(elev=28, azim=-120)
     return figure
 
 
 # --- Section 5: AdaBoost and RankBoost are one
 
 
-@app.item("equivalence", quick={"rounds": 500}, tiny={"rounds": 40})
+@app.item("equivalence", minutes=0.1, quick={"rounds": 500}, tiny={"rounds": 40})
 @click.option("--rounds", type=int, default=1000)
 def equivalence(rounds: int) -> Numbers:
     """AdaBoost and RankBoost are one: theorems 10, 12 and 14, corollaries 11 and 13.
@@ -407,7 +408,7 @@ def print_equivalence(numbers: Numbers) -> None:
     """Print both objectives, both measures and what the intercept does."""
     write(f"{'':12}{'F+ F-':>14}{'F+ + F-':>14}{'AUC':>10}")
     for name, value in numbers["minimum"].items():
-        write(f"{name:12}{value:14.4f}{numbers['sum'][name]:14.6f}{numbers['auc'][name][-1]:10.6f}")
+        write(f"{name:12}{value:14.1f}{numbers['sum'][name]:14.3f}{numbers['auc'][name][-1]:10.6f}")
     write(f"F-skew that AdaBoost leaves (corollary 11): {numbers['skew']:.1e}")
     share = f"{numbers['same_decisions']:.1%}"
     write(f"RankBoost with b = {numbers['intercept']:.4f} decides as AdaBoost: {share} of the rows")

@@ -238,7 +238,7 @@ def meta_search_command(
     print_table(table)
 
 
-@app.item("table-1", needs=["robust03"], minutes=0.3, tiny={"queries": 24, "rounds": 5})
+@app.item("table-1", needs=["robust03"], minutes=0.1, tiny={"queries": 24, "rounds": 5})
 @click.option("--rounds", type=int, default=50, help="the paper has 50 and 40")
 @click.option("--queries", type=int, default=210, help="of the generated engines")
 @click.option("--seed", type=int, default=0, help="deals queries into folds")
@@ -345,7 +345,7 @@ def robust_runs(folder: PathLike) -> list[str]:
     return sorted(str(one) for one in Path(folder).glob("*.run*"))
 
 
-@app.item("figure-4", needs=["robust03"], minutes=1, quick={"rounds": 60},
+@app.item("figure-4", needs=["robust03"], minutes=0.1, quick={"rounds": 60},
           tiny={"rounds": 5, "queries": 20})  # fmt: skip
 @click.option("--rounds", type=int, default=200)
 @click.option("--queries", type=int, default=210, help="of the generated engines")
@@ -405,7 +405,7 @@ def draw_figure_4(numbers: Numbers) -> Figure:
 METHODS = {"method 1": "rankboost.1", "method 2": "rankboost.2", "method 3": "rankboost.3"}
 
 
-@app.item("theorem-1", needs=["robust03"], minutes=0.2, tiny={"rounds": 5, "queries": 20})
+@app.item("theorem-1", needs=["robust03"], minutes=0.1, tiny={"rounds": 5, "queries": 20})
 @click.option("--rounds", type=int, default=100)
 @click.option("--queries", type=int, default=210, help="of the generated engines")
 @click.option("--seed", type=int, default=0, help="makes engines")
@@ -449,7 +449,7 @@ def draw_theorem_1(numbers: Numbers) -> Figure:
         x = range(1, len(curve["rloss"]) + 1)
         axes.plot(x, curve["product_of_z"], "--", color=f"C{number}", label=f"{name}: product of Z")
         axes.plot(x, curve["rloss"], color=f"C{number}", label=f"{name}: ranking loss")
-    axes.set_xlabel("round")
+    axes.set(xlabel="round", ylabel="share of the pairs, and its bound")
     axes.legend()
     return figure
 
@@ -480,7 +480,7 @@ def _seconds_per_round(fit: Callable[[Any], object]) -> float:
     return max(min(medians), 1e-9)
 
 
-@app.item("theorem-2", minutes=2, quick={"largest": 64_000, "rounds": 10},
+@app.item("theorem-2", minutes=0.2, quick={"largest": 64_000, "rounds": 10},
           tiny={"largest": 3200, "rounds": 3})  # fmt: skip
 @click.option("--largest", type=int, default=512_000, help="feedback instances |X|, at most")
 @click.option("--rounds", type=int, default=30)
@@ -552,14 +552,16 @@ def print_theorem_2(numbers: Numbers) -> None:
 
 @theorem_2.draws
 def draw_theorem_2(numbers: Numbers) -> Figure:
-    """Draw milliseconds per round on logarithmic axes."""
-    figure, (axes,) = new_figure()
-    for name, one in numbers.get("seconds", {}).items():
+    """Draw milliseconds per round on logarithmic axes, against |X| and against n."""
+    figure, panels = new_figure(1, 2, (10.0, 4.4), sharey=True, width_ratios=(3, 2))
+    for number, (name, one) in enumerate(numbers.get("seconds", {}).items()):
         values = [1e3 * value for value in one["per_round"]]
-        axes.loglog(one["x"], values, "o-", label=f"{name}: slope {one['slope']:.2f}")
-    axes.set_xlabel("feedback instances |X|, or features n")
-    axes.set_ylabel("milliseconds per round")
-    axes.legend(fontsize="small")
+        axes = panels[", n grows" in name]
+        axes.loglog(one["x"], values, "o-", color=f"C{number}",
+                    label=f"{name}: slope {one['slope']:.2f}")  # fmt: skip
+    panels[0].set(xlabel="feedback instances |X|", ylabel="milliseconds per round")
+    panels[1].set_xlabel("features n")
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
     return figure
 
 
@@ -580,7 +582,7 @@ def dimension_of_stumps(n_features: int) -> int:
     return k
 
 
-@app.item("theorem-3", minutes=0.3, tiny={"rounds": 5, "largest": 200})
+@app.item("theorem-3", minutes=0.1, tiny={"rounds": 5, "largest": 200})
 @click.option("--features", type=int, default=16)
 @click.option("--rounds", type=int, default=50)
 @click.option("--largest", type=int, default=20_000, help="instances of a class, measured")

@@ -219,7 +219,7 @@ def draw_differences(numbers: Numbers) -> Figure:
     return figure
 
 
-@app.item("table-1", needs=["movielens"], minutes=9, quick={"rounds": 60, "users": 8},
+@app.item("table-1", needs=["movielens"], minutes=6, quick={"rounds": 60, "users": 8},
           tiny={"rounds": 4, "users": 2})  # fmt: skip
 @_users
 @_rounds
@@ -301,7 +301,7 @@ table_1_web10k.shows(lambda numbers: print_tables(numbers, WEB_TABLES))
 table_1_web10k.draws(draw_differences)
 
 
-@app.item("ndcg-readings", needs=["movielens"], minutes=3, quick={"rounds": 40, "users": 4},
+@app.item("ndcg-readings", needs=["movielens"], minutes=6, quick={"rounds": 40, "users": 4},
           tiny={"rounds": 3, "users": 1})  # fmt: skip
 @click.option("--users", type=int, default=60, help="the first so many users")
 @_rounds
@@ -455,7 +455,7 @@ def _continued(values: Floats, rounds: int) -> Floats:
     return np.concatenate((values, np.full(rounds - len(values), values[-1])))
 
 
-@app.item("figure-2", needs=["movielens"], minutes=15, quick={"rounds": 60, "users": 4},
+@app.item("figure-2", needs=["movielens"], minutes=6, quick={"rounds": 60, "users": 4},
           tiny={"rounds": 5, "users": 1})  # fmt: skip
 @_users
 @_rounds
@@ -511,7 +511,7 @@ def draw_convergence(numbers: Numbers) -> Figure:
         for number, name in enumerate(RANKERS):
             for measure, line in zip(measures, ("-", "--")):
                 values = numbers["curves"][measure][name]
-                label = f"{name}, {measure}" if len(measures) > 1 else name
+                label = f"{name}, {measure.upper()}" if len(measures) > 1 else name
                 panel.plot(range(1, len(values) + 1), values, line, color=f"C{number}", label=label)
         panel.set_title(title)
         panel.legend(fontsize="small")
@@ -549,7 +549,7 @@ def find_halts(tasks: Iterable[Task], rounds: int) -> list[Halt]:
     return halts
 
 
-@app.item("figure-4", needs=["movielens"], minutes=2, tiny={"users": 12})
+@app.item("figure-4", needs=["movielens"], minutes=0.5, tiny={"users": 12})
 @_users
 @_rounds
 def figure_4(users: int | None, rounds: int, data: Mapping[str, Path]) -> Numbers:
@@ -617,7 +617,7 @@ def _seconds_by_round(ranker: Any, X: Floats, y: Floats) -> list[float]:
     return seconds
 
 
-@app.item("figure-1", minutes=1, quick={"rows": 60, "features": 80, "rounds": 120},
+@app.item("figure-1", minutes=0.1, quick={"rows": 60, "features": 80, "rounds": 120},
           tiny={"rows": 20, "features": 8, "rounds": 25})  # fmt: skip
 @click.option("--rows", type=int, default=150)
 @click.option("--features", type=int, default=200)
@@ -764,7 +764,7 @@ def made_folds(folder: PathLike, seed: int = 0) -> Path:
     return place
 
 
-@app.item("table-4", needs=["mq2007", "mq2008"], minutes=12, quick={"rounds": 60},
+@app.item("table-4", needs=["mq2007", "mq2008"], minutes=1, quick={"rounds": 60},
           tiny={"rounds": 4})  # fmt: skip
 @click.option("--max-pairs", type=int, help="pairs that RankBoost+ learns from, at most")
 @_rounds
@@ -834,7 +834,7 @@ def print_letor(numbers: Numbers) -> None:
 # -- theorems, and appendix B -------------------------------------------------------------------
 
 
-@app.item("theorems-1-2", needs=["movielens"], minutes=0.2, tiny={"rounds": 5})
+@app.item("theorems-1-2", needs=["movielens"], minutes=0.1, tiny={"rounds": 5})
 @click.option("--rounds", type=int, default=60)
 def theorems_1_2(rounds: int, data: Mapping[str, Path]) -> Numbers:
     """Theorems 1 and 2: R1 <= E1 <= the bound of RB-D, R2 <= E2 <= that of RankBoost+, by round."""
@@ -881,7 +881,7 @@ def draw_bounds(numbers: Numbers) -> Figure:
             axes.plot(range(1, len(values) + 1), values, label=label)
         axes.set_title(f"{name}: theorem {1 if name == 'RB-D' else 2}")
         axes.set_xlabel("round")
-        axes.legend()
+        axes.legend(loc="center right")
     return figure
 
 
@@ -925,7 +925,7 @@ def minimum(function: Callable[[Floats], tuple[float, Floats, Floats]], size: in
 LEMMA_3 = np.array([[1, 0], [1, 1], [1, 0], [0, 0], [0, 0], [1, 0]], float)
 
 
-@app.item("theorem-3", minutes=0.5, quick={"rounds": 1000}, tiny={"rounds": 40})
+@app.item("theorem-3", minutes=0.1, quick={"rounds": 1000}, tiny={"rounds": 40})
 @click.option("--rounds", type=int, default=4000)
 def theorem_3(rounds: int) -> Numbers:
     """Theorem 3: how far RankBoost+ is from the minimum of F2 that a convex solver finds.

@@ -63,7 +63,7 @@ class Study(SphinxDirective):
         if item.has_picture:
             image = nodes.image(uri=f"/_studies/{picture.name}", alt=item.summary)
             image["width"] = self.options.get("width", "100%")
-            figure = nodes.figure("", image)
+            figure = nodes.figure("", image, classes=["study"])
             figure += nodes.caption("", "", *caption.children)
             out.append(figure)
         else:
@@ -71,7 +71,7 @@ class Study(SphinxDirective):
         if "table" in self.options or not item.has_picture:
             lines = [one for one in said.getvalue().splitlines() if not one.startswith("drawn: ")]
             text = "\n".join(lines)
-            out.append(nodes.literal_block(text, text, language="text"))
+            out.append(nodes.literal_block(text, text, language="text", classes=["study"]))
         return out
 
 

@@ -45,6 +45,17 @@ Y = [-3, 10.3, -8, 12, 14, -0.5, 29, -1.1, -5.7, 119]
 FIT = [0.02, 0.6, 0.1, 0.47, 0.82, 0.04, 0.77, 0.09, 0.01, 0.79]
 
 
+def test_werner_2019_lemma_2_1():
+    """Without ties the hard loss is (1 - tau) / 2."""
+    from scipy.stats import kendalltau
+
+    random = np.random.default_rng(0)
+    for n in (2, 5, 40):
+        y, scores = random.permutation(n).astype(float), random.normal(size=n)
+        tau = kendalltau(y, scores).statistic
+        assert get_measure("hard_loss")(y, scores) == pytest.approx((1 - tau) / 2, abs=1e-14)
+
+
 @pytest.mark.parametrize(("name", "expected"), [
     ("weak_loss@4", 0.2), ("weak_loss@4(standard)", 0.25), ("localised_loss@4", 37 / 225),
     ("kendall", 16 / 90), ("localised_loss@5", 1 / 15),
