@@ -31,7 +31,7 @@ rows += [("yew", "zelkova", False, "ann", "prompt 0")] * 3
 winner, loser, tie, judge, prompt = zip(*rows)
 judged = preferences.Comparisons.from_columns(winner, loser, tie=tie, judge=judge, context=prompt)
 board = preferences.leaderboard(judged, independent="context")
-print(board.text())
+print(board.text(80))
 print("\nsets of models among which no difference is sure:")
 for group in board.groups:
     print("  " + ", ".join(group))

@@ -100,6 +100,6 @@ same = fusion.fuse({name: {query: lists[name][query]} for name in engines}, dept
 print(f"the same as fusing runs: {list(same.to_dict()[query].items()) == fusion.rank(full)}")
 
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-ax.hist(1000 * np.array(seconds), bins=40, range=(0, 2))
+ax.hist(1000 * np.array(seconds), bins=40, range=(0, 3000 * statistics.median(seconds)))
 ax.set(xlabel="ms to fuse the lists of a request", ylabel="requests")
 plt.show()
