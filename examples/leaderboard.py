@@ -41,8 +41,8 @@ print(f"\n{board.circles}")
 print(board.agreement)
 
 # 2. The ranking with the fewest judgements against it.
-found = preferences.consensus(judged.take(judged.winner < 6))
-print(f"\nconsensus, exact {found.exact}: {' > '.join(found.items[:6])}")
+consensus = preferences.consensus(judged.take(judged.winner < 6))
+print(f"\nconsensus, exact {consensus.exact}: {' > '.join(consensus.items[:6])}")
 
 
 # 3. Ask one person, who knows the strengths, and see how few questions do.

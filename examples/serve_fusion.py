@@ -50,8 +50,8 @@ class Fuse(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         try:
-            found = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answer = {"documents": fusion.rank(found["lists"], depth=found.get("depth", 10))}
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answer = {"documents": fusion.rank(request["lists"], depth=request.get("depth", 10))}
             status = 200
         except (KeyError, ValueError) as error:  # every error of crucial about data is a ValueError
             answer, status = {"error": str(error)}, 400
