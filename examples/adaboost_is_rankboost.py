@@ -57,9 +57,9 @@ def two_classes() -> dict[str, dict[str, np.ndarray]]:
     print(f"{'':<10} {'rounds':>6} {'F+ F-':>14} {'F+ + F-':>14} {'AUC':>9} {'F+ - F-':>10}")
     for name, curve in curves.items():
         for at in sorted({10, 100, len(curve["sum"])}):
-            told = f"{curve['product'][at - 1]:14.5f} {curve['sum'][at - 1]:14.7f}"
+            numbers = f"{curve['product'][at - 1]:14.5f} {curve['sum'][at - 1]:14.7f}"
             left = f"{skew[at - 1]:10.1e}" if name == "AdaBoost" else "   (by b) 0"
-            print(f"{name:<10} {at:>6} {told} {curve['auc'][at - 1]:9.6f} {left}")
+            print(f"{name:<10} {at:>6} {numbers} {curve['auc'][at - 1]:9.6f} {left}")
     same = np.isclose(curves["AdaBoost"]["product"][-1], product[-1], rtol=1e-6)
     print(f"\nthe same minimum of F+ F-: {same}")
     classifier = rank.to_classifier()
@@ -94,17 +94,17 @@ def many_labels() -> None:
     print(f"\n{'':<12} {'objective':<11} {'ranking loss':>12} {'coverage':>9} {'accuracy':>9}")
     for title, y in (("digit", digit), ("properties", properties)):
         right = y if y.ndim == 2 else digit[:, None] == np.arange(10)
-        found = {}
+        label_scores = {}
         for objective in ("mh", "mr_product", "mr"):
             ranker = crucial.rankers.LabelRanker(200, objective=objective).fit(X[train], y[train])
-            scores = found[objective] = ranker.label_scores(X[test])
+            scores = label_scores[objective] = ranker.label_scores(X[test])
             numbers = label_ranking_loss(right[test], scores), coverage_error(right[test], scores)
             correct = accuracy_score(y[test].ravel(), ranker.predict(X[test]).ravel())
             print(
                 f"{title:<12} {objective:<11} {numbers[0]:12.4f} {numbers[1]:9.3f} {correct:9.3f}"
             )
         # Where training leaves no error there is no minimum to share, only a direction.
-        gap = np.abs(found["mh"] - found["mr_product"]).max()
+        gap = np.abs(label_scores["mh"] - label_scores["mr_product"]).max()
         print(f"{'':<12} scores of mh and mr_product differ by up to {gap:.2g}")
     ranked = ranker.rank_labels(X[test])[0]
     print(f"\na {digit[test][0]}: {' > '.join(names[label] for label in ranked)}")

@@ -23,10 +23,10 @@ data = crucial.make_letor(n_queries=60, docs_per_query=30, n_features=9, seed=3)
 print(f"{data}\n")
 
 # 1. One call. Every query is held out once; the interval comes from drawing queries anew.
-found = crucial.cross_validate(
+rankboost = crucial.cross_validate(
     crucial.RankBoost(), data.X, data.y, qid=data.qid, measures=["ndcg@10", "map", "auc"]
 )
-print(found)
+print(rankboost)
 
 # 2. The same folds for anything that fits: the same seed deals the queries alike, so the
 #    difference can be looked at query by query. What has no ``qid`` in its fit is fitted on
@@ -37,7 +37,7 @@ others = {
     "RankBoost, all queries equal": crucial.RankBoost(balance="queries"),
 }
 print("\nndcg@10, and on how many queries RankBoost with default parameters is better or worse:")
-mine = found.per_query["ndcg@10"]
+mine = rankboost.per_query["ndcg@10"]
 losses = {}
 for name, estimator in others.items():
     result = crucial.cross_validate(estimator, data.X, data.y, qid=data.qid)
@@ -47,7 +47,7 @@ for name, estimator in others.items():
     print(f"  {name:<30} {result['ndcg@10']:.4f}   better {better:>2}, worse {worse:>2}")
 
 # 3. Results are plain data: by measure, by fold, by query.
-hardest = sorted(found.to_rows("query"), key=lambda row: row["ndcg@10"])[:3]
+hardest = sorted(rankboost.to_rows("query"), key=lambda row: row["ndcg@10"])[:3]
 print("\nThe hardest queries:")
 for row in hardest:
     print(f"  query {row['qid']} (fold {row['fold']}): ndcg@10 {row['ndcg@10']:.3f}")

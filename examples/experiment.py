@@ -29,15 +29,15 @@ trial = crucial.Experiment(
     ["ndcg@10", "r2"],
     grids={"RankBoost": {"learning_rate": [0.1, 0.3, 1.0]}},
 )
-found = trial.run()
-print(found)
+results = trial.run()
+print(results)
 
 # 2. Every difference with a paired test over queries, corrected for their number.
-print(f"\n{found.compare('RankBoost', movers=0)}")
+print(f"\n{results.compare('RankBoost', movers=0)}")
 
 # 3. What was chosen, fold by fold, by the validation fold alone.
 print("\nRounds and learning rates that were chosen for ndcg@10:")
-for row in found.to_rows("cell"):
+for row in results.to_rows("cell"):
     if row["ranker"] == "RankBoost" and row["measure"] == "ndcg@10":
         print(
             f"  {row['split']}: round {row['round']:>2} of {row['of_rounds']}, {row['parameters']}"

@@ -36,7 +36,7 @@ fused = fuse(paths, "rrf", k=60)
 print(f"reciprocal rank fusion: {len(fused.doc)} documents, first {fused.doc[0]}")
 
 # -- With judgements: what the runs are worth is learned ----------------------------
-found = compare_fusions(
+comparison = compare_fusions(
     paths,
     folder / "train.qrels",
     holdout=0.5,
@@ -44,18 +44,18 @@ found = compare_fusions(
     folds=3,
     rounds=50,
 )
-print(found)
-for name, share in found.fusion.weights().items():
-    first, tenth = found.fusion.contribution(name, [1, 10])
+print(comparison)
+for name, share in comparison.fusion.weights().items():
+    first, tenth = comparison.fusion.contribution(name, [1, 10])
     print(f"{name:<10} {share:6.1%} of the weight; place 1 adds {first:.2f}, place 10 {tenth:.2f}")
-alone = found.loners
+alone = comparison.loners
 print(
     f"{alone.share:.0%} of the documents were returned by one run alone; "
     f"{alone.relevant:.0%} of these are relevant, {alone.relevant_others:.0%} of the others"
 )
 
 # -- The fusion is one file, and fuses the runs of new queries ----------------------
-found.fusion.save(folder / "fuse.json")
+comparison.fusion.save(folder / "fuse.json")
 loaded = FusionRanker.load(folder / "fuse.json")
 again = loaded.fuse(paths, depth=10, tag="fused")
 crucial.write_run(folder / "fused.run", again)

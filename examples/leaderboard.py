@@ -31,21 +31,17 @@ rows += [("yew", "zelkova", False, "ann", "prompt 0")] * 3
 winner, loser, tie, judge, prompt = zip(*rows)
 judged = preferences.Comparisons.from_columns(winner, loser, tie=tie, judge=judge, context=prompt)
 board = preferences.leaderboard(judged, independent="context")
-print(board.text())
+print(board.text(80))
 print("\nsets of models among which no difference is sure:")
 for group in board.groups:
     print("  " + ", ".join(group))
 
-# 1. Who judges like the others.
-print(f"\n{board.circles}")
-print(board.agreement)
-
-# 2. The ranking with the fewest judgements against it.
-found = preferences.consensus(judged.take(judged.winner < 6))
-print(f"\nconsensus, exact {found.exact}: {' > '.join(found.items[:6])}")
+# 1. The ranking with the fewest judgements against it.
+consensus = preferences.consensus(judged.take(judged.winner < 6))
+print(f"\nconsensus, exact {consensus.exact}: {' > '.join(consensus.items[:6])}")
 
 
-# 3. Ask one person, who knows the strengths, and see how few questions do.
+# 2. Ask one person, who knows the strengths, and see how few questions do.
 def answer(session: preferences.PreferenceSession) -> str:
     left, right = (strength[session.names[k]] for k in session.question)
     return "left" if left > right else "right"
@@ -57,7 +53,7 @@ while [one.name for one in session.ranking()] != models:
 pairs = len(models) * (len(models) - 1) // 2
 print(f"\nasked what tells most: the right order after {session.n_answers} of {pairs} pairs")
 
-# 4. The leaderboard as a picture. The last two are on a scale of their own.
+# 3. The leaderboard as a picture. The last two are on a scale of their own.
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 board.plot(ax)
 plt.show()

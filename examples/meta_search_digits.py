@@ -39,8 +39,8 @@ scores["RankBoost"] = ranker.predict(test.X)
 measures = ["ndcg@10", "map", "mrr"]
 print(f"{'':<12} " + " ".join(f"{name:>8}" for name in measures))
 for name, column in scores.items():
-    found = crucial.evaluate(test.y, column, test.qid, measures)
-    print(f"{name:<12} " + " ".join(f"{found[measure]:8.4f}" for measure in measures))
+    values = crucial.evaluate(test.y, column, test.qid, measures)
+    print(f"{name:<12} " + " ".join(f"{values[measure]:8.4f}" for measure in measures))
 print("(against the documents that at least one engine returned)")
 
 # What was learned: what a place in an engine's list is worth, against not being in it.

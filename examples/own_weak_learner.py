@@ -103,8 +103,8 @@ if __name__ == "__main__":
         print(f"  {one.alpha:+.3f} x {one.ranker}")
 
     # Everything built on fit and predict works too: cross-validation, pickles, copies.
-    found = crucial.cross_validate(own, X, y, cv=3, measures="auc")
-    print(f"\nCross-validated AUC: {found['auc']:.3f}")
+    result = crucial.cross_validate(own, X, y, cv=3, measures="auc")
+    print(f"\nCross-validated AUC: {result['auc']:.3f}")
     again = pickle.loads(pickle.dumps(own))
     print(f"A pickled copy scores the same: {np.array_equal(again.predict(X), own.predict(X))}")
 

@@ -36,8 +36,8 @@ def at_the_top(scores: np.ndarray, y: np.ndarray) -> float:
 
 
 def measured(scores: np.ndarray, y: np.ndarray) -> list[float]:
-    found = crucial.evaluate(y, scores, measures=["p@50", "p@100", "auc"])
-    return [at_the_top(scores, y), *(found[name] for name in MEASURES[1:])]
+    values = crucial.evaluate(y, scores, measures=["p@50", "p@100", "auc"])
+    return [at_the_top(scores, y), *(values[name] for name in MEASURES[1:])]
 
 
 def held_out(ranker: Ranker, X: np.ndarray, y: np.ndarray) -> list[float]:

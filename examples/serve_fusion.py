@@ -50,8 +50,8 @@ class Fuse(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         try:
-            found = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answer = {"documents": fusion.rank(found["lists"], depth=found.get("depth", 10))}
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answer = {"documents": fusion.rank(request["lists"], depth=request.get("depth", 10))}
             status = 200
         except (KeyError, ValueError) as error:  # every error of crucial about data is a ValueError
             answer, status = {"error": str(error)}, 400
@@ -100,6 +100,6 @@ same = fusion.fuse({name: {query: lists[name][query]} for name in engines}, dept
 print(f"the same as fusing runs: {list(same.to_dict()[query].items()) == fusion.rank(full)}")
 
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-ax.hist(1000 * np.array(seconds), bins=40, range=(0, 2))
+ax.hist(1000 * np.array(seconds), bins=40, range=(0, 3000 * statistics.median(seconds)))
 ax.set(xlabel="ms to fuse the lists of a request", ylabel="requests")
 plt.show()

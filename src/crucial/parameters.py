@@ -284,12 +284,13 @@ def parse(text: str, rule: Rule) -> object:
     --------
     >>> parse("8", at_least(1)), parse("None", none_or(flag)), parse("exact", anything("str"))
     (8, None, 'exact')
-    >>> parse("8", one_of("8", "16"))
-    '8'
+    >>> parse("8", one_of("8", "16")), parse("-.5", at_least(-1))
+    ('8', -0.5)
     """
     constants = {"None": None, "True": True, "False": False}
+    number = re.sub(r"^(-?)(?=\.\d)", r"\g<1>0", text)  # .5, which JSON does not know
     try:
-        value: object = constants[text] if text in constants else json.loads(text)
+        value: object = constants[text] if text in constants else json.loads(number)
     except (ValueError, RecursionError):
         return text
     return text if rule.accepts(text) and not rule.accepts(value) else value

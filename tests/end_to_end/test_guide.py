@@ -68,6 +68,29 @@ def test_every_option_is_in_the_reference(conf):
         assert [one.opts[-1] for one in options if one.opts[-1] not in own] == []
 
 
+def test_options_in_the_text_exist():
+    """Options of `crucial` in prose, and of commands that are shown and not run."""
+    known: dict[str, list[click.Parameter]] = {"--help": []}
+    for name in VERBS:
+        for one in app.get_command(click.Context(app), name).params:
+            for flag in [*one.opts, *one.secondary_opts]:
+                known.setdefault(flag, []).append(one)
+    pages = [ROOT / "README.md", *(page for page in DOCS.glob("*.md") if page.stem != "studies")]
+    pages += [
+        page for name in ("guide", "export", "migrate") for page in (DOCS / name).glob("*.md")
+    ]
+    for page in pages:
+        text = page.read_text("utf-8").replace("\\\n", " ")
+        shown = re.findall(r"`((?:crucial |--)[^`\n]*)`", text)
+        shown += re.findall(r"(?m)^(?:\$ |!)?(crucial [^#\n]*)", text)
+        for code in shown:
+            for flag, value in re.findall(r"(?<!\S)(--[\w-]+)(?:[= ]([^\s-]\S*))?", code):
+                assert flag in known, f"{page.name}: {code}"
+                choices = [one.type for one in known[flag] if isinstance(one.type, click.Choice)]
+                if value and choices and len(choices) == len(known[flag]):
+                    assert any(value in one.choices for one in choices), f"{page.name}: {code}"
+
+
 def test_every_ranker_is_in_its_table():
     rankers = (DOCS / "all-rankers.md").read_text(encoding="utf-8")
     assert [name for name in RANKERS if name not in rankers] == []

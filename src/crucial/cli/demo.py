@@ -99,7 +99,7 @@ def demo_command(options: DemoOptions) -> None:
         "rank fusion: 1 / (60 + place), summed. Images that nobody returned count in map.\n",
         style="dim",
     )
-    screen.print(str(compare_runs(qrels, fusions, MEASURES[:2])), soft_wrap=True)
+    screen.print(compare_runs(qrels, fusions, MEASURES[:2]).text(screen.width))
     screen.print("\nWhat it learned: what an engine adds to the score of an image", style="bold")
     screen.print(feature_table(describe(model, top=model.n_features)))
     model.save(paths["model.json"])
