@@ -95,7 +95,7 @@ def report_command(options: ReportOptions) -> None:
     page.save(output)
     screen = console()
     for line in page.sentences:
-        screen.print(one_line(line), soft_wrap=True)
+        screen.print(one_line(line))
     screen.print(f"Wrote {output} ({os.path.getsize(output) / 1000:,.0f} kB).", soft_wrap=True)
 
 
