@@ -171,8 +171,9 @@ def text_table(
 ) -> list[str]:
     """Return the lines of a table: words at the left, numbers at the right, a line below the heads.
 
-    In a table that is wider than ``width``, words wrap, at spaces and hyphens where they have some;
-    where that does not help, it becomes a block of lines per row.
+    In a table that is wider than ``width``, words wrap, at spaces and hyphens where they have some.
+    Where that does not help, the columns go into several tables, each with the names of the rows;
+    if a column has no room beside them, there is a block of lines per row.
 
     Parameters
     ----------
@@ -201,12 +202,30 @@ def text_table(
         spare += widths[place] - narrower
         widths[place] = narrower
     if spare < 0:
+        names = words[0]
+        others = [place for place in range(len(heads)) if place != names]
+        if widths[names] + 3 + max(widths[place] for place in others) <= width:
+            groups = [[names]]
+            for place in others:
+                if sum(widths[k] + 3 for k in groups[-1]) + widths[place] > width:
+                    groups.append([names])
+                groups[-1].append(place)
+            tables = [
+                text_table(
+                    [heads[k] for k in group],
+                    [[row[k] for k in group] for row in lines[1:]],
+                    [at for at, k in enumerate(group) if k in words],
+                    width,
+                )
+                for group in groups
+            ]
+            return [line for number, one in enumerate(tables) for line in ["", *one][not number :]]
         longest = max(map(len, heads))
-        blocks = []
+        blocks = [heads[names]]
         for line in lines[1:]:
-            blocks.append(line[words[0]])
+            blocks.append(line[names])
             for place, (head, cell) in enumerate(zip(heads, line)):
-                if cell.strip() and place != words[0]:
+                if cell.strip() and place != names:
                     blocks.append(f"  {head:<{longest}}  {cell}")
         return blocks
     texts = [_wrapped(line, widths, words) for line in lines]

@@ -195,4 +195,13 @@ def test_words_of_a_wide_table_wrap_where_they_can() -> None:
     words = [line[7:37].strip() for line in lines[2:-1]]  # (hyphens join, spaces do not)
     assert "".join(words).replace(" ", "") == name.replace(" ", "")
     assert lines[-1].split() == ["2", "gpt", "0.2"]
-    assert text_table(["rank", "item", "strength"], rows, (1,), 30)[0] == name  # blocks of lines
+    assert text_table(["rank", "item", "strength"], rows, (1,), 26)[:2] == ["item", name]  # blocks
+
+
+def test_a_wide_table_of_text_is_split_between_columns():
+    heads = ["map", "value", "95% interval", "difference", "won/tied/lost"]
+    rows = [["bm25", "0.31", "0.30 to 0.32", "", ""], ["rrf", "0.33", "", "+0.02", "20/1/9"]]
+    lines = text_table(heads, rows, width=40)
+    assert max(map(len, lines)) <= 40
+    assert lines[0] == "map    value   95% interval   difference"
+    assert lines[4:] == ["", "map    won/tied/lost", "─" * 20, "bm25", "rrf           20/1/9"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
 from abc import abstractmethod
@@ -17,11 +15,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from crucial.data.bins import Bins, SharedBins
-from crucial.data.files import open_bytes
 from crucial.data.groups import Groups
 from crucial.data.instances import Instances
 from crucial.errors import FileError, ParameterError
 from crucial.feedback.base import Feedback, Output, PairState, Potentials, ScoreState
+from crucial.io.text import read_cells
 from crucial.io.writing import write_columns
 from crucial.kernels.elementary import ExactSum, exp
 from crucial.measures.base import Prepared
@@ -506,7 +504,7 @@ def write_trace(path: PathLike, trace: Trace, feature_names: Sequence[str] | Non
     columns = trace.to_dict()
     rankers = columns.pop("ranker")
     columns["feature"] = [", ".join(_features(one, feature_names)) for one in rankers]
-    columns["threshold"] = [getattr(one, "threshold", "") for one in rankers]
+    columns["threshold"] = [getattr(one, "threshold", None) for one in rankers]
     write_columns(path, columns, exact=True)
 
 
@@ -525,34 +523,14 @@ def read_trace(path: PathLike) -> dict[str, list[str]]:
     FileError
         The file is not such a table; the error names the line.
     """
-    with open_bytes(path) as source:
-        text = b"".join(source.lines()).decode("utf-8", "replace")
-    sep = "\t" if "\t" in text.partition("\n")[0] else ","
-    rows = csv.reader(io.StringIO(text), delimiter=sep)
-    try:
-        lines = list(rows)
-    except csv.Error:
+    table = read_cells(path)
+    if "round" not in table.names or len(set(table.names)) < len(table.names):
         raise FileError(
-            path, "this is not a trace: its cells cannot be told apart.", rows.line_num
-        ) from None
-    heads = lines[0] if lines else []
-    if "round" not in heads or len(set(heads)) != len(heads):
-        raise FileError(
-            path, "this is not a trace: its first line must name columns, 'round' among them.", 1
+            path, "this is not a trace: it must have named columns, 'round' among them.", 1
         )
-    columns: dict[str, list[str]] = {head: [] for head in heads}
-    for number, cells in enumerate(lines[1:], 2):
-        if len(cells) != len(heads):
-            raise FileError(path, f"expected {len(heads)} cells, got {len(cells)}.", number)
-        for head, cell in zip(heads, cells):
-            columns[head].append(cell)
-    for name in ("round", "loss"):
-        for number, cell in enumerate(columns.get(name, []), 2):
-            try:
-                float(cell or "nan")
-            except ValueError:
-                raise FileError(path, f"{name!r} must be a number, got {cell!r}.", number) from None
-    return columns
+    for name in {"round", "loss"}.intersection(table.names):
+        table.numbers(table.require(name), name, missing=True)
+    return dict(zip(table.names, table.columns))
 
 
 # --- What follows a fit round by round: the progress bar, and functions of the user

@@ -344,34 +344,12 @@ def read_training(
     return train, valid, how
 
 
-def read_names(path: str, n_features: int, base: int | None) -> list[str]:
-    """Return names of features: one per line, or an index before each; others have their index."""
-    from crucial.data.files import open_bytes
-
-    with open_bytes(path) as source:
-        lines = [line.decode("utf-8", "replace").strip() for line in source.lines()]
-    pairs = [re.fullmatch(r"(\d{1,9})[\s:,;=]+(\S.*)", line) for line in lines]
-    indexed = any(lines) and all(pair or not line for pair, line in zip(pairs, lines))
-    indices = [int(pair[1]) if pair else None for pair in pairs]
-    base = int(not (indexed and 0 in indices)) if base is None else base
-    names, given = [str(base + column) for column in range(n_features)], dict[str, int]()
-    for number, (line, pair) in enumerate(zip(lines, pairs), 1):
-        place = int(pair[1]) - base if pair and indexed else number - 1
-        name = pair[2] if pair and indexed else line
-        if name in given:
-            raise FileError(path, f"the name {name!a} is also in line {given[name]}.", number)
-        if line and not 0 <= place < n_features:
-            problem = f"there is no feature {place + base}: there are {n_features}, from {base} on."
-            raise FileError(path, problem, number)
-        if line:
-            names[place], given[name] = name, number
-    return names
-
-
 def with_names(data: Dataset, path: str | None) -> Dataset:
     """Return rows whose features have the names of a file, if one is given."""
     if path is None:
         return data
+    from crucial.io.svmlight import read_names
+
     if data.index_base is None:
         raise click.UsageError("--feature-names is for svmlight lines; columns have names.")
     return replace(data, feature_names=read_names(path, data.n_features, data.index_base))
@@ -381,6 +359,8 @@ def renamed(model: FrozenModel, path: str | None) -> FrozenModel:
     """Return a model whose features have the names of a file, if one is given."""
     if path is None:
         return model
+    from crucial.io.svmlight import read_names
+
     names, stored = model.feature_names, model.training.get("data")
     stored = stored if isinstance(stored, Mapping) else {}
     numbered = names is None or names[0] in ("0", "1")

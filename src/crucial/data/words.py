@@ -332,7 +332,8 @@ def missing_column(
         return DataError(
             f"the frame has no column {shown(wanted)}; columns: {known}.", value=wanted
         )
-    close = difflib.get_close_matches(wanted, names, n=3)
+    inside = [name for name in names if name.startswith(f"{wanted}.")][:8]
+    close = inside or difflib.get_close_matches(wanted, names, n=3)
     listed = close or list(names[:20])
     end = ", ..." if not close and len(names) > len(listed) else "."
     of_role = f" ({role})" if role and role != wanted else ""

@@ -364,6 +364,25 @@ def _dataset(path: PathLike, table: Any, schema: Any, roles: Roles) -> Dataset:
     return data
 
 
+def parquet_objects(path: PathLike) -> list[dict[str, Any]]:
+    """Return the rows as objects, without lists of other things than text: conversations."""
+    with _refused(path):
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(path) as file:
+            names = [
+                field.name
+                for field in file.schema_arrow
+                if not pa.types.is_nested(field.type)
+                or pa.types.is_struct(field.type)
+                or _is_text(getattr(field.type, "value_type", None))
+            ]
+            _check_size(path, file.metadata, range(file.metadata.num_row_groups), set(names))
+            objects: list[dict[str, Any]] = file.read(names).to_pylist()
+    return objects
+
+
 def write_parquet(path: PathLike, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     """Write columns, whole or not at all; NaN becomes null."""
     with _refused(path):

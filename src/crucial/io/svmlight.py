@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -31,7 +31,7 @@ from crucial.data.words import (
     shown,
     to_number,
 )
-from crucial.errors import Argument, DataError, FileError, Message
+from crucial.errors import Argument, DataError, FileError, Message, ParameterError
 from crucial.kernels import runtime
 from crucial.kernels import text as text_kernels
 from crucial.kernels.runtime import count_threads, run_all
@@ -530,6 +530,7 @@ def read_svmlight(
     dtype: DTypeLike = np.float64,
     sparse: Literal["auto"] | bool = "auto",
     group_sizes: PathLike | None = None,
+    feature_names: PathLike | Sequence[str] | None = None,
     n_jobs: int | None = None,
 ) -> Dataset:
     """Read svmlight or LETOR lines, plain or gzip.
@@ -563,6 +564,9 @@ def read_svmlight(
         A file with the number of rows of each query, one per line, in the order of the rows
         (LightGBM's ``.query``), where the lines themselves have no qid. Queries are then
         numbered from 0.
+    feature_names : str, path or sequence of str, optional
+        Names of the features, the first one first; or a file with one name per line, or with
+        lines ``index name``.
     n_jobs : int, optional
         Threads for files above 1 MiB; all cores by default.
 
@@ -570,10 +574,10 @@ def read_svmlight(
     -------
     Dataset
         Columns are named by their index in the file (``"1"``, ``"2"``, ...), as LETOR's
-        documents name them. ``qid`` is int64 if all ids are whole numbers, else str.
-        ``item`` comes from the comments: TOKEN of ``docid = TOKEN ...``, else the whole
-        comment without the spaces around it; None if there is no comment at all. Bytes
-        of ids that are not UTF-8 become ``\\xNN``.
+        documents name them, unless they are given names. ``qid`` is int64 if all ids are
+        whole numbers, else str. ``item`` comes from the comments: TOKEN of
+        ``docid = TOKEN ...``, else the whole comment without the spaces around it; None if
+        there is no comment at all. Bytes of ids that are not UTF-8 become ``\\xNN``.
 
     Raises
     ------
@@ -655,6 +659,8 @@ def read_svmlight(
             data.occurs[piece.indices - base] = True
     if n_columns <= _MOST_NAMES:
         data.feature_names = [str(base + column) for column in range(n_columns)]
+    if feature_names is not None:
+        data.feature_names = _given_names(feature_names, n_columns, base)
     data.notes = _notes(path, data, base, absent, entries, n_missing)
     if group_sizes is not None:
         data.qid = _qid_from_sizes(path, data, group_sizes)
@@ -685,6 +691,41 @@ def _notes(
     if data.feature_names is None:
         notes.append(f"features have no names: there are {data.n_features} of them")
     return notes
+
+
+def _given_names(names: PathLike | Sequence[str], n_features: int, base: int) -> list[str]:
+    """Return names of features, of a file or a sequence."""
+    if isinstance(names, str | os.PathLike):
+        return read_names(names, n_features, base)
+    if len(names) != n_features or len({*names}) < len(names):
+        raise ParameterError(
+            f"feature_names must be {n_features} different names, one for each feature. Got "
+            f"{len(names)}, of which {len({*names})} differ.",
+            parameter="feature_names",
+        )
+    return list(names)
+
+
+def read_names(path: PathLike, n_features: int, base: int | None) -> list[str]:
+    """Return names of features: one per line, or an index before each; others have their index."""
+    with open_bytes(path) as source:
+        lines = [line.decode("utf-8", "replace").strip() for line in source.lines()]
+    pairs = [re.fullmatch(r"(\d{1,9})[\s:,;=]+(\S.*)", line) for line in lines]
+    indexed = any(lines) and all(pair or not line for pair, line in zip(pairs, lines))
+    indices = [int(pair[1]) if pair else None for pair in pairs]
+    base = int(not (indexed and 0 in indices)) if base is None else base
+    names, given = [str(base + column) for column in range(n_features)], dict[str, int]()
+    for number, (line, pair) in enumerate(zip(lines, pairs), 1):
+        place = int(pair[1]) - base if pair and indexed else number - 1
+        name = pair[2] if pair and indexed else line
+        if name in given:
+            raise FileError(path, f"the name {name!a} is also in line {given[name]}.", number)
+        if line and not 0 <= place < n_features:
+            problem = f"there is no feature {place + base}: there are {n_features}, from {base} on."
+            raise FileError(path, problem, number)
+        if line:
+            names[place], given[name] = name, number
+    return names
 
 
 def _hint_of_sizes(path: PathLike) -> str:

@@ -88,10 +88,11 @@ def _check_names(
     path: PathLike, line: int | None, names: Sequence[str], default_label: bool
 ) -> None:
     """Refuse a first line that does not name the columns, or names two alike."""
-    numbers = sum(to_number(name) is not None for name in names)
+    filled = [name for name in names if name.strip()]
+    numbers = sum(to_number(name) is not None for name in filled)
     known = {"label", "qid", *_LIKELY_LABELS, *_LIKELY_QUERIES}
     what = "only" if numbers == len(names) else "mostly"
-    if 2 * numbers > len(names) and default_label and known.isdisjoint(map(str.lower, names)):
+    if 2 * numbers > len(filled) and default_label and known.isdisjoint(map(str.lower, names)):
         raise FileError(
             path,
             f"the first line must name the columns; this one has {what} numbers. Add a line such "

@@ -401,9 +401,11 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 def read_cells(path: PathLike, *, sep: str | None = None) -> CellTable:
-    """Read a CSV, a TSV, JSON lines or the first sheet of an Excel file as a table of text.
+    """Read CSV, TSV, JSON, parquet or the first sheet of an Excel file as a table of text.
 
-    The first line names the columns, or the keys of JSON do. There may be no rows.
+    The first line names the columns, or the keys of JSON do. There may be no rows. Keys inside
+    objects have dotted names, such as ``tags.math``, and lists of other things than text are left
+    out.
 
     Raises
     ------
@@ -423,7 +425,10 @@ def read_cells(path: PathLike, *, sep: str | None = None) -> CellTable:
     """
     kind = table_kind(path)
     if kind == "parquet":
-        raise FileError(path, "this is parquet; read it with a frame library, or write CSV.")
+        from crucial.io.parquet import parquet_objects
+
+        objects = parquet_objects(path)
+        return _table_of_objects(path, objects, range(1, len(objects) + 1), nested=False)
     if kind == "json":
         return json_table(path, nested=False)
     if kind == "excel":
@@ -469,6 +474,18 @@ def json_table(path: PathLike, *, encoding: str | None = None, nested: bool = Tr
             if line.strip():
                 objects.append(_json_object(path, number, line.strip()))
                 lines.append(number)
+    return _table_of_objects(path, objects, lines, nested=nested, note=note)
+
+
+def _table_of_objects(
+    path: PathLike,
+    objects: list[dict[str, Any]],
+    lines: Sequence[int],
+    *,
+    nested: bool,
+    note: str = "",
+) -> CellTable:
+    """Return objects as a table; ``nested`` as in `json_table`."""
     if not nested:
         objects = [{**entry, **dict(_dotted(entry)), **entry} for entry in objects]
     names = list(dict.fromkeys(name for entry in objects for name in entry))
@@ -506,9 +523,9 @@ def _json_object(path: PathLike, number: int, line: bytes) -> dict[str, object]:
 
 def _json_cell(value: object) -> str:
     """Return a value as the text of a cell; lists and objects as JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value)
+    if value is None or value != value:
+        return ""
+    return json.dumps(value) if isinstance(value, bool | float | list | dict) else str(value)
 
 
 # --- Sheets of Excel files, through openpyxl

@@ -109,7 +109,8 @@ def write_columns(
 def _of_one_type(column: Sequence[Any]) -> list[Any]:
     """Return a column; as text if its values are of several types."""
     values = [None if cell != cell else cell for cell in column]
-    several = len({type(one) for one in values if one is not None} - {int, float}) > 1
+    kinds = {type(one) for one in values if one is not None}
+    several = len(kinds) > 1 and not kinds <= {int, float}
     return [None if one is None else str(one) for one in values] if several else values
 
 

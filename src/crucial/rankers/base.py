@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FrameType
@@ -189,13 +190,36 @@ def check_search(qid: VectorLike | None) -> None:
             remedy=_ROUTING.strip(),
             parameter="qid",
         )
-    if test is not None and len(shared := np.intersect1d(np.asarray(qid), np.asarray(test))):
+    if test is not None and (_share(qid, test) or _cut_elsewhere(frame)):
+        # (the same text for all folds, so that scikit-learn prints it once)
         raise DataError(
-            f"query {shared[0]} and {len(shared) - 1} more have rows in both parts of a fold, so "
-            "that the score would be that of queries that were learned from.",
+            "queries have rows in both parts of a fold, so that the score would be that of queries "
+            "that were learned from.",
             remedy="Keep queries whole: cv=GroupKFold(5).set_split_request(groups='qid').",
             parameter="qid",
         )
+
+
+def _share(qid: VectorLike, other: VectorLike) -> bool:
+    """Whether a query is in both."""
+    return len(np.intersect1d(np.asarray(qid), np.asarray(other))) > 0
+
+
+def _cut_elsewhere(frame: FrameType) -> bool:
+    """Whether another fold of the search that runs has rows of a query in both its parts.
+
+    Then all its fits fail alike: scikit-learn would go on with NaN if some do. Folds by groups are
+    looked at one by one, and so are those of other processes.
+    """
+    params = frame.f_locals.get("score_params") or {}
+    ids = next((np.asarray(ids) for name, ids in params.items() if name.endswith("qid")), None)
+    search = frame.f_back
+    while search is not None and not {"cv", "routed_params", "X", "y"} <= search.f_locals.keys():
+        search = search.f_back
+    if ids is None or search is None or search.f_locals["routed_params"].splitter.split:
+        return False
+    cv, X, y = (search.f_locals[name] for name in ("cv", "X", "y"))
+    return any(_share(ids[train], ids[test]) for train, test in deepcopy(cv).split(X, y))
 
 
 # --- Parameters that several families have, each declared once, and what they are for

@@ -340,8 +340,11 @@ BATTLES = [
 TOKENS = "conv_metadata.tokens_a-conv_metadata.tokens_b"
 
 
-@pytest.fixture(params=["lines", "list"])
-def published(request, made):
+@pytest.fixture(params=["lines", "list", "parquet"])
+def published(request, made, tmp_path):
+    if request.param == "parquet":
+        pandas.DataFrame(BATTLES).to_parquet(tmp_path / "a.parquet")
+        return tmp_path / "a.parquet"
     lines = "".join(json.dumps(row) + "\n" for row in BATTLES)
     as_lines = request.param == "lines"
     return made(lines if as_lines else json.dumps(BATTLES), "a.jsonl" if as_lines else "a.json")
@@ -369,6 +372,7 @@ def test_covariates_inside_objects(published, covariate, name, seen_from_winner)
         (["conv_metadata.tokens_a-turns"], "there is no column 'turns'"),
         (["l=a-b-c"], "there is no column 'a-b-c'"),
         (["turns"], "there is no column 'turns'"),
+        (["category_tag"], "column 'category_tag'; close ones: 'category_tag.math_v0.1.math'"),
         ([f"l={TOKENS}", "l=conv_metadata.tokens_a"], "covariates need different names. Got 'l'"),
     ],
 )

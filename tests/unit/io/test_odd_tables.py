@@ -92,6 +92,8 @@ def test_without_header_columns_are_known_by_number(read):
     refused(FileError, match, read, "2,1,3\n", header=False, label="4")
     match = r"has only numbers\. .* with header=False"
     refused(FileError, match, read, "2,1,0.5\n0,1,1.5\n")
+    match = r"has mostly numbers\. .* with header=False"
+    refused(FileError, match, read, "2,1,,0.5,,\n0,1,,1.5,,1\n")
     match = "line 2, column 2: feature '2'"
     refused(FileError, match, read, "1,2\n1,x\n", header=False, label="1")
 

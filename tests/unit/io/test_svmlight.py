@@ -17,6 +17,7 @@ from crucial.errors import DataError, FileError, ParameterError
 from crucial.io import svmlight as blocks
 from crucial.io import svmlight as table
 from crucial.io.svmlight import read_svmlight, write_svmlight
+from crucial.io.tables import read_data
 from crucial.kernels import runtime
 from refusals import refused
 
@@ -462,3 +463,20 @@ def test_no_text_takes_long(made, text):
     with contextlib.suppress(FileError):
         read_svmlight(path)
     assert time.process_time() - began < 5  # (what is quadratic takes hours)
+
+
+def test_features_get_names(tmp_path):
+    path, names = tmp_path / "x.txt", tmp_path / "names.txt"
+    path.write_text("1 1:2 2:3\n0 1:1 2:5\n")
+    names.write_text("bm25\nage\n")
+    for one in (names, str(names), ["bm25", "age"]):
+        assert read_svmlight(path, feature_names=one).feature_names == ["bm25", "age"]
+    assert read_data(path, feature_names=names).feature_names == ["bm25", "age"]
+    names.write_text("2 age\n")
+    assert read_svmlight(path, feature_names=names).feature_names == ["1", "age"]
+    for wrong in (["bm25"], ["age", "age"]):
+        with pytest.raises(ParameterError, match="must be 2 different names"):
+            read_svmlight(path, feature_names=wrong)
+    names.write_text("a\nb\nc\n")
+    with pytest.raises(FileError, match=r"line 3: there is no feature 3: there are 2, from 1 on"):
+        read_svmlight(path, feature_names=names)

@@ -444,11 +444,14 @@ def test_queries_that_are_not_routed_end_a_search_in_one_error(scoring, inside) 
 
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scoring", [None, make_scorer("ndcg@10")])
-def test_folds_that_cut_queries_end_a_search_in_one_error(scoring) -> None:
-    search = GridSearchCV(RankBoost(2), GRID, scoring=scoring, cv=KFold(2, shuffle=True))
+@pytest.mark.parametrize("folds", [KFold(2, shuffle=True), KFold(3, shuffle=True), KFold(2), 6])
+def test_folds_that_cut_queries_end_a_search_in_one_error(scoring, folds) -> None:
+    search = GridSearchCV(RankBoost(2), GRID, scoring=scoring, cv=folds)
     with pytest.raises(ValueError, match=r"have rows in both parts .* cv=GroupKFold") as caught:
         search.fit(DATA.X, DATA.y, qid=QUERIES)
-    assert str(caught.value).count("DataError: query") == 1
+    assert str(caught.value).count("DataError: queries") == 1
+    with pytest.raises(ValueError, match=r"All the \d+ fits failed"):
+        cross_val_score(RankBoost(2), DATA.X, DATA.y, params={"qid": QUERIES}, cv=folds)
     search.set_params(error_score="raise")
     with pytest.raises(DataError, match="have rows in both parts of a fold"):
         search.fit(DATA.X, DATA.y, qid=QUERIES)
