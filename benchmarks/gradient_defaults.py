@@ -1,10 +1,11 @@
 """Why the trees of GradientRanker are what they are by default, and what CatBoost's ideas add.
 
 Run as ``python -m benchmarks gradient_defaults [--data FOLDER ...] [--sets NAME ...]``, with
-folders as in `benchmarks.quality`. Of sets of at least 700 queries, 400 are drawn to learn from,
+folders as in `benchmarks.quality`, and ``--variants explained`` for sums of functions of one or two
+features. Of sets of at least 700 queries, 400 are drawn to learn from,
 three times, and 300 others measure; smaller ones are dealt into five folds, and of two generated
-ones 80 queries are drawn. No round is chosen. The table has ndcg_exp@10 of the defaults, and how far
-every variant is from it, query by query, with one standard error.
+ones 80 queries are drawn. No round is chosen. The table has ndcg_exp@10 of the defaults, and the
+difference of every variant to it, query by query, with one standard error.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from crucial.measures.names import get_measure
 
 MEASURE, DRAWS, LEARNED, TESTED, LEAST = "ndcg_exp@10", 3, 400, 300, 700
 LEAFWISE = {"symmetric": False, "max_leaves": 8, "min_rows": 20.0}
+RATES = (0.1, 0.2, 0.3)
 SLOW = {"learning_rate": 0.03, "n_estimators": 667}
 
 # -- CatBoost's ideas, in place of a function of `crucial.boosting.trees` ----------------
@@ -89,13 +91,23 @@ IDEAS = {
     "leaf_steps": leaf_steps,
 }
 
-VARIANTS: tuple[dict[str, Any], ...] = (
-    {}, {"l2": 3.0}, {"l2": 30.0}, {"l2": 1000.0}, {"max_leaves": 8}, {"max_leaves": 64},
-    {**LEAFWISE, "l2": 1.0}, LEAFWISE, {"gain": "exp"}, {"n_estimators": 100},
-    {"n_estimators": 400}, {"interactions": 2}, {"interactions": 1}, {"subsample_rows": 0.8},
-    {"max_features": 0.5}, SLOW, {**SLOW, "max_leaves": 64, "l2": 3.0}, {"random_scores": 0.2},
-    {"bayesian_bootstrap": 1.0}, {"leaf_steps": 5}, {"loss": "lambda"}, {"loss": "xendcg"},
-)  # fmt: skip
+#: Variants by the name of a question.
+VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "trees": (
+        {}, {"l2": 3.0}, {"l2": 30.0}, {"l2": 1000.0}, {"max_leaves": 8}, {"max_leaves": 64},
+        {**LEAFWISE, "l2": 1.0}, LEAFWISE, {"gain": "exp"}, {"n_estimators": 100},
+        {"n_estimators": 400}, {"subsample_rows": 0.8}, {"max_features": 0.5}, SLOW,
+        {**SLOW, "max_leaves": 64, "l2": 3.0}, {"random_scores": 0.2},
+        {"bayesian_bootstrap": 1.0}, {"leaf_steps": 5}, {"loss": "lambda"}, {"loss": "xendcg"},
+    ),
+    "explained": (
+        {}, *({"interactions": n, "learning_rate": rate} for n in (1, 2) for rate in RATES),
+        {"interactions": 1, "n_estimators": 600, "learning_rate": 0.1},
+        {"interactions": 2, "n_estimators": 600, "learning_rate": 0.1},
+        {"interactions": 2, "max_leaves": 8}, {"interactions": 2, "l2": 20.0},
+        {"interactions": 2, "max_pairs": 30}, {"interactions": 2, "subsample_rows": 0.8},
+    ),
+}  # fmt: skip
 
 Split = tuple[Part, Part]
 
@@ -152,15 +164,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks gradient_defaults")
     parser.add_argument("--data", metavar="FOLDER", nargs="+", default=[], help="folders of data")
     parser.add_argument("--sets", metavar="NAME", nargs="+", help="only these data sets")
+    parser.add_argument("--variants", choices=VARIANTS, default="trees", help="of what")
     options = parser.parse_args(arguments)
+    variants = VARIANTS[options.variants]
     warnings.simplefilter("ignore")
     columns: dict[str, list[np.ndarray]] = {}
     for name, splits in problems([Path(one) for one in options.data]):
         if options.sets is None or name in options.sets:
-            columns[name] = [values(splits, setting) for setting in VARIANTS]
+            columns[name] = [values(splits, setting) for setting in variants]
             print(f"{name}: done", flush=True)
     rows = []
-    for k, setting in enumerate(VARIANTS):
+    for k, setting in enumerate(variants):
         text = ", ".join(f"{key}={value}" for key, value in setting.items()) or "as it comes"
         if k == 0:
             rows.append([text, *(f"{np.nanmean(one[0]):.4f}" for one in columns.values()), ""])
