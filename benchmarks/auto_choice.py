@@ -4,17 +4,20 @@ Run as ``python -m benchmarks auto_choice --data FOLDER ... [--cells FOLDER] [--
 with folders as in `benchmarks.quality`. Every candidate is fitted to four fifths of the queries,
 five times, and its scores of the fifth left out are kept in a file, at all rounds at which
 `crucial.AutoRanker` measures it. After that nothing is fitted: the queries are dealt into five
-parts, again and again; four parts play the held-out queries of a search, two fifths of which its
-first stage, and the kept average is measured on the part left out. The search is the library's
-own, with other constants for the variants.
+parts, again and again; four parts play the held-out queries of a search, of which every stage sees
+the share that its folds hold out, and the kept average is measured on the part left out. The search
+is the library's own, with other constants or other plans for the variants.
 
-A search on new data differs in one thing: it fits what it kept to all its rows. All variants
-would profit alike.
+A search on new data differs in two things: it learns from fewer rows where it has few folds, and it
+fits what it kept to all its rows. CPU seconds are those of the candidates that were tried, once per
+fold, and of the members of the average, once more.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import time
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -46,9 +49,9 @@ from crucial.lab.rankers import Adapter
 from crucial.measures.names import get_measure
 
 Floats = np.ndarray
-SEED, NOISE, PARTS, FIRST_STAGE = 0, 0.25, 5, 0.4
+SEED, NOISE, PARTS = 0, 0.25, 5
 #: Sets of more queries than the first are cut to the second: choosing by many is no art.
-LARGE, DRAWN = 300, 120
+LARGE, DRAWN = 300, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +67,15 @@ class HeldOut:
         Divided by their spread on the rows learned from.
     values : array of shape (n_stages, n_queries)
         The measure.
+    seconds : float
+        CPU seconds of a fit.
     """
 
     candidate: RankerCandidate
     rounds: list[int]
     scores: Floats
     values: Floats
+    seconds: float
 
 
 def rows_of(case: Case) -> Part:
@@ -83,7 +89,7 @@ def rows_of(case: Case) -> Part:
 
 
 def held_out(folder: Path, name: str, part: Part) -> list[HeldOut]:
-    """Return all candidates of the normal budget; fit those that are not there yet."""
+    """Return all candidates; fit those that are not there yet."""
     y = np.asarray(part.y, np.float64)
     facts = Facts.of(part.X.shape[1], y, part.groups, True)
     prepared = get_measure(RANKING).prepare(y, part.groups)
@@ -98,9 +104,9 @@ def held_out(folder: Path, name: str, part: Part) -> list[HeldOut]:
             print(f"{name}: {one.name}", flush=True)
         with np.load(path) as kept:
             scores = kept["S"].astype(np.float64) / np.maximum(kept["SP"], 1e-12)[:, kept["fold"]]
-            rounds = [int(n) for n in kept["rounds"]]
+            rounds, seconds = [int(n) for n in kept["rounds"]], float(kept["seconds"])
         values = np.array([prepared.per_query(stage) for stage in scores])
-        found.append(HeldOut(one, rounds, scores, values))
+        found.append(HeldOut(one, rounds, scores, values, seconds))
     return found
 
 
@@ -116,6 +122,7 @@ def _fitted(candidate: RankerCandidate, part: Part) -> dict[str, Any]:
     rounds = [0] if candidate.rounds is None else stage_rounds(candidate.rounds)
     scores = np.zeros((len(rounds), len(rows.y)), np.float32)
     spreads, numbers = np.zeros((len(rounds), PARTS)), np.zeros(len(rows.y), int)
+    seconds = 0.0
     for k, fold in enumerate(folds_of(rows, PARTS, 1, PARTS, SEED)):
         train, test = rows.take(fold.train), rows.take(fold.test)
         ranker = fresh(candidate, 1)
@@ -126,11 +133,13 @@ def _fitted(candidate: RankerCandidate, part: Part) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = Adapter.of(ranker, True, False)
+            began = time.process_time()
             fitted.fit(train)
+            seconds += (time.process_time() - began) / PARTS
         scores[:, fold.test], numbers[fold.test] = _staged(fitted, test, rounds), k
         own = _staged(fitted, train, rounds)
         spreads[:, k] = [score_spread(stage, train.groups) for stage in own]
-    return {"S": scores, "SP": spreads, "fold": numbers, "rounds": rounds}
+    return {"S": scores, "SP": spreads, "fold": numbers, "rounds": rounds, "seconds": seconds}
 
 
 @dataclass(eq=False)
@@ -143,46 +152,60 @@ class Replayed(search.Search):
         Candidates by name.
     per_query : callable
         The measure of scores.
+    noise : float
+        As of `crucial.AutoRanker`.
     stages : list of array
-        Queries of the first stage, and of the last.
+        Queries of every stage.
     seen : dict
         Values of all queries of everything that was tried.
+    seconds : dict
+        CPU seconds of every fit of the search, and of the last one.
     """
 
     tried: dict[str, HeldOut] = field(default_factory=dict)
     per_query: Any = None
+    noise: float = NOISE
     stages: list[Floats] = field(default_factory=list)
     seen: dict[str, Floats] = field(default_factory=dict)
+    seconds: dict[tuple[str, int], float] = field(default_factory=dict)
 
-    def kept(self, stages: list[Floats]) -> Floats:
-        """Choose by some queries; return the values of all of them."""
-        self.stages, self.seen = stages, {}
-        nothing: list[Any] = [None, None]
-        trials = self._halve(nothing, nothing)
-        return self.seen[summarise_trials(trials, self.measure, "", NOISE).kept.name]
+    def kept(self, queries: Floats) -> tuple[Floats, float]:
+        """Choose by some queries; return the values of all of them, and the seconds."""
+        used = [s.repeats * s.folds / self.plan.n_folds for s in self.plan.stages]
+        self.stages = [np.sort(queries[: round(share * len(queries))]) for share in used]
+        self.seen, self.seconds = {}, {}
+        nothing: list[Any] = [[]] * len(used)
+        table = summarise_trials(self._halve(nothing, nothing), self.measure, "", self.noise)
+        kept = table.kept
+        last = kept.candidate.members or (kept.name,)
+        growth = PARTS / (PARTS - 1)
+        for name in last:
+            own = self.tried[name.split(" (")[0]]
+            share = (table.rounds if name == kept.name else _rounds_of(name)) or 1
+            rounds = own.candidate.rounds or 1
+            self.seconds[name, -1] = growth * own.seconds * (share / rounds if rounds > 1 else 1.0)
+        return self.seen[kept.name], sum(self.seconds.values())
 
     def _climb(self, *arguments: Any) -> list[Trial]:
         """Try nothing: larger sizes were not fitted."""
         return []
 
-    def _try(
-        self, candidate: RankerCandidate, rows: Any, folds: Any, stage: int, until: Any
-    ) -> Trial:
+    def _try(self, candidate: RankerCandidate, leg: Any) -> Trial:
         own = self.tried[candidate.name]
-        chosen = self.stages[stage]
+        chosen = self.stages[leg.stage]
+        for fold in range(self.plan.stages[leg.stage].folds):
+            self.seconds[candidate.name, fold] = own.seconds
         best = _best_stage(np.nanmean(own.values[:, chosen], axis=1))
-        return self._trial(candidate, own.values[best], stage, own.rounds[best] or None)
+        return self._seen(candidate, own.values[best], leg.stage, own.rounds[best] or None)
 
-    def _trial(
+    def _seen(
         self, candidate: RankerCandidate, values: Floats, stage: int, rounds: int | None
     ) -> Trial:
         self.seen[candidate.name] = values
         own = values[self.stages[stage]]
         return Trial(candidate, stage, PARTS, rounds, own, None, 0.0, 0.0)
 
-    def _average(
-        self, members: Sequence[Trial], rows: Any, folds: Any, stage: int, until: Any
-    ) -> Trial | None:
+    def _average(self, members: Sequence[Trial], leg: Any) -> Trial | None:
         if len(members) < 2:
             return None
         average = search._average_of(members)
@@ -190,7 +213,19 @@ class Replayed(search.Search):
         for one, share in zip(members, average.shares, strict=True):
             own = self.tried[one.name]
             scores = scores + share * own.scores[own.rounds.index(one.rounds or 0)]
-        return self._trial(average, self.per_query(scores), stage, None)
+        return self._seen(average, self.per_query(scores), leg.stage, None)
+
+
+def _rounds_of(member: str) -> int:
+    """Return the rounds that the name of a member ends with, or 0.
+
+    Examples
+    --------
+    >>> _rounds_of("yeti, trees (192 rounds)"), _rounds_of("RankRLS")
+    (192, 0)
+    """
+    found = re.search(r"\((\d+) rounds?\)$", member)
+    return int(found[1]) if found else 0
 
 
 def _all_or_nothing(trial: Trial, best: Trial) -> float:
@@ -199,79 +234,69 @@ def _all_or_nothing(trial: Trial, best: Trial) -> float:
     return float(not gap.mean > 2.0 * gap.error)
 
 
-#: What is changed of the search, its plan or its last stage.
+#: What is changed of the search, of its plan, which is that of "normal" otherwise, or of its stage.
 VARIANTS: dict[str, dict[str, Any]] = {
-    "as it is": {},
+    "normal": {},
+    "quick": {"budget": "quick"},
+    "thorough": {"budget": "thorough"},
+    "normal, noise 0": {"noise": 0.0},
+    "normal, noise 1": {"noise": 1.0},
+    "quick, noise 0": {"budget": "quick", "noise": 0.0},
+    "thorough, noise 0": {"budget": "thorough", "noise": 0.0},
     "parts fade at two errors": {"_FADING": 2.0},
     "equal parts": {"_FADING": 1e9},
-    "at most seven averaged": {"averaged": 7},
-    "only the best of every loss stays": {"_ALIKE": 0.0},
-    "everything stays": {"candidates": 99},
-    "losses are dropped": {"families": False},
     "equal parts within two errors": {"_part": _all_or_nothing},
-    "... at most seven, the best of every loss stays": {
-        "_part": _all_or_nothing,
-        "_ALIKE": 0.0,
-        "averaged": 7,
-    },
-    "... at most seven, losses are dropped": {
-        "_part": _all_or_nothing,
-        "families": False,
-        "averaged": 7,
-    },
-    "no symmetric trees": {"without": "symmetric"},
+    "at most seven averaged": {"averaged": 7},
     "no average": {"average": False},
 }
+_OF_STAGE, _OF_PLAN = ("candidates", "folds"), ("averaged",)
+_OF_SEARCH = ("_FADING", "_ALIKE", "_SINGLE", "_part")
 
 
-def deals(n_deals: int, queries: Floats) -> list[tuple[list[Floats], Floats]]:
-    """Return the queries of both stages, and those left out; five of each deal."""
+def deals(n_deals: int, queries: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the queries to choose by, shuffled, and those left out; five of each deal."""
     found = []
     for number in range(n_deals):
         random = np.random.default_rng([SEED, number])
         part = random.permutation(len(queries)) % PARTS
-        for k in range(PARTS):
-            own = random.permutation(queries[part != k])
-            first = own[: round(FIRST_STAGE * len(own))]
-            found.append(([np.sort(first), np.sort(own)], queries[part == k]))
+        found += [
+            (random.permutation(queries[part != k]), queries[part == k]) for k in range(PARTS)
+        ]
     return found
 
 
-def results(tried: list[HeldOut], part: Part, n_deals: int) -> dict[str, Floats]:
-    """Return the mean of the measure for every variant and deal."""
+def results(tried: list[HeldOut], part: Part, n_deals: int) -> dict[str, tuple[Floats, float]]:
+    """Return the mean of the measure for every variant and deal, and the mean CPU seconds."""
     rows = _rows(part)
     facts = Facts.of(part.X.shape[1], rows.y, part.groups, True)
     measure = get_measure(RANKING)
-    plan = plan_for("thorough", facts)
     queries = np.flatnonzero(~np.isnan(tried[0].values[0]))
-    found: dict[str, Floats] = {}
+    found: dict[str, tuple[Floats, float]] = {}
     for title, changes in VARIANTS.items():
-        last = {k: v for k, v in changes.items() if k in ("families", "candidates")}
-        own = replace(
+        plan = plan_for(changes.get("budget", "normal"), facts)
+        of_stage = {name: changes[name] for name in _OF_STAGE if name in changes}
+        plan = replace(
             plan,
-            stages=(plan.stages[0], replace(plan.stages[1], **last)),
-            averaged=changes.get("averaged", plan.averaged),
+            stages=(*plan.stages[:-1], replace(plan.stages[-1], **of_stage)),
+            **{name: changes[name] for name in _OF_PLAN if name in changes},
         )
+        candidates = [one.candidate for one in tried]
+        if "only" in changes:
+            candidates = [c for n in changes["only"] for c in candidates if c.name.startswith(n)]
         player = Replayed(
-            rows,
-            [
-                one.candidate
-                for one in tried
-                if changes.get("without", "?") not in one.candidate.name
-            ],
-            own,
-            measure,
-            SEED,
-            1,
+            rows, candidates[: plan.stages[0].candidates], plan, measure, SEED, 1,
             changes.get("average", True),
             tried={one.candidate.name: one for one in tried},
             per_query=measure.prepare(rows.y, part.groups).per_query,
-        )
+            noise=changes.get("noise", NOISE),
+        )  # fmt: skip
         with ExitStack() as patched:
-            for name in changes.keys() & {"_FADING", "_ALIKE", "_part"}:
-                patched.enter_context(patch.object(search, name, changes[name]))
-            values = [player.kept(stages)[rest].mean() for stages, rest in deals(n_deals, queries)]
-        found[title] = np.reshape(values, (n_deals, PARTS)).mean(axis=1)
+            for name in _OF_SEARCH:
+                if name in changes:
+                    patched.enter_context(patch.object(search, name, changes[name]))
+            kept = [(player.kept(own), rest) for own, rest in deals(n_deals, queries)]
+        values = np.reshape([one[rest].mean() for (one, _), rest in kept], (n_deals, PARTS))
+        found[title] = values.mean(axis=1), float(np.mean([seconds for (_, seconds), _ in kept]))
     return found
 
 
@@ -293,11 +318,14 @@ def main(arguments: list[str] | None = None) -> None:
     base = next(iter(VARIANTS))
     rows = []
     for title in VARIANTS:
-        changes = [one[title] - one[base] for one in columns.values()]
+        changes = [one[title][0] - one[base][0] for one in columns.values()]
         mean = np.mean([change.mean() for change in changes])
         error = np.sqrt(sum(c.var() / len(c) for c in changes)) / len(changes)
-        cells = [f"{one[title].mean():.4f} ± {one[title].std():.4f}" for one in columns.values()]
+        cells = [
+            f"{values.mean():.4f}, {seconds:.1f} s"
+            for values, seconds in (one[title] for one in columns.values())
+        ]
         rows.append([title, *cells, f"{mean:+.4f} ± {error:.4f}"])
-    table(f"{RANKING} of queries not chosen by, ± its spread from deal to deal; mean difference "
-          "to the first line, ± its standard error over the deals",
+    table(f"{RANKING} of queries not chosen by, and CPU seconds; mean difference to the first, "
+          "± its standard error over the deals",
           ["variant", *columns, "difference"], rows)  # fmt: skip

@@ -57,6 +57,8 @@ class Case:
         The measure that decides, and another.
     real : bool
         Whether nobody made it up.
+    learned : int or None
+        Most rows to learn from, of which a quarter validates; None for all.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Case:
     folds: list[Fold]
     measures: tuple[str, str]
     real: bool
+    learned: int | None = None
 
     @property
     def levels(self) -> int:

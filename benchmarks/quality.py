@@ -8,7 +8,8 @@ a run that was ended goes on where it stopped, and only what is not there is fit
 Five folds. In each, one fifth tests, the fifth before it validates, and three train. Everybody
 learns from the same rows, stops by the same measure on the same validation rows, and takes the
 best of its settings (leaves 2, 8 or 31, or depth 1, 3 or 6) on them (see
-`benchmarks.contestants`). Rankers that validate by themselves get both parts.
+`benchmarks.contestants`). Rankers that validate by themselves get both parts. With ``--rows``,
+whole queries are drawn from both parts until they have so many rows; the test part stays whole.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from benchmarks.contestants import Contestant, Part, Setting, measured, others, 
 from benchmarks.datasets import FOLDS, Case, from_folder, keel, two_classes
 from benchmarks.timing import table
 from crucial import evaluate
+from crucial.data import Groups
 from crucial.measures.intervals import bootstrap_interval
 
 Floats = np.ndarray
@@ -64,7 +66,25 @@ def parts_of(case: Case, fold: int) -> tuple[Part, Part, Part]:
     count = len(case.folds)
     test, valid = case.folds[fold].test, case.folds[(fold - 1) % count].test
     train = np.setdiff1d(case.folds[fold].train, valid)
+    if case.learned is not None:
+        train = _drawn(case, train, case.learned - case.learned // 4)
+        valid = _drawn(case, valid, case.learned // 4)
     return part_of(case, train), part_of(case, valid), part_of(case, test)
+
+
+def _limited(case: Case, rows: int) -> Case:
+    """Return the case with so many rows to learn from at most."""
+    if len(case.folds[0].train) <= rows:
+        return case
+    return replace(case, name=f"{case.name}-{rows}", learned=rows)
+
+
+def _drawn(case: Case, rows: Floats, most: int) -> Floats:
+    """Return the rows of some queries, in an order that is drawn, until there are so many."""
+    groups = Groups.from_qid(np.asarray(case.qid)[rows], len(rows))
+    order = np.random.default_rng(0).permutation(groups.n_groups)
+    count = int(np.searchsorted(np.cumsum(groups.sizes[order]), most, side="right"))
+    return rows[np.isin(groups.codes, order[: max(count, 2)])]
 
 
 def part_of(case: Case, rows: Floats) -> Part:
@@ -361,6 +381,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--cells", metavar="FOLDER", default="quality-cells", help="where fits are")
     parser.add_argument("--sets", metavar="NAME", nargs="+", help="only these data sets")
     parser.add_argument("--folds", metavar="N", type=int, default=FOLDS, help="only the first N")
+    parser.add_argument("--rows", metavar="N", type=int, help="learn from so many rows at most")
     parser.add_argument(
         "--ours", metavar="NAME", nargs="+", help="of this library's rankers, only these"
     )
@@ -372,6 +393,8 @@ def main(arguments: list[str] | None = None) -> None:
     cells = Cells(Path(options.cells))
     for queries, cases in zip((True, False), cases_of(folders)):
         cases = [case for case in cases if options.sets is None or case.name in options.sets]
+        if options.rows is not None and queries:
+            cases = [_limited(case, options.rows) for case in cases]
         mine = [one for one in ours(queries) if options.ours is None or one.name in options.ours]
         peers = [
             one for one in others(queries) if options.others is None or one.name in options.others

@@ -33,7 +33,7 @@ KINDS = ("linear", "stumps", "pairs", "trees")
 #: Labels above this are no exponents: 2^y - 1 would drown all other rows.
 _LARGEST_GRADE = 10.0
 #: ListMLE sorts every query in every step: beyond this many cells of X it takes too long.
-_LIST_CELLS = 400_000
+_LIST_CELLS = 1_000_000
 #: Without queries, logistic pairs of more rows take too long: all are compared.
 _ROWS_FOR_LOGISTIC = 2_000
 #: Times as many rounds, where a ranker still gains at its last one.
@@ -130,11 +130,11 @@ class RankerCandidate:
 
     @property
     def rounds(self) -> int | None:
-        """Number of rounds; None for a ranker that has none, or bags that choose their own.
+        """Number of rounds; None for a ranker that has none.
 
         (RankCosine's are steps of a solver: fewer are not the first of many.)
         """
-        if self.kind == "linear" or getattr(self.estimator, "n_bags", 1) > 1:
+        if self.kind == "linear":
             return None
         found: int | None = getattr(self.estimator, "n_estimators", None)
         return found
@@ -165,49 +165,39 @@ def _boosted(loss: str, shape: str, family: str = "", **more: Any) -> RankerCand
     return RankerCandidate(name, kind, family or loss, estimator, LOSSES[loss].cost, larger=larger)
 
 
-def _bagged(loss: str, shape: str) -> RankerCandidate:
-    """Return the average of ten runs, each on other queries, with rounds chosen by the others."""
-    text, kind, _, settings = _SHAPES[shape]
-    estimator = GradientRanker(200, loss=loss, n_bags=10, early_stopping_rounds=30, **settings)
-    cost = 1200 * LOSSES[loss].cost  # (rounds of all bags, as it counts as a ranker without any)
-    return RankerCandidate(f"{loss}, {text}, 10 bags", kind, "bags", estimator, cost)
-
-
 def _with_queries(facts: Facts) -> list[RankerCandidate]:
     """Return candidates for labels in queries, those that add most to an average first.
 
     An average gains more from another loss, or from linear and additive rankers, than from another
-    shape of trees under the same loss; larger trees are tried where smaller ones gain by their size
-    (`crucial.lab.auto_ranker`).
+    shape of trees under the same loss, and the first nine are cheap: none compares all pairs of a
+    query. Larger trees are tried where smaller ones gain by their size (`crucial.lab.auto_ranker`).
     """
     small = facts.n_rows * facts.n_features <= _LIST_CELLS
     gains, large = facts.has_gains, facts.has_large_gains
     gain: dict[str, Any] = {"gain": "exp"} if facts.has_grades else {}
     wanted = [
         (True, _boosted("query_rmse", "trees")),
-        (small, _linear(ListMLE(), 30.0)),
-        (True, _boosted("query_rmse", "pairs", "pairs")),
-        (small and gains, _linear(RankCosine(), 5.0)),
-        (True, _boosted("logistic", "trees", **gain)),
-        (True, _linear(RankRLS())),
-        (gains, _boosted("yeti", "trees")),
-        (large, _boosted("xendcg", "trees")),
-        (True, _boosted("query_rmse", "stumps", "stumps")),
         (gains, _boosted("lambda", "trees")),
+        (gains, _boosted("softmax", "trees")),
+        (gains, _boosted("lambda", "pairs")),
+        (True, _boosted("exponential", "pairs", **gain)),
+        (True, _linear(RankRLS())),
+        (small, _linear(ListMLE(), 30.0)),
+        (gains, _linear(RankCosine(), 5.0)),
+        (True, _boosted("query_rmse", "stumps", "stumps")),
+        (gains, _boosted("yeti", "trees")),
+        (True, _boosted("logistic", "trees", **gain)),
+        (True, _boosted("query_rmse", "pairs", "pairs")),
+        (large, _boosted("xendcg", "trees")),
+        (True, _boosted("exponential", "trees", **gain)),
         (True, _boosted("logistic", "pairs", "logistic pairs", **gain)),
         (True, _boosted("query_rmse", "leaf by leaf", "leaf by leaf")),
-        (True, _bagged("query_rmse", "trees")),
-        (True, _boosted("exponential", "trees", **gain)),
         (True, _boosted("logistic", "stumps", "logistic pairs", **gain)),
         (gains, _boosted("yeti", "pairs")),
         (large, _boosted("xendcg", "pairs")),
-        (gains, _boosted("softmax", "trees")),
         (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300, **gain))),
-        (gains, _boosted("lambda", "pairs")),
         (large, _boosted("xendcg", "stumps")),
-        (True, _boosted("exponential", "pairs", **gain)),
         (gains, _boosted("yeti", "stumps")),
-        (True, _bagged("query_rmse", "stumps")),
     ]
     return [one for suits, one in wanted if suits]
 
@@ -224,7 +214,6 @@ def _without_queries(facts: Facts) -> list[RankerCandidate]:
         (few, _boosted("logistic", "stumps", "stumps")),
         (not few, _boosted("exponential", "pairs", "pairs")),
         (not few, _boosted("exponential", "stumps", "stumps")),
-        (few, _bagged("logistic", "pairs")),
         (True, _boosted("query_rmse", "pairs")),
         (True, _boosted("query_rmse", "leaf by leaf", "leaf by leaf")),
         (True, RankerCandidate("RankBoost", "stumps", "RankBoost", RankBoost(300))),
@@ -341,26 +330,26 @@ class Plan:
         Most rankers of an average.
     seconds : float or None
         When to stop, whatever the plan; None leaves the clock alone.
-    climbs : bool
-        Whether larger trees and more rounds are tried where they pay.
+    climbs : int
+        How many of the best rankers get larger trees or more rounds, where these pay.
     """
 
     n_folds: int
     stages: tuple[Stage, ...]
     averaged: int
     seconds: float | None = None
-    climbs: bool = True
+    climbs: int = 0
 
 
 _MILLION = 1_000_000
 _THOROUGH = (
-    Stage(24, 1, 2, _MILLION, 8 * _MILLION),
+    Stage(22, 1, 2, _MILLION, 8 * _MILLION),
     Stage(8, 1, 5, 2 * _MILLION, 32 * _MILLION, 4, True),
 )
 _PLANS = {
-    "quick": Plan(4, (Stage(7, 1, 2, _MILLION // 2, _MILLION),), 7, climbs=False),
-    "normal": Plan(5, (Stage(12, 1, 3, _MILLION, 8 * _MILLION),), 10),
-    "thorough": Plan(5, _THOROUGH, 12),
+    "quick": Plan(4, (Stage(9, 1, 2, _MILLION // 2, _MILLION),), 7),
+    "normal": Plan(5, (Stage(14, 1, 4, _MILLION, 8 * _MILLION),), 10, climbs=2),
+    "thorough": Plan(5, _THOROUGH, 12, climbs=12),
 }
 #: Seconds up to which the plan of a name is taken.
 _UP_TO = (("quick", 10.0), ("normal", 60.0), ("thorough", float("inf")))
@@ -652,7 +641,8 @@ class TriedRankers(Result):
             pairs = zip(kept.candidate.members, kept.candidate.shares, strict=True)
             lines.append(f"It averages {'; '.join(f'{a}, {b:.0%}' for a, b in pairs)}.")
         if kept is best:
-            lines.append(f"No simpler one is within {self.noise:g} standard errors of it.")
+            near = f"within {self.noise:g} standard errors of it" if self.noise else "as good"
+            lines.append(f"No simpler one is {near}.")
         else:
             gap = best.gap(kept)
             lines.append(

@@ -674,7 +674,7 @@ class Search:
             ready = [one for one in (*trials, *found) if not one.failed]
             last = leg.stage + 1 == len(self.plan.stages)
             # (a loss that is far behind with small trees may lead with larger ones)
-            leaders = _members(ready) if last else _leaders(ready)
+            leaders = (_members(ready) if last else _leaders(ready))[: self.plan.climbs]
             more = next_sizes(leaders, ready, tried, len(leg.folds[0].train), last)
             tried.update(one.name for one in more)
             steps = (self._try(self._seeded(one), leg) for one in more)
@@ -871,7 +871,7 @@ class AutoRanker(Ranker[FrozenModel]):
     gives one sum of weak rankers again: of stumps and linear rankers alone, with pairs of
     features, and with trees. Their shares fade with the standard errors that they are behind the
     best, so that few queries, which tell losses apart by chance, leave them nearly equal. Of
-    these averages the simplest within noise of the best is kept and fitted to all rows.
+    these averages the best is kept, or one that is simpler by ``noise``, and fitted to all rows.
 
     The fitted ranker is ``ranker_``, and ``model_`` is its model: what `save` writes is an
     ordinary model of that ranker.
@@ -906,8 +906,8 @@ class AutoRanker(Ranker[FrozenModel]):
 
     budget: Budget = parameter(
         either(one_of(*BUDGETS), above(0)),
-        '"quick" tries seven rankers on two folds, "normal" twelve on three and larger trees '
-        'where these pay, "thorough" all, the best on five. Or seconds.',
+        '"quick" tries nine rankers on two folds, "normal" fourteen on four and larger trees of '
+        'the best two where these pay, "thorough" all, the best on five. Or seconds.',
         default="normal",
         kw_only=False,
     )
@@ -933,7 +933,7 @@ class AutoRanker(Ranker[FrozenModel]):
         between(0, 10),
         "Standard errors of the paired difference that a simpler ranker may be behind the best. "
         "Larger values keep simpler rankers.",
-        default=0.25,
+        default=0.0,
     )
     store: PathLike | None = parameter(
         none_or(_PATH),

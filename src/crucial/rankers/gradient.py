@@ -82,9 +82,10 @@ class GradientRanker(StumpRanker):
         "Trees, or stumps: trees of two leaves, with max_leaves at None or 2.",
         default="tree",
     )
-    learning_rate: float = parameter(
-        text="Factor on the values of every tree, in (0, 1].",
-        default=0.1,
+    learning_rate: float | None = parameter(
+        text="Factor on the values of every tree, in (0, 1]. None: 0.1, and 0.2 for stumps and "
+        "with interactions, whose small trees learn less per round.",
+        default=None,
         kw_only=False,
         grid=(0.03, 0.1, 0.3),
     )
@@ -165,6 +166,9 @@ class GradientRanker(StumpRanker):
             return CustomLoss(self.loss), self._trees(), step
         kind, values = LOSSES[self.loss], vars(self) | {"seed": self._seed()}
         return kind(**{name: values[name] for name in kind.settings}), self._trees(), step
+
+    def _default_rate(self) -> float:
+        return 0.1 if self.weak == "tree" and self.interactions is None else 0.2
 
     def _takes(self, name: str) -> bool:
         return True  # (a stump is a tree of two leaves)

@@ -814,10 +814,12 @@ class StumpRanker(BoostedRanker):
 
     def _constraints(self, instances: Instances) -> Constraints:
         signs = monotone_signs(type(self).__name__, self.monotone_constraints, instances)
-        rate = self.learning_rate
-        if rate is None:
-            rate = 0.1 if self.weak == "tree" else 0.3
+        rate = self._default_rate() if self.learning_rate is None else self.learning_rate
         return Constraints(self.positive_weights == "cumulative", signs, rate)
+
+    def _default_rate(self) -> float:
+        """Return the learning rate where none is set."""
+        return 0.1 if self.weak == "tree" else 0.3
 
     def _check_combinations(self) -> None:
         self._check_weak()
