@@ -10,7 +10,6 @@ from crucial import RankBoost, evaluate
 from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.feedback import LabelFeedback
-from crucial.model.weak import Stump
 from naive.paths import PATHS, quiet, using
 from naive.sweep import holds_for
 from naive.tables import tables
@@ -78,17 +77,6 @@ def test_risk_is_bounded_by_the_product_of_z(table, way):
                     assert one.r1 == pytest.approx(feedback.r1(scores), abs=1e-12)
 
 
-@holds_for(tables(), ways, quick=25, full=1_000)
-def test_cumulative_weights_stay_positive(table, way):
-    for path in PATHS:
-        with using(path):
-            model = fitted(table, way, positive_weights="cumulative")
-            given = {}
-            for ranker, weight in zip(model.model_.rankers, model.model_.weights):
-                given[ranker] = given.get(ranker, 0.0) + weight
-                assert given[ranker] > 0
-
-
 @holds_for(tables(max_features=3), ways, st.data(), quick=40, full=2_000)
 def test_monotone_constraints_hold_on_predictions(table, way, data):
     n = table.X.shape[1]
@@ -111,38 +99,6 @@ def test_monotone_constraints_hold_on_predictions(table, way, data):
                     assert (changes >= -slack).all()
                 if sign < 0:
                     assert (changes <= slack).all()
-
-
-def jumps(model):
-    """Summed weights by feature and threshold, after every round."""
-    given = {}
-    for ranker, weight in zip(model.model_.rankers, model.model_.weights):
-        if isinstance(ranker, Stump):
-            place = ranker.feature, ranker.threshold
-            given[place] = given.get(place, 0.0) + weight
-            yield dict(given)
-
-
-@pytest.mark.parametrize("choice", ["steepest", "largest_drop"])
-@pytest.mark.parametrize("path", PATHS)
-def test_a_constraint_binds_where_a_feature_turns_against_it(path, choice):
-    """Alone the first feature points up; beside the others it points down."""
-    random = np.random.default_rng(0)
-    parts, noise = random.normal(size=(200, 2)), 0.3 * random.normal(size=200)
-    whole = parts.sum(axis=1)
-    X = np.column_stack((whole + noise, parts))
-    y = np.digitize(0.2 * whole - 0.8 * noise, [-0.3, 0.3])
-    way = {"choice": choice, "step": "exact", "learning_rate": 1.0, "max_bins": 8}
-    with using(path):
-        free = RankBoost(80, **way).fit(X, y)
-        bound = RankBoost(80, monotone_constraints=[1, 0, 0], **way).fit(X, y)
-    assert any(w < 0 for given in jumps(free) for (feature, _), w in given.items() if feature == 0)
-    against = [
-        alpha for one, alpha in zip(bound.model_.rankers, bound.model_.weights) if one.feature == 0
-    ]
-    assert min(against) < 0 < max(against)  # steps back are taken, as far as they may
-    for given in jumps(bound):
-        assert all(w >= 0 for (feature, _), w in given.items() if feature == 0)
 
 
 def test_constraints_by_name_and_by_number():
@@ -169,10 +125,6 @@ class TestWarmStart:
     def start(self, **how):
         model = RankBoost(5, warm_start=True, n_jobs=1, **how)
         return model.fit(self.X, self.y, qid=self.qid).set_params(n_estimators=8)
-
-    def test_more_threads_or_words_do_not_matter(self):
-        model = self.start().set_params(n_jobs=2, verbose=1)
-        assert len(model.fit(self.X, self.y, qid=self.qid).trace_) == 8
 
     @pytest.mark.parametrize(
         "change",

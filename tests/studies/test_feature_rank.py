@@ -11,7 +11,6 @@ import feature_rank
 from crucial.data.groups import Groups
 from crucial.errors import DataError, FileError, ParameterError
 from crucial.lab.protocols import Fold
-from crucial.rankers import DiffRank
 from feature_rank import (
     PUBLISHED,
     PUBLISHED_NDCG,
@@ -20,10 +19,8 @@ from feature_rank import (
     diabetes_lists,
     digit_lists,
     heights,
-    promised,
     read_lists,
     read_strict_folds,
-    wrong_shares,
 )
 from refusals import refused
 
@@ -186,16 +183,3 @@ def test_figure_9_centres_and_orders():
     # Theorem 1: no less correct than a line.
     assert found["quasi-KNN, centres as means"] < found["linear, falling (4 first)"]
     assert found["quasi-KNN, the paper's centres"] < found["linear, falling (4 first)"]
-
-
-def test_figure_9_gives_both_centres_of_the_lowest_interval(study):
-    said = study("feature_rank", "figure-9", "--points", 450).stdout
-    assert re.search(r"^3 +below -1 +-5 to -2 +33% +-3\.50 +-2\.50$", said, re.M)
-    assert study("feature_rank", "figure-9", "--points", 3).exit_code == 2
-
-
-def test_the_share_of_misordered_pairs_is_below_loss_and_bound() -> None:
-    task = diabetes_lists()
-    trace = DiffRank(4, cycles=2, record_risks=True).fit(task.X, task.y, qid=task.qid).trace_
-    assert (wrong_shares(trace) <= trace.column("loss")).all()
-    assert (trace.column("loss") <= promised(trace) * (1 + 1e-12)).all()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from crucial import Qrels, RankBoost, Run, load_digits_search, write_qrels, write_run
-from crucial.data.groups import deal_at_random
 from crucial.errors import DataError, ParameterError
 from rankboost import CUTOFFS, compare_engines, dimension_of_stumps, learning_curve, naive_round
 
@@ -62,39 +61,6 @@ def test_engines_are_counted_as_by_hand() -> None:
     assert table.n_lost == sum(
         min(ranks) > DEPTH for ranks in zip(*map(ranks_of, ENGINES.values()))
     )
-
-
-def test_rankboost_is_measured_on_queries_that_it_did_not_learn_from() -> None:
-    table = compare_engines(ENGINES, QRELS, rounds=20, seed=3)
-    fold = deal_at_random(4, N_QUERIES, np.random.default_rng(3))
-    places: dict[tuple[str, str], list[float]] = {}
-    for number, run in enumerate(ENGINES.values()):
-        for q, d, s in zip(run.qid.tolist(), run.doc.tolist(), run.score.tolist()):
-            if -s < DEPTH:
-                row = places.setdefault((q, d), [np.nan] * len(ENGINES))
-                row[number] = s - 1.0
-    keys = sorted(places)
-    X = np.array([places[key] for key in keys])
-    y = np.array([doc == "d0" for _, doc in keys], float)
-    query = np.array([QUERIES.index(q) for q, _ in keys])
-    counts, ranks = np.zeros(len(CUTOFFS)), []
-    for k in range(4):
-        test = fold[query] == k
-        ranker = RankBoost.preset("meta_search", n_estimators=20)
-        ranker.fit(X[~test], y[~test], qid=query[~test])
-        for q in np.unique(query[test]):
-            rows = query == q
-            scores = ranker.predict(X[rows])
-            good = scores[y[rows] == 1]
-            if not len(good):
-                ranks.append(float(DEPTH + 1))
-                continue
-            above, tied = int((scores > good[0]).sum()), int((scores == good[0]).sum())
-            at = above + 1 + np.arange(tied)  # (its rank, each as likely)
-            counts += [(at <= cutoff).mean() for cutoff in CUTOFFS]
-            ranks.append(float(np.minimum(at, DEPTH + 1).mean()))
-    assert table.rows["RankBoost"][:-1] == pytest.approx(counts)
-    assert table.rows["RankBoost"][-1] == pytest.approx(np.mean(ranks))
 
 
 def test_the_table_is_printed_from_files(study: Any, tmp_path: Path) -> None:

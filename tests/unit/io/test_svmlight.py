@@ -3,8 +3,6 @@
 import contextlib
 import gzip
 import os
-import subprocess
-import sys
 import time
 import tracemalloc
 
@@ -265,17 +263,6 @@ def test_comments_for_many_blocks_before_the_first_row(read, monkeypatch):
     text = "# a comment line\n" * 10 + "1 qid:a 1:2\n2 1:2\n"
     match = r"line 12, column 2: .* first row \(line 11\) has one"
     refused(FileError, match, read, text)
-
-
-def test_a_small_file_needs_no_numba(made):
-    path = made("1 qid:1 1:2\n0 qid:1 1:1\n")
-    code = (
-        "import sys; from crucial.io.svmlight import read_svmlight;"
-        f"read_svmlight({str(path)!r});"
-        "print([m for m in ('numba', 'scipy', 'sklearn', 'narwhals') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 class TestWrite:

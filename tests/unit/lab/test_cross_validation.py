@@ -13,13 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    cross_val_score,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -149,14 +143,6 @@ def test_a_pipeline_hands_queries_on_with_no_switch(data):
     alone = cross_validate(RANKER, data.X, data.y, qid=data.qid)
     np.testing.assert_allclose(found.per_query["ndcg@10"], alone.per_query["ndcg@10"])
     assert not sklearn.get_config()["enable_metadata_routing"]
-
-
-def test_a_search_inside(data):
-    with sklearn.config_context(enable_metadata_routing=True):
-        inner = GroupKFold(2).set_split_request(groups="qid")
-    search = GridSearchCV(RANKER, {"n_estimators": [2, 8]}, cv=inner)
-    found = cross_validate(search, data.X, data.y, qid=data.qid, cv=2, return_estimators=True)
-    assert all(made.best_estimator_.fitted_with_qid_ for made in found.estimators)
 
 
 def test_weights_reach_fit(data):
@@ -389,19 +375,6 @@ def by_hand(ranker: Any, measure: str) -> list[float]:
 
 
 @pytest.mark.usefixtures("routing")
-def test_a_search_measures_as_evaluate_does() -> None:
-    folds = GroupKFold(3).set_split_request(groups="qid")
-    ranker = RankBoost(n_estimators=5)
-    search = GridSearchCV(ranker, GRID, scoring=make_scorer("ndcg@10"), cv=folds)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search.fit(DATA.X, DATA.y, qid=QUERIES)
-    for place, rate in enumerate(GRID["learning_rate"]):
-        expected = by_hand(RankBoost(n_estimators=5, learning_rate=rate), "ndcg@10")
-        assert search.cv_results_["mean_test_score"][place] == pytest.approx(np.mean(expected))
-
-
-@pytest.mark.usefixtures("routing")
 def test_several_scorers_pipelines_and_losses() -> None:
     folds = GroupKFold(3).set_split_request(groups="qid")
     ranker = RankBoost(n_estimators=5)
@@ -411,21 +384,6 @@ def test_several_scorers_pipelines_and_losses() -> None:
     search.fit(DATA.X, DATA.y, qid=QUERIES)
     expected = np.mean(by_hand(RankBoost(n_estimators=5), "avg_rank"))
     assert search.cv_results_["mean_test_place"][0] == pytest.approx(-expected)
-
-
-@pytest.mark.usefixtures("routing")
-def test_weights_are_passed_on_request() -> None:
-    folds = GroupKFold(3).set_split_request(groups="qid")
-    weights = np.where(DATA.X[:, 0] > 0.5, 2.0, 1.0)
-    params = {"qid": QUERIES, "sample_weight": weights}
-    ranker = RankBoost(n_estimators=5).set_fit_request(sample_weight=True)
-    scorer = make_scorer("r2").set_score_request(sample_weight=True)
-    found = cross_val_score(ranker, DATA.X, DATA.y, params=params, cv=folds, scoring=scorer)
-    train, test = next(BY_QUERY.split(DATA.X, DATA.y, QUERIES))
-    ranker.fit(DATA.X[train], DATA.y[train], qid=QUERIES[train], sample_weight=weights[train])
-    given = (DATA.y[test], ranker.predict(DATA.X[test]), QUERIES[test], "r2")
-    expected = crucial.evaluate(*given, sample_weight=weights[test])
-    assert found[0] == pytest.approx(-expected["r2"])
 
 
 @pytest.mark.parametrize("scoring", [None, make_scorer("ndcg@10"), {"a": make_scorer("map")}])

@@ -222,10 +222,3 @@ def test_every_weak_ranker_can_be_averaged(how):
         assert all(len(shape.thresholds) <= 3 for shape in shapes.values())
     if "positive_weights" in how:
         assert all((np.diff(s.values) >= 0).all() for s in mean.model_.shapes().values())
-
-
-@pytest.mark.parametrize("kind", [np.uint64, np.int8])
-def test_whole_numbers_of_numpy_are_folds_too(kind):
-    X, y = RANDOM.normal(size=(200, 2)), np.arange(200) % 2
-    folds = [RankBoost(3, validation_folds=n).fit(X, y).model_ for n in (2, kind(2))]
-    assert folds[0].rankers == folds[1].rankers
