@@ -15,6 +15,8 @@ from rankboost_plus import (
     FILM_TABLES,
     NDCG,
     e2_trace,
+    f1,
+    f2,
     letor_blocks,
     letor_rankers,
     made_folds,
@@ -105,6 +107,25 @@ def test_twenty_users_come_close_to_the_paper(study, movielens):
 
 
 # -- theorem 3, section 3.2, appendix B -----------------------------------------------------------
+
+
+def test_slopes_of_f1_and_f2_by_differences():
+    random = np.random.default_rng(1)
+    matrix = random.integers(-1, 2, (20, 4)).astype(float)
+    eta = random.normal(size=4)
+    for function in (f1, lambda m, e: f2(m, e), lambda m, e: f2(m, e, 3)):
+        slope, second = function(matrix, eta)[1:]
+        for at in range(4):
+            step = np.zeros(4)
+            step[at] = 1e-6
+            above, below = function(matrix, eta + step), function(matrix, eta - step)
+            assert slope[at] == pytest.approx((above[0] - below[0]) / 2e-6, rel=1e-6)
+            assert second[at] == pytest.approx((above[1] - below[1]) / 2e-6, rel=1e-5, abs=1e-8)
+    weight = np.full(20, 1 / 20)
+    assert f2(matrix, eta)[0] == pytest.approx(naive_f2(matrix, eta, weight))
+    # k copies of every ranker, each with its share of the weight
+    copies = np.repeat(matrix, 3, axis=1)
+    assert f2(matrix, eta, 3)[0] == pytest.approx(naive_f2(copies, np.repeat(eta / 3, 3), weight))
 
 
 # -- LETOR 4.0 ----------------------------------------------------------------------------------
