@@ -146,13 +146,10 @@ def test_model_without_summary_or_rounds(folder: Path, ok) -> None:
     assert json.loads(ok("show m.json --json").stdout)["features"] == []
 
 
-@pytest.mark.parametrize(
-    "training",
-    [
-        {"parameters": "x", "data": [1], "eval": 3, "rows": {"a": 1}, "queries": True},
-        {"parameters": {"choice": {"a": "\x1b[2J"}}, "eval": {"map": None}},
-    ],
-)
+@pytest.mark.parametrize("training", [
+    {"parameters": "x", "data": [1], "eval": 3, "rows": {"a": 1}, "queries": True},
+    {"parameters": {"choice": {"a": "\x1b[2J"}}, "eval": {"map": None}},
+])  # fmt: skip
 def test_odd_summaries(model: Path, ok, training: dict[str, object]) -> None:
     """A model file is anybody's: nothing in its summary may break the terminal."""
     replace(package.load_model(model), training=training).save(model)

@@ -107,16 +107,13 @@ def test_fusion_is_far_better_than_any_engine(problem: SearchProblem) -> None:
     assert fused > max(engines) + 0.05
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_queries": 1798}, r"'n_queries' .* in \[4, 1797\] or None. Got 1798"),
-        ({"n_queries": 3}, r"'n_queries' .* in \[4, 1797\] or None. Got 3"),
-        ({"top": 0}, r"'top' .* in \[1, 1796\]. Got 0"),
-        ({"n_folds": 0}, "'n_folds' .* at least 1. Got 0"),
-        ({"seed": -1}, "'seed' .* at least 0. Got -1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"n_queries": 1798}, r"'n_queries' .* in \[4, 1797\] or None. Got 1798"),
+    ({"n_queries": 3}, r"'n_queries' .* in \[4, 1797\] or None. Got 3"),
+    ({"top": 0}, r"'top' .* in \[1, 1796\]. Got 0"),
+    ({"n_folds": 0}, "'n_folds' .* at least 1. Got 0"),
+    ({"seed": -1}, "'seed' .* at least 0. Got -1"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(arguments: dict[str, int], message: str) -> None:
     refused(ParameterError, message, load_digits_search, **arguments)
 

@@ -84,14 +84,11 @@ def test_sums_of_averaged_trees_are_exact_in_tables_and_trees():
     assert sums.scores(X).tobytes() == list(mean.staged_predict(X))[-1].tobytes()
 
 
-@pytest.mark.parametrize(
-    ("kind", "more"),
-    [
-        (GradientRanker, {"loss": "exponential"}),
-        (RankBoost, {"record_risks": True}),
-        (RankBoost, {"record_risks": True, "weak": "tree"}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "more"), [
+    (GradientRanker, {"loss": "exponential"}),
+    (RankBoost, {"record_risks": True}),
+    (RankBoost, {"record_risks": True, "weak": "tree"}),
+])  # fmt: skip
 def test_the_trace_is_that_of_the_mean_on_all_data(kind, more):
     mean = kind(5, n_bags=BAGS, **more).fit(X, Y, qid=QID)
     feedback = LabelFeedback(Y, GROUPS)
@@ -203,16 +200,13 @@ def test_rows_without_queries_are_dealt_by_label():
     assert evaluate(y, bagged.predict(X), measures="auc")["auc"] > 0.7
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"weak": "feature", "step": "numeric"},
-        {"thresholds": "random", "max_bins": 4},
-        {"positive_weights": "cumulative"},
-        {"weak": "tree", "thresholds": "random", "max_bins": 4},
-        {"max_bins": None},
-    ],
-)
+@pytest.mark.parametrize("how", [
+    {"weak": "feature", "step": "numeric"},
+    {"thresholds": "random", "max_bins": 4},
+    {"positive_weights": "cumulative"},
+    {"weak": "tree", "thresholds": "random", "max_bins": 4},
+    {"max_bins": None},
+])  # fmt: skip
 def test_every_weak_ranker_can_be_averaged(how):
     mean = RankBoost(5, n_bags=BAGS, **how).fit(NOISY, Y, qid=QID)
     assert mean.trace_[-1].loss == pytest.approx(LabelFeedback(Y, GROUPS).loss(mean.predict(NOISY)))
