@@ -11,24 +11,13 @@ from hypothesis import strategies as st
 from crucial.data.dataset import Ratings
 from crucial.io.ratings import read_ratings
 from crucial.recommend import Opinions, Viewer
-from naive.films import (
-    best_scale_default,
-    mean_of,
-    neighbour_scores,
-    ratings_of,
-    regression_table,
-    vsim_scores,
-)
+from naive.films import best_scale_default, neighbour_scores, regression_table, vsim_scores
 from rankboost_films import (
-    MEASURES,
-    METHODS,
     TOP_N_MEASURES,
     Study,
     chance,
-    mean,
     nearest,
     nearest_defaults,
-    popularity,
     recall,
     regression,
     run,
@@ -65,13 +54,6 @@ def test_vsim(case):
     np.testing.assert_allclose(vsim(target_of(*case)), vsim_scores(*case), atol=1e-12)
 
 
-@given(clubs(), st.sampled_from([0.1, 0.2, 0.3, 1 / 3]), st.integers(0, 3))
-def test_vsim_depends_on_the_ratings_and_not_on_the_rounding_of_their_scale(case, scale, down):
-    # Tenths are not exact, and with negative ratings products of both signs may add up to 0.
-    whole, tenths = vsim(target_of(*case, down=down)), vsim(target_of(*case, scale, down))
-    np.testing.assert_allclose(tenths, scale * whole, atol=1e-11)
-
-
 @given(clubs(), st.integers(1, 3))
 def test_nearest_neighbours(case, k):
     table, rated = case
@@ -94,18 +76,6 @@ def test_regression(case, normalise):
     wanted = (y - y.mean()) / y.std() if normalise else y
     shortest = np.linalg.pinv(filled[target.films], rcond=1e-10) @ wanted
     np.testing.assert_allclose(regression(target, normalise), filled @ shortest, atol=1e-7)
-
-
-@given(clubs())
-def test_popularity_and_mean(case):
-    table, rated = case
-    target = target_of(table, rated)
-    counts = [sum(cell is not None for cell in row) for row in table]
-    assert popularity(target).tolist() == counts
-    means = [mean_of(ratings_of(table, viewer)) for viewer in range(len(table[0]))]
-    above = [sum(c - m for c, m in zip(row, means) if c is not None) for row in table]
-    expected = [a / (n + 5.0) for a, n in zip(above, counts)]
-    np.testing.assert_allclose(mean(target), expected, atol=1e-12)
 
 
 # -- figures 5 to 7 ---------------------------------------------------------------------------
@@ -150,17 +120,6 @@ def test_targets_are_no_features():
     assert len(seen) >= 6
     for features, targets in seen:
         assert not set(features.tolist()) & set(targets.tolist())
-
-
-def test_points_are_means_over_users_and_chance_is_one_half(study):
-    words = ("--users", 100, "--targets", 12)
-    for number in (5, 6, 7):
-        said = study("rankboost_films", f"figure-{number}", *words).stdout
-        assert said.startswith(f"Figure {number}: ")
-        for name in (*METHODS, "random"):
-            assert len(re.findall(rf"^  {name} ", said, re.MULTILINE)) == len(MEASURES)
-        chance = re.findall(r"^  random +([0-9. *]+)$", said, re.MULTILINE)[0]
-        assert set(re.findall(r"[0-9.]+", chance)) == {"0.500"}
 
 
 def test_figures_are_drawn_of_ratings_of_ones_own(study, tmp_path):

@@ -102,12 +102,6 @@ class TestReversedRuns:
         with pytest.warns(DataWarning, match=r"dense\.run: scores rise .* with the other sign"):
             read_run(path)
 
-    @pytest.mark.parametrize("scores", [[9, 5, 2, 1], [1, 2, 3, 2], [1, 1, 1, 1], [1, 2]])
-    def test_ordinary(self, tmp_path, scores):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            read_run(self.write(tmp_path / "x.run", scores))
-
     @pytest.mark.kernels
     def test_large_files_too(self, tmp_path, monkeypatch):
         monkeypatch.setattr("crucial.fusion.pool._LARGE", 0)

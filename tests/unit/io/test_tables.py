@@ -54,7 +54,8 @@ class TestText:
 
     def test_separators(self, read):
         assert read("a;b,c;d\tx;y\n1;2;3;4\n".replace("\t", " "), sep=";").n_features == 4
-        assert read("label\tb,c\n1\t2\n", name="x.tsv.gz").feature_names == ["b,c"]
+        for name in ("x.tsv.gz", "x.tab"):  # (as many commas as tabs)
+            assert read("label\tb,c\n1\t2\n", name=name).feature_names == ["b,c"]
         assert read("a|b\n1|2\n", sep="|").feature_names == ["a", "b"]
         for sep in ("", ",,", '"', "\n", "é"):
             refused(ParameterError, "'sep' parameter of read_table", read, "a,b\n1,2\n", sep=sep)

@@ -116,6 +116,7 @@ def test_scores() -> None:
     ({"left": (~0, ~0)}, "each reached once"),
     ({"right": (1, 1)}, "each reached once"),
     ({"left": (1, ~1), "right": (1, ~2)}, "each reached once"),
+    ({"left": (~0, 1), "right": (~1, ~2)}, "later nodes or ~leaf"),  # (node 1 leads to itself)
 ])  # fmt: skip
 def test_a_tree_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
     refused(ParameterError, words, changed, **fields)

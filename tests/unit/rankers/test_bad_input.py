@@ -442,6 +442,7 @@ def test_missing_values_of_frames_are_abstentions(values):
     (lambda: PairFeedback([(0, 1)], 2).r1([1, nan]), "Row 1 is nan"),
     (lambda: LabelFeedback([1, 0]).loss([1e308, -1e308]), "apart that their difference overfl"),
     (lambda: LabelFeedback([1, 0], gain=lambda y: -y), "must be finite and rise with the"),
+    (lambda: LabelFeedback([1, 0], gain=lambda y: 0.0 * y), "must be finite and rise with the"),
     (lambda: LabelFeedback([2000, 0], gain="exp"), "must be finite and rise with the label"),
     (lambda: LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp"), "add up to infinity"),
     (lambda: LabelFeedback([1, 0], balance="rows"), "'balance' parameter of LabelFeedback"),
