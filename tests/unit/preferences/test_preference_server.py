@@ -292,6 +292,19 @@ def test_a_body_is_not_the_next_request(server):
     assert unchanged(server)
 
 
+def test_a_body_cut_short(server):
+    """Even if what has come is a whole answer."""
+    head = (
+        f"POST /{server.token}/answer HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Origin: http://127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+        "Content-Length: 33\r\n\r\n"
+    )
+    reply = raw_reply(server, head.encode() + said(0), end=True)
+    assert b" 400 " in reply
+    assert b"cut short" in reply
+    assert unchanged(server)
+
+
 @pytest.mark.parametrize("raw", [
     b"\r\n\r\n",
     b"GET\r\n\r\n",
