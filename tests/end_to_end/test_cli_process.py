@@ -54,14 +54,11 @@ def packages(names: list[str]) -> set[str]:
 HELP = "import crucial.cli; sys.argv[1:] = {}; crucial.cli.main()"
 
 
-@pytest.mark.parametrize(
-    ("code", "own", "total"),
-    [
-        ("import crucial; dir(crucial)", 3, 130),
-        (HELP.format(["--help"]), 20, 200),
-        (HELP.format(["train", "--help"]), 40, 250),
-    ],
-)
+@pytest.mark.parametrize(("code", "own", "total"), [
+    ("import crucial; dir(crucial)", 3, 130),
+    (HELP.format(["--help"]), 20, 200),
+    (HELP.format(["train", "--help"]), 40, 250),
+])  # fmt: skip
 def test_little_is_imported(code: str, own: int, total: int) -> None:
     """What decides how soon help is there, and does not depend on a busy machine."""
     loaded = modules_after(code)
@@ -74,17 +71,14 @@ def test_little_is_imported(code: str, own: int, total: int) -> None:
         assert verbs == {f"crucial.cli.{name}" for name in ("options", "terminal", "app")}
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (["list", "rankers"], 0),
-        (["list", "fusions"], 0),
-        (["train", "missing.txt", "-o", "model.json"], 2),
-        (["experiment", "missing.txt", "--rankers", "rankboost"], 2),
-        (["show", "missing.json"], 2),
-        (["export", "missing.json", "--to", "onnx", "-o", "x.onnx"], 2),
-    ],
-)
+@pytest.mark.parametrize(("words", "status"), [
+    (["list", "rankers"], 0),
+    (["list", "fusions"], 0),
+    (["train", "missing.txt", "-o", "model.json"], 2),
+    (["experiment", "missing.txt", "--rankers", "rankboost"], 2),
+    (["show", "missing.json"], 2),
+    (["export", "missing.json", "--to", "onnx", "-o", "x.onnx"], 2),
+])  # fmt: skip
 def test_the_first_answer_comes_soon(words: list[str], status: int, tmp_path: Path) -> None:
     """Learning imports scikit-learn, SciPy and Numba, which takes a second."""
     code = f"import os; os.chdir({str(tmp_path)!r}); {HELP.format(words)}"

@@ -15,10 +15,19 @@ EXPECTED: dict[str, Any] = json.loads(manifest.FILE.read_text())
 SMALL = "/ two / 1"
 
 
-def test_this_machine_has_the_bytes_of_the_manifest() -> None:
-    found = dict(manifest.entries(threads=(1,)))
+@pytest.mark.parametrize("place", manifest.problems())
+def test_this_machine_has_the_bytes_of_the_manifest(place: str) -> None:
+    found = dict(manifest.entries(f"/ {place}", threads=(1,)))
     assert manifest.differences(found, EXPECTED) == []
-    assert found.keys() == {key for key in EXPECTED if not key.endswith("/ 3")}
+    ends = (f"/ {place}", f"/ {place} / 1")
+    assert found.keys() == {key for key in EXPECTED if key.endswith(ends)}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pairs_judges_labels_and_fusions_have_them_too() -> None:
+    others = manifest.others()
+    del others["auto / graded"]  # (among those of a problem)
+    assert manifest.differences({key: make() for key, make in others.items()}, EXPECTED) == []
 
 
 def test_threads_change_nothing() -> None:

@@ -162,19 +162,16 @@ def test_only_the_rows_asked_for_are_cut_and_coded_in_their_order():
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(
-    ("n", "max_bins", "dtype"),
-    [
-        (255, 255, np.uint8),
-        (1000, 255, np.uint8),
-        (1000, 256, np.uint16),
-        (255, None, np.uint8),
-        (256, None, np.uint16),
-        (70_000, 65535, np.uint16),
-        (65_535, None, np.uint16),
-        (70_000, None, np.uint32),
-    ],
-)
+@pytest.mark.parametrize(("n", "max_bins", "dtype"), [
+    (255, 255, np.uint8),
+    (1000, 255, np.uint8),
+    (1000, 256, np.uint16),
+    (255, None, np.uint8),
+    (256, None, np.uint16),
+    (70_000, 65535, np.uint16),
+    (65_535, None, np.uint16),
+    (70_000, None, np.uint32),
+])  # fmt: skip
 def test_codes_are_as_wide_as_they_need_to_be(path, n, max_bins, dtype):
     column = np.random.default_rng(0).permutation(n).astype(float)
     with using(path):

@@ -94,17 +94,14 @@ def sides_are_kept_or_named(values, places, share):
     assert lost == [(thresholds[at], thresholds[at + 1]) for at in one]
 
 
-@pytest.mark.parametrize(
-    ("parts", "differ"),
-    [
-        ({}, False),
-        ({"intercept": 0.5}, False),
-        ({"offset": 0.5}, False),
-        ({"intercept": 0.5, "offset": 0.5}, True),
-        ({"divisor": 3.0}, True),
-        ({"divisor": 2.0}, True),
-    ],
-)
+@pytest.mark.parametrize(("parts", "differ"), [
+    ({}, False),
+    ({"intercept": 0.5}, False),
+    ({"offset": 0.5}, False),
+    ({"intercept": 0.5, "offset": 0.5}, True),
+    ({"divisor": 3.0}, True),
+    ({"divisor": 2.0}, True),
+])  # fmt: skip
 def test_which_sums_may_round_differently(parts, differ):
     alone = {"divisor": 1.0, "intercept": 0.0, "offset": 0.0}
     steps, trees = (score_form(random_model(kind, 1)) for kind in ("stumps", "trees"))

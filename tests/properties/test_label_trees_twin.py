@@ -180,17 +180,14 @@ def test_what_does_not_fit_is_refused() -> None:
         TreeRank(pruning="cv").fit(X, np.arange(60) % 3)
 
 
-@pytest.mark.parametrize(
-    ("label", "task"),
-    [
-        (lambda y: y > 0, "bipartite"),
-        (lambda y: np.where(y > 0, 0.25, -3.5), "bipartite"),
-        (lambda y: np.digitize(y, [0.0, 1.0]), "tournament"),
-        (lambda y: np.digitize(y, [0.0, 1.0]) / 2, "continuous"),
-        (lambda y: np.argsort(np.argsort(y)), "continuous"),
-        (lambda y: y, "continuous"),
-    ],
-)
+@pytest.mark.parametrize(("label", "task"), [
+    (lambda y: y > 0, "bipartite"),
+    (lambda y: np.where(y > 0, 0.25, -3.5), "bipartite"),
+    (lambda y: np.digitize(y, [0.0, 1.0]), "tournament"),
+    (lambda y: np.digitize(y, [0.0, 1.0]) / 2, "continuous"),
+    (lambda y: np.argsort(np.argsort(y)), "continuous"),
+    (lambda y: y, "continuous"),
+])  # fmt: skip
 def test_labels_decide_the_task(label, task) -> None:
     X, y = data(60)
     for ranker in (TreeRank(2), RankingForest(2, max_depth=2)):

@@ -51,23 +51,6 @@ def test_shifted_and_stretched_labels(table, way, shift):
     assert_same_model(fitted(table.changed(y=table.y + shift), way, gain="linear"), linear)
 
 
-@holds_for(tables(), ways, st.sampled_from([2.0, 1e-3, 1e150, 1e-150]), **REACH)
-def test_the_scale_of_weights_counts_in_perfect_rounds_alone(table, way, scale):
-    """They say what a pair weighs against the others, and how far to trust a perfect stump."""
-    weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    table = table.changed(weight=weight)
-    model = fitted(table, way, on_perfect="stop")
-    scaled = fitted(table.changed(weight=weight * scale), way, on_perfect="stop")
-    assert_same_model(scaled, model)
-
-
-@holds_for(tables(), ways, **REACH)
-def test_columns_given_twice_change_nothing(table, way):
-    model = fitted(table, way)
-    doubled = fitted(table.changed(X=np.column_stack((table.X, table.X))), way)
-    assert_same_model(doubled, model)
-
-
 # -- threads ------------------------------------------------------------------------------
 
 LETOR = make_letor(n_queries=25, docs_per_query=50, n_features=50, seed=3)
@@ -135,16 +118,3 @@ def test_features_that_are_not_scanned_would_not_have_been_chosen(choice, step, 
     assert made.weights == expected.weights
     if subsample == 1.0 and choice != "largest_drop":
         assert pruned.scanned < 0.8 * full.scanned
-
-
-@holds_for(tables(max_features=6, max_rows=20), st.integers(1, 20), quick=25, full=2_000)
-def test_the_exact_search_misses_nothing(table, rounds):
-    with using("compiled"):
-        made = run(
-            StumpLearner("largest_drop"), table.X, table.y, table.qid, "exact", rounds=rounds
-        )
-        expected = run(
-            Forgetful("largest_drop"), table.X, table.y, table.qid, "exact", rounds=rounds
-        )
-    assert made.rankers == expected.rankers
-    np.testing.assert_allclose(made.weights, expected.weights, rtol=1e-12)

@@ -73,25 +73,6 @@ def test_a_perfectly_inverted_feature(way):
     assert feedback.r1(model.predict(X)) == feedback.r1(-X[:, 0])
 
 
-def test_stopping_before_a_perfect_ranker(way):
-    X = np.array([[0.0], [1.0]])
-    with pytest.warns(NoProgressWarning, match="perfect weak ranker"):
-        model = RankBoost(9, 1.0, on_perfect="stop", **way).fit(X, [0, 1])
-    assert model.model_.n_rounds == 0
-    assert model.trace_.stopped == "perfect weak ranker"
-
-
-def test_smoothing_is_half_a_pair():
-    """A perfect round: alpha = .5 ln((1 + eps) / eps), eps = 1 / (2 pairs), at most .01."""
-    for n in (1, 10, 100):
-        X, y = np.repeat([[0.0], [1.0]], n, axis=0), np.repeat([0, 1], n)
-        model = RankBoost(1, 1.0).fit(X, y)
-        share = min(0.5 / n**2, 0.01)
-        assert model.model_.weights[0] == pytest.approx(0.5 * math.log((1 + share) / share))
-        weighted = RankBoost(1, 1.0).fit([[0.0], [1.0]], [0, 1], sample_weight=[n, n])
-        assert weighted.model_.weights[0] == pytest.approx(model.model_.weights[0])
-
-
 @pytest.mark.parametrize("value", [0.0, 0.5, math.nan])
 def test_nothing_but_constant_features(way, value):
     X = np.full((4, 2), value)

@@ -90,39 +90,33 @@ class OnlyBegins:
         raise AssertionError("a round was begun")
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (
-            {"learner": OnlyProposes()},
-            "the weak learner OnlyProposes lacks prepare, accept, apply_weight, reset_bounds, "
-            "restore. Define .* or derive the class from crucial.boosting.loop.WeakLearner",
-        ),
-        ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.loop.Obj"),
-        ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*loop.StepRule"),
-        ({"step": object()}, "the step rule object lacks __call__, accept, notes"),
-        ({"learner": StumpLearner}, r"StumpLearner is a class. Pass an instance: StumpLearner\(\)"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "message"), [
+    (
+        {"learner": OnlyProposes()},
+        "the weak learner OnlyProposes lacks prepare, accept, apply_weight, reset_bounds, "
+        "restore. Define .* or derive the class from crucial.boosting.loop.WeakLearner",
+    ),
+    ({"objective": OnlyBegins()}, "the objective OnlyBegins lacks notes.*boosting.loop.Obj"),
+    ({"step": lambda c, p: 0.5}, "the step rule function lacks accept, notes.*loop.StepRule"),
+    ({"step": object()}, "the step rule object lacks __call__, accept, notes"),
+    ({"learner": StumpLearner}, r"StumpLearner is a class. Pass an instance: StumpLearner\(\)"),
+])  # fmt: skip
 def test_a_part_without_a_method_is_refused_by_name(parts: Any, message: str):
     refused(ParameterError, message, boosted, **parts)
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"step": LineStep()}, "LineStep needs an objective whose state has line, .* Exponential"),
-        (
-            {"objective": LogisticLoss(), "step": NumericStep()},
-            "NumericStep needs .* has moments, copy, and that of LogisticLoss does not",
-        ),
-        (
-            {"objective": LogisticLoss(), "learner": StumpLearner("largest_drop")},
-            "StumpLearner needs .* has prepare_scan, wrong_weights",
-        ),
-        ({"learner": VoteLearner(StumpLearner())}, "VoteLearner needs .* has net, and that of Exp"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "message"), [
+    ({"step": LineStep()}, "LineStep needs an objective whose state has line, .* Exponential"),
+    (
+        {"objective": LogisticLoss(), "step": NumericStep()},
+        "NumericStep needs .* has moments, copy, and that of LogisticLoss does not",
+    ),
+    (
+        {"objective": LogisticLoss(), "learner": StumpLearner("largest_drop")},
+        "StumpLearner needs .* has prepare_scan, wrong_weights",
+    ),
+    ({"learner": VoteLearner(StumpLearner())}, "VoteLearner needs .* has net, and that of Exp"),
+])  # fmt: skip
 def test_a_part_that_needs_more_than_the_objective_has_is_refused(parts: Any, message: str):
     refused(ParameterError, message, boosted, **parts)
 
@@ -218,22 +212,19 @@ def data() -> tuple[Any, Any, Any]:
     return X, y, random.integers(0, 6, 120)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda c: (c.ranker, c.output), "propose must return a Candidate or None. Got tuple"),
-        (lambda c: replace(c, output=c.output[1:]), r"one number for each of the 120 training"),
-        (lambda c: replace(c, output=c.output[None]), r"float64 values of shape \(1, 120\)"),
-        (lambda c: replace(c, output=c.output.astype(str)), r"Got <U32 values"),
-        (lambda c: replace(c, output=np.where(c.output, np.nan, 0)), "must be finite.*Got nan"),
-        (lambda c: replace(c, output=2 * c.output), r"scores in \[0, 1\]. Got .* from 0 to 2"),
-        (lambda c: replace(c, output=-c.output), r"scores in \[0, 1\]. Got .* from -1 to "),
-        (lambda c: replace(c, output=1 - c.output, slope=-c.slope), "predict would not do what"),
-        (lambda c: replace(c, ranker=None), r"must have a method scores\(X, groups\). Got NoneTyp"),
-        (lambda c: replace(c, slope=2 * c.slope), "the slope of a candidate must be the sum of"),
-        (lambda c: replace(c, slope=float("nan")), "the slope of a candidate.* Got nan"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda c: (c.ranker, c.output), "propose must return a Candidate or None. Got tuple"),
+    (lambda c: replace(c, output=c.output[1:]), r"one number for each of the 120 training"),
+    (lambda c: replace(c, output=c.output[None]), r"float64 values of shape \(1, 120\)"),
+    (lambda c: replace(c, output=c.output.astype(str)), r"Got <U32 values"),
+    (lambda c: replace(c, output=np.where(c.output, np.nan, 0)), "must be finite.*Got nan"),
+    (lambda c: replace(c, output=2 * c.output), r"scores in \[0, 1\]. Got .* from 0 to 2"),
+    (lambda c: replace(c, output=-c.output), r"scores in \[0, 1\]. Got .* from -1 to "),
+    (lambda c: replace(c, output=1 - c.output, slope=-c.slope), "predict would not do what"),
+    (lambda c: replace(c, ranker=None), r"must have a method scores\(X, groups\). Got NoneTyp"),
+    (lambda c: replace(c, slope=2 * c.slope), "the slope of a candidate must be the sum of"),
+    (lambda c: replace(c, slope=float("nan")), "the slope of a candidate.* Got nan"),
+])  # fmt: skip
 def test_broken_contracts(data: Any, change: Any, said: str):
     X, y, qid = data
     with pytest.raises(ParameterError, match=f"the weak learner Changed: .*{said}"):

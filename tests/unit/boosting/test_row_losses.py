@@ -193,24 +193,18 @@ def test_ones_own_loss_gets_scores_labels_and_queries():
     assert found.log_loss == pytest.approx(math.log(1.0 / 2.0))
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (lambda n: np.ones(n), r"must return \(gradient, curvature\)"),
-        (lambda n: (np.ones(n),), r"must return \(gradient, curvature\)"),
-        (
-            lambda n: (np.ones(n - 1), np.ones(n)),
-            "gradient of a loss must have one number for each",
-        ),
-        (lambda n: (np.ones(n), np.full(n, np.nan)), "curvature of a loss must be finite. Row 0"),
-        (lambda n: (np.ones(n), -np.ones(n)), "must not be negative. Row 0 is -1.0; return"),
-        (lambda n: (np.ones(n), np.ones(n), -1.0), "third value, must be 0 or more"),
-        (lambda n: (np.ones(n), np.ones(n), np.ones(n)), "one number, or one for each of the"),
-        (lambda n: (np.full(n, 1e200), np.ones(n)), r"gradient .* at most 1e\+100 in size"),
-        (lambda n: (np.ones(n), np.full(n, 1e200)), r"curvature .* at most 1e\+100 in size"),
-        (lambda n: (["a"] * n, np.ones(n)), r"gradient of a loss must be numbers. Got \['a'"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "message"), [
+    (lambda n: np.ones(n), r"must return \(gradient, curvature\)"),
+    (lambda n: (np.ones(n),), r"must return \(gradient, curvature\)"),
+    (lambda n: (np.ones(n - 1), np.ones(n)), "gradient of a loss must have one number for each"),
+    (lambda n: (np.ones(n), np.full(n, np.nan)), "curvature of a loss must be finite. Row 0"),
+    (lambda n: (np.ones(n), -np.ones(n)), "must not be negative. Row 0 is -1.0; return"),
+    (lambda n: (np.ones(n), np.ones(n), -1.0), "third value, must be 0 or more"),
+    (lambda n: (np.ones(n), np.ones(n), np.ones(n)), "one number, or one for each of the"),
+    (lambda n: (np.full(n, 1e200), np.ones(n)), r"gradient .* at most 1e\+100 in size"),
+    (lambda n: (np.ones(n), np.full(n, 1e200)), r"curvature .* at most 1e\+100 in size"),
+    (lambda n: (["a"] * n, np.ones(n)), r"gradient of a loss must be numbers. Got \['a'"),
+])  # fmt: skip
 def test_wrong_answers_of_ones_own_loss_are_refused(answer, message):
     loss = CustomLoss(lambda scores, labels, groups: answer(len(scores)))
     refused(DataError, message, Potentials, loss.begin(feedback_of(), 1))

@@ -59,21 +59,18 @@ def noted(error: BaseException) -> BaseException:
 FULL = OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [
-        (DataError("the first\n- and\n- second line"), REFUSED, "the first - and - second line"),
-        (PermissionError(13, "Permission denied", "a.txt"), REFUSED, "a.txt: permission denied"),
-        (FULL, FAILED, "standard output cannot be written: no space left on the disk."),
-        (OSError(24, "Too many open files", "x.py"), FAILED, "too many open files: use fewer"),
-        (MemoryError("9 GiB"), FAILED, "not enough memory. 9 GiB"),
-        (ZeroDivisionError("division by zero"), FAILED, "a bug in crucial: ZeroDivisionError"),
-        (KeyboardInterrupt(), INTERRUPTED, "interrupted"),
-        (click.Abort(), INTERRUPTED, "interrupted"),
-        (noted(KeyboardInterrupt()), INTERRUPTED, "interrupted; existing files are unchanged. Her"),
-        (DataError("\x1b[31mred"), REFUSED, r"\x1b[31mred"),
-    ],
-)
+@pytest.mark.parametrize(("error", "code", "said"), [
+    (DataError("the first\n- and\n- second line"), REFUSED, "the first - and - second line"),
+    (PermissionError(13, "Permission denied", "a.txt"), REFUSED, "a.txt: permission denied"),
+    (FULL, FAILED, "standard output cannot be written: no space left on the disk."),
+    (OSError(24, "Too many open files", "x.py"), FAILED, "too many open files: use fewer"),
+    (MemoryError("9 GiB"), FAILED, "not enough memory. 9 GiB"),
+    (ZeroDivisionError("division by zero"), FAILED, "a bug in crucial: ZeroDivisionError"),
+    (KeyboardInterrupt(), INTERRUPTED, "interrupted"),
+    (click.Abort(), INTERRUPTED, "interrupted"),
+    (noted(KeyboardInterrupt()), INTERRUPTED, "interrupted; existing files are unchanged. Her"),
+    (DataError("\x1b[31mred"), REFUSED, r"\x1b[31mred"),
+])  # fmt: skip
 def test_errors_become_one_line(error: BaseException, code: int, said: str) -> None:
     result = typed(raises(error))
     assert result.exit_code == code

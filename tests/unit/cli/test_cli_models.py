@@ -12,7 +12,7 @@ import crucial as package
 from crucial.model.additive import AdditiveRanker
 from crucial.model.weak import Constant, Presence, ScaledFeature, Stump, Vote
 
-from .conftest import ROLES, make_problem, write_rows
+from .conftest import make_problem, write_rows
 
 
 def numbers(text: str) -> list[float]:
@@ -49,16 +49,6 @@ def test_index_base_is_that_of_training(folder: Path, ok) -> None:
     write_rows("t.txt", X, y, qid, base=0)
     done = ok("rank m.json t.txt -o - --missing-features allow")
     assert numbers(done.stdout) == package.load_model("m.json").predict(X).tolist()
-
-
-def test_columns_are_found_by_name(folder: Path, ok) -> None:
-    """Another order, no label, and a column more."""
-    ok(f"train train.csv {ROLES} --rounds 20 -o table.json")
-    lines = [line.split(",") for line in Path("test.csv").read_text().splitlines()]
-    turned = [",".join([line[j] for j in (6, 5, 4, 3, 1, 0)] + ["word"]) for line in lines]
-    Path("t.csv").write_text("\n".join(turned))
-    straight = ok("rank table.json test.csv -o - -f tsv").stdout
-    assert ok("rank table.json t.csv -o - -f tsv").stdout == straight
 
 
 def test_model_of_the_library(folder: Path, ok) -> None:
@@ -102,19 +92,6 @@ def test_reasons_add_up_to_the_margin(kind: str, model: Path, ok) -> None:
     assert max(map(len, table.splitlines())) <= 100
 
 
-def test_items_of_a_query_and_rows_without_names(model: Path, ok, refused) -> None:
-    lines = [line.split(" #")[0] for line in Path("test.txt").read_text().splitlines()]
-    Path("bare.txt").write_text("\n".join(lines) + "\n")
-    Path("same.txt").write_text("".join(f"{line} # d{n % 10}\n" for n, line in enumerate(lines)))
-    expected = json.loads(ok("why model.json test.txt d3 d5 --json").stdout)["features"]
-    found = json.loads(ok("why model.json bare.txt 4 6 --json").stdout)
-    assert found["features"] == expected
-    assert found["a"]["item"] == "row 4"
-    same = "why model.json same.txt d3 d5"
-    assert json.loads(ok(f"{same} --query q0 --json").stdout)["features"] == expected
-    assert "item 'd3' is in 6 rows. Name its query with --query" in refused(same)
-
-
 def shown():
     found = re.search(r'id="data">(.*?)</script>', Path("r.html").read_text(), re.S)
     return json.loads(found.group(1))
@@ -134,26 +111,6 @@ def test_a_page_says_what_evaluate_says(ok, model: Path) -> None:
     assert any("features absent from a line" in note for note in data["data"]["notes"])
     assert data["lists"]["worst"][0]["items"][0]["id"].startswith("d")
     assert f"ndcg@5 of {data['measures'][0]['value']:.3f}" in done.stdout
-
-
-def test_names_from_files_cannot_talk_to_the_terminal(ok, folder: Path) -> None:
-    for name in ("train.csv", "test.csv"):
-        text = Path(name).read_text().replace("clicks", "cl\x1b[31micks", 1)
-        Path(name).write_text(text)
-    ok(f"train train.csv -o m.json --rounds 5 {ROLES}")
-    done = ok("report m.json test.csv -o r.html")
-    assert "\x1b" not in done.stdout + done.stderr
-    assert "cl\\x1b[31micks" in done.stdout
-
-
-def test_rows_that_tie_are_counted(folder: Path, ok, refused) -> None:
-    rows = [(y, 1.0 + y * 1e-9 * (1 + row)) for row in range(10) for y in (0, 1)]
-    Path("t.csv").write_text("label,a\n" + "".join(f"{y},{a!r}\n" for y, a in rows))
-    ok("train t.csv --rounds 3 -o m.json")
-    words = "export m.json --to xgboost -o x --data t.csv"
-    assert "are the same number" in refused(words)
-    done = ok(f"{words} --allow-ties")
-    assert "of 20 rows of the data have values that xgboost cannot tell apart" in done.stdout
 
 
 def test_a_shift_is_printed_and_can_be_switched_off(folder: Path, ok) -> None:
@@ -189,13 +146,10 @@ def test_model_without_summary_or_rounds(folder: Path, ok) -> None:
     assert json.loads(ok("show m.json --json").stdout)["features"] == []
 
 
-@pytest.mark.parametrize(
-    "training",
-    [
-        {"parameters": "x", "data": [1], "eval": 3, "rows": {"a": 1}, "queries": True},
-        {"parameters": {"choice": {"a": "\x1b[2J"}}, "eval": {"map": None}},
-    ],
-)
+@pytest.mark.parametrize("training", [
+    {"parameters": "x", "data": [1], "eval": 3, "rows": {"a": 1}, "queries": True},
+    {"parameters": {"choice": {"a": "\x1b[2J"}}, "eval": {"map": None}},
+])  # fmt: skip
 def test_odd_summaries(model: Path, ok, training: dict[str, object]) -> None:
     """A model file is anybody's: nothing in its summary may break the terminal."""
     replace(package.load_model(model), training=training).save(model)

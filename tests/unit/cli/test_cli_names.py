@@ -23,28 +23,6 @@ def used(shown: str) -> set[str]:
     return {one["name"] for one in json.loads(shown)["features"]}
 
 
-def test_train_with_names(names: str, ok) -> None:
-    ok(f"train train.txt --rounds 30 {names} --valid valid.txt --trace t.tsv -o named.json")
-    ok("train train.txt --rounds 30 --valid valid.txt -o plain.json")
-    shown, plain = ok("show named.json --json").stdout, ok("show plain.json --json").stdout
-    named = {"1": "title", "2": "bm25 of body", "3": "3", "4": "age"}
-    assert used(shown) == {named[name] for name in used(plain)} > {"bm25 of body"}
-    assert "bm25 of body" in Path("t.tsv").read_text()
-    # Rows are read by the indices of the lines, as before.
-    assert ok("rank named.json test.txt -o -").stdout == ok("rank plain.json test.txt -o -").stdout
-    assert "bm25 of body" in ok("why named.json test.txt d1 d2").stdout
-    assert "ndcg@10" in ok("evaluate named.json test.txt").stdout
-
-
-def test_names_for_a_model_without(names: str, ok) -> None:
-    Path("index.txt").write_text("2:bm25 of body\n1: title\n\n4 age\n")
-    for one in (names, "--feature-names index.txt"):
-        assert used(ok(f"show model.json --json {one}").stdout) > {"title", "bm25 of body"}
-        assert "bm25 of body" in ok(f"why model.json test.txt d1 d2 {one}").stdout
-        ok(f"report model.json test.txt {one} -o page.html")
-        assert '"bm25 of body"' in Path("page.html").read_text()
-
-
 def test_names_from_python(names: str, folder: Path, ok) -> None:
     data = crucial.read_data("train.txt")
     by_columns = crucial.RankBoost(5).fit(data.X, data.y, qid=data.qid)
@@ -57,24 +35,6 @@ def test_names_from_python(names: str, folder: Path, ok) -> None:
     found, cli = (ok(f"show {one}.json --json").stdout for one in ("named", "cli"))
     assert used(found) == used(cli) != used(ok("show columns.json --json").stdout)
     np.testing.assert_array_equal(named.predict(data), by_columns.predict(data.X))
-
-
-@pytest.mark.parametrize(("text", "problem"), [
-    ("a\nb\na\n", "names.txt, line 3: the name 'a' is also in line 1"),
-    ("a\nb\nc\nd\ne\n", "names.txt, line 5: there is no feature 5: there are 4, from 1 on"),
-    ("0 a\n1 b\n", "names.txt, line 1: there is no feature 0: there are 4, from 1 on"),
-])  # fmt: skip
-def test_names_that_do_not_fit(names: str, refused, text: str, problem: str) -> None:
-    Path("names.txt").write_text(text)
-    assert problem in refused(f"train train.txt {names} -o x.json")
-    assert problem in refused(f"show model.json {names}")
-
-
-def test_tables_have_names(names: str, ok, refused) -> None:
-    message = refused(f"train train.csv --label grade --qid query --item url {names} -o x.json")
-    assert "--feature-names is for svmlight lines; columns have names" in message
-    ok("train train.csv --label grade --qid query --item url --rounds 5 -o table.json")
-    assert "the model has names" in refused(f"show table.json {names}")
 
 
 def test_rows_without_a_label(folder: Path, ok, refused) -> None:

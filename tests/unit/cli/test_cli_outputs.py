@@ -131,19 +131,6 @@ def test_answers_are_read_back(folder: Path, ok: Any, ending: str) -> None:
     assert "=tea" in ok(f"pairs out.{ending}").stdout
 
 
-@pytest.mark.usefixtures("inputs")
-def test_names_and_options_that_disagree(refused: Any) -> None:
-    for words, said in (
-        ("rank model.json test.txt -f tsv -o x.csv", "--format tsv and the name x.csv disagree"),
-        ("rank model.json test.txt -f trec -o x.json", "--format trec and the name x.json"),
-        ("evaluate model.json test.txt --json -o x.csv", "--json, and x.csv is no .json"),
-        ("compare qrels.txt a.run b.run --json -o x.tsv", "--json, and x.tsv is no .json"),
-        ("pairs judged.csv -o board.xlsx", "Excel files are read, and cannot be written"),
-        ("rank model.json test.txt -o ranked.xls", "Excel files are read, and cannot be written"),
-    ):
-        assert said in refused(words)
-
-
 def test_a_trace_of_any_kind_is_read_back(folder: Path) -> None:
     """Even if some rounds have a threshold and others have none."""
     trace = Trace()

@@ -7,7 +7,7 @@ import pytest
 
 import crucial as package
 
-from .conftest import make_problem, write_rows
+from .conftest import make_problem
 
 pytestmark = pytest.mark.usefixtures("folder")
 TRAIN = "train train.txt -o m.json"
@@ -36,25 +36,6 @@ def test_csv_weights_count(ok) -> None:
     y, w = np.arange(40) % 2, np.arange(40) % 4
     X = np.column_stack([np.arange(40) % 3, np.arange(40)])
     assert learned().weights == package.RankBoost(5).fit(X, y, sample_weight=w).model_.weights
-
-
-@pytest.mark.parametrize(("columns", "width"), [([0, 1, 2, 3, 0], 5), ([0, 1], 4)])
-def test_a_valid_file_of_another_width(ok, columns: list[int], width: int) -> None:
-    X, y, qid = make_problem(6, 1)
-    write_rows("other.txt", X[:, columns], y, qid)
-    ok(f"{TRAIN} --valid other.txt --rounds 5")
-    assert learned().n_features == width
-
-
-@pytest.mark.parametrize("zero_in", ["train", "valid"])
-def test_index_0_in_either_file_is_the_first_feature_of_both(ok, zero_in: str) -> None:
-    X, y, qid = make_problem(6, 1)
-    for name in ("train", "valid"):
-        base = int(name != zero_in)
-        write_rows(f"{name}0.txt", X[:, :3] if base else X, y, qid, base=base)
-    ok("train train0.txt --valid valid0.txt -o m.json --rounds 5")
-    assert learned().feature_names == ("0", "1", "2", "3")
-    assert learned().training["data"]["index_base"] == 0
 
 
 def test_pairs_by_row_and_by_item(ok, refused) -> None:

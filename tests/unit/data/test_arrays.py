@@ -11,21 +11,18 @@ from refusals import refused
 MASKED = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([1, 2.5], [1.0, 2.5]),
-        ((True, False), [1.0, 0.0]),
-        (np.array([1, 2], np.uint8), [1.0, 2.0]),
-        (np.array([1.5], np.float32), [1.5]),
-        (np.array(["1", "2.5"]), [1.0, 2.5]),
-        (np.array([1, None], object), [1.0, np.nan]),
-        (pd.Series([3, 4]), [3.0, 4.0]),
-        (MASKED, [1.0, np.nan, 3.0]),
-        (np.ma.masked_array([1, 2]), [1.0, 2.0]),
-        (np.ma.masked_array(["1", "2"], mask=[0, 1]), [1.0, np.nan]),
-    ],
-)
+@pytest.mark.parametrize(("values", "expected"), [
+    ([1, 2.5], [1.0, 2.5]),
+    ((True, False), [1.0, 0.0]),
+    (np.array([1, 2], np.uint8), [1.0, 2.0]),
+    (np.array([1.5], np.float32), [1.5]),
+    (np.array(["1", "2.5"]), [1.0, 2.5]),
+    (np.array([1, None], object), [1.0, np.nan]),
+    (pd.Series([3, 4]), [3.0, 4.0]),
+    (MASKED, [1.0, np.nan, 3.0]),
+    (np.ma.masked_array([1, 2]), [1.0, 2.0]),
+    (np.ma.masked_array(["1", "2"], mask=[0, 1]), [1.0, np.nan]),
+])  # fmt: skip
 def test_numbers_become_floats(values, expected):
     found = as_reals(values, "y")
     assert type(found) is np.ndarray
@@ -39,20 +36,17 @@ def test_floats_are_not_copied():
     assert as_array(values, "y") is values
 
 
-@pytest.mark.parametrize(
-    ("values", "error", "match"),
-    [
-        ([1j], DataError, "Complex data not supported: y must be real numbers"),
-        (np.ma.masked_array([1j, 2], mask=[0, 1]), DataError, "Complex data not supported: y"),
-        (["1", "x"], DataTypeError, "y must be numbers. Row 1 is 'x'."),
-        ([[1, 2], [3, "x"]], DataTypeError, "y must be numbers. Row 1 is 'x'."),
-        ([1, 10**400], DataError, "y: row 1 is a whole number beyond the range of floats"),
-        ([{}], DataTypeError, "y must be numbers. Row 0 is {}."),
-        (np.array(["2020-01-01"], "M8[D]"), DataTypeError, r"y must be numbers, not datetime64"),
-        (np.array([1], "m8[s]"), DataTypeError, "y must be numbers, not timedelta64"),
-        ([[1], [2, 3]], DataError, "y is ragged: its rows are of different lengths"),
-    ],
-)
+@pytest.mark.parametrize(("values", "error", "match"), [
+    ([1j], DataError, "Complex data not supported: y must be real numbers"),
+    (np.ma.masked_array([1j, 2], mask=[0, 1]), DataError, "Complex data not supported: y"),
+    (["1", "x"], DataTypeError, "y must be numbers. Row 1 is 'x'."),
+    ([[1, 2], [3, "x"]], DataTypeError, "y must be numbers. Row 1 is 'x'."),
+    ([1, 10**400], DataError, "y: row 1 is a whole number beyond the range of floats"),
+    ([{}], DataTypeError, "y must be numbers. Row 0 is {}."),
+    (np.array(["2020-01-01"], "M8[D]"), DataTypeError, r"y must be numbers, not datetime64"),
+    (np.array([1], "m8[s]"), DataTypeError, "y must be numbers, not timedelta64"),
+    ([[1], [2, 3]], DataError, "y is ragged: its rows are of different lengths"),
+])  # fmt: skip
 def test_anything_else_is_named(values, error, match):
     refused(error, match, as_reals, values, "y")
 

@@ -24,11 +24,6 @@ def naive_list(view: np.ndarray, query: int, top: int) -> list[int]:
     return sorted((d for d in range(len(view)) if d != query), key=key)[:top]
 
 
-def per_query(problem: SearchProblem) -> list[slice]:
-    starts = np.searchsorted(problem.qid, problem.queries)
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(problem.qid)])]
-
-
 def test_every_image_is_a_query_of_seven_engines(problem: SearchProblem) -> None:
     assert problem.queries.tolist() == list(range(1797))
     names = ("top", "bottom", "left", "right", "rows", "columns", "grid")
@@ -92,31 +87,13 @@ def test_same_seed_same_problem_and_lists_do_not_depend_on_it(problem: SearchPro
         assert np.array_equal(part.item, whole.item)
 
 
-def test_fusion_is_far_better_than_any_engine(problem: SearchProblem) -> None:
-    # The problem is worth its name only while no engine does the whole work alone.
-    def relevant_in_first_ten(score: np.ndarray) -> float:
-        hits = [
-            problem.y[rows][np.argsort(-score[rows], kind="stable")[:10]].sum()
-            for rows in per_query(problem)
-        ]
-        return float(np.mean(hits)) / 10
-
-    engines = [relevant_in_first_ten(np.nan_to_num(x, nan=-1e9)) for x in problem.X.T]
-    fused = relevant_in_first_ten(np.nansum(1 / (60 - problem.X.astype(np.float64)), axis=1))
-    assert max(engines) < 0.9
-    assert fused > max(engines) + 0.05
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_queries": 1798}, r"'n_queries' .* in \[4, 1797\] or None. Got 1798"),
-        ({"n_queries": 3}, r"'n_queries' .* in \[4, 1797\] or None. Got 3"),
-        ({"top": 0}, r"'top' .* in \[1, 1796\]. Got 0"),
-        ({"n_folds": 0}, "'n_folds' .* at least 1. Got 0"),
-        ({"seed": -1}, "'seed' .* at least 0. Got -1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"n_queries": 1798}, r"'n_queries' .* in \[4, 1797\] or None. Got 1798"),
+    ({"n_queries": 3}, r"'n_queries' .* in \[4, 1797\] or None. Got 3"),
+    ({"top": 0}, r"'top' .* in \[1, 1796\]. Got 0"),
+    ({"n_folds": 0}, "'n_folds' .* at least 1. Got 0"),
+    ({"seed": -1}, "'seed' .* at least 0. Got -1"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(arguments: dict[str, int], message: str) -> None:
     refused(ParameterError, message, load_digits_search, **arguments)
 

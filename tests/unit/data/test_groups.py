@@ -23,15 +23,12 @@ def codes_of(qid):
     return groups.ids.tolist(), groups.codes.tolist()
 
 
-@pytest.mark.parametrize(
-    "qid",
-    [
-        [2**63 + 1, 7, 2**63 + 2],
-        [2**63, -1, 2**63 + 1],
-        [np.uint64(2**63), np.int64(7), np.uint64(2**63 + 1)],
-        [2**70, True, 2**70 + 1],
-    ],
-)
+@pytest.mark.parametrize("qid", [
+    [2**63 + 1, 7, 2**63 + 2],
+    [2**63, -1, 2**63 + 1],
+    [np.uint64(2**63), np.int64(7), np.uint64(2**63 + 1)],
+    [2**70, True, 2**70 + 1],
+])  # fmt: skip
 def test_large_whole_numbers_stay_apart(qid):
     """NumPy makes floats of such a list, which are equal."""
     ids = sorted(int(one) for one in qid)

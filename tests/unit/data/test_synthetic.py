@@ -129,23 +129,20 @@ def test_bipartite_columns_are_what_their_names_say() -> None:
     assert auc(-abs(problem.X[:, 2]), problem.y == 1) > 0.6
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "message"),
-    [
-        (make_letor, {"n_queries": 0}, "'n_queries' parameter of make_letor .* Got 0"),
-        (make_letor, {"docs_per_query": 2.5}, "'docs_per_query' .* Got 2.5"),
-        (make_letor, {"n_features": 0}, "'n_features' .* Got 0"),
-        (make_letor, {"n_levels": 1}, "'n_levels' .* at least 2. Got 1"),
-        (make_letor, {"missing": 1.5}, r"'missing' .* in \[0, 1\]. Got 1.5"),
-        (make_film_club, {"n_films": 10, "n_rated": 11}, r"'n_rated' .* \[2, 10\]. Got 11"),
-        (make_film_club, {"n_viewers": 0}, "'n_viewers' .* Got 0"),
-        (make_bipartite, {"n": 1}, "'n' parameter of make_bipartite .* Got 1"),
-        (make_bipartite, {"positives": -0.1}, r"'positives' .* in \[0, 1\]. Got -0.1"),
-        (make_bipartite, {"seed": None}, "'seed' .* Got None"),
-        (make_interactions, {"n_pairs": 0}, "'n_pairs' parameter of make_interactions must be"),
-        (make_interactions, {"noise": -1.0}, "'noise' parameter of make_interactions must be"),
-    ],
-)
+@pytest.mark.parametrize(("make", "arguments", "message"), [
+    (make_letor, {"n_queries": 0}, "'n_queries' parameter of make_letor .* Got 0"),
+    (make_letor, {"docs_per_query": 2.5}, "'docs_per_query' .* Got 2.5"),
+    (make_letor, {"n_features": 0}, "'n_features' .* Got 0"),
+    (make_letor, {"n_levels": 1}, "'n_levels' .* at least 2. Got 1"),
+    (make_letor, {"missing": 1.5}, r"'missing' .* in \[0, 1\]. Got 1.5"),
+    (make_film_club, {"n_films": 10, "n_rated": 11}, r"'n_rated' .* \[2, 10\]. Got 11"),
+    (make_film_club, {"n_viewers": 0}, "'n_viewers' .* Got 0"),
+    (make_bipartite, {"n": 1}, "'n' parameter of make_bipartite .* Got 1"),
+    (make_bipartite, {"positives": -0.1}, r"'positives' .* in \[0, 1\]. Got -0.1"),
+    (make_bipartite, {"seed": None}, "'seed' .* Got None"),
+    (make_interactions, {"n_pairs": 0}, "'n_pairs' parameter of make_interactions must be"),
+    (make_interactions, {"noise": -1.0}, "'noise' parameter of make_interactions must be"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(make, arguments, message) -> None:
     refused(ParameterError, message, make, **arguments)
 

@@ -13,7 +13,7 @@ import pytest
 
 from crucial.errors import NotRankedError, ParameterError
 from crucial.export import trees as forest
-from crucial.export.export import check_export, engine_names, verified
+from crucial.export.export import check_export, engine_names, trial_rows, verified
 from crucial.export.programs import RESERVED
 from crucial.export.targets import target_named
 from crucial.export.trees import EngineForest, ExportSettings, NestedNode, flattened
@@ -365,3 +365,14 @@ def test_tables_have_names_that_a_database_can_hold(name, dialect, message, tmp_
 def test_a_table_of_bigquery_is_named_with_its_data_set(tmp_path):
     MODEL.export(tmp_path / "x", "sql", name="project.data.rows", dialect="bigquery")
     assert "FROM `project.data.rows`" in (tmp_path / "x").read_text()
+
+
+def test_rows_on_trial_have_every_side_and_none():
+    """Cuts, their neighbours and missing values, of the used features alone."""
+    made = form()
+    rows = trial_rows(made, made.cuts(), 400, target_named("python"))
+    assert np.isnan(rows).any(axis=0).tolist() == [True, True, False, False, False, False]
+    assert (rows[:, 2:] == 0.0).all()
+    for feature, cut in ((0, 0.5), (1, 2.0)):
+        expected = {cut, np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf)}
+        assert expected <= {*rows[:, feature]}

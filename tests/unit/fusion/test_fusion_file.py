@@ -60,21 +60,18 @@ class TestFile:
         match = "m.json: this model does not fuse runs"
         refused(ModelFileError, match, FusionRanker.load, tmp_path / "m.json")
 
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            ({"columns": "names"}, "the description of its fusion is malformed: Invalid enum"),
-            ({"runs": ["a", "a"]}, "runs of its fusion must have distinct names"),
-            ({"runs": [], "tags": []}, "runs of its fusion must have distinct names"),
-            ({"tags": ["a"]}, "tags or k of its fusion are impossible"),
-            ({"k": -1.0}, "tags or k of its fusion are impossible"),
-            ({"scores": "log"}, "it normalises scores by 'log'"),
-            ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
-            ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
-            ({"extra": {"method": "rrf"}}, "the description of its fusion is malformed"),
-            ({"more": 1}, "the description of its fusion is malformed"),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "match"), [
+        ({"columns": "names"}, "the description of its fusion is malformed: Invalid enum"),
+        ({"runs": ["a", "a"]}, "runs of its fusion must have distinct names"),
+        ({"runs": [], "tags": []}, "runs of its fusion must have distinct names"),
+        ({"tags": ["a"]}, "tags or k of its fusion are impossible"),
+        ({"k": -1.0}, "tags or k of its fusion are impossible"),
+        ({"scores": "log"}, "it normalises scores by 'log'"),
+        ({"scores": "rank"}, "its fusion has 4 columns and its model 2"),
+        ({"extra": {"method": "x", "k": 1, "normalise": "rank"}}, "unknown fusion method 'x'"),
+        ({"extra": {"method": "rrf"}}, "the description of its fusion is malformed"),
+        ({"more": 1}, "the description of its fusion is malformed"),
+    ])  # fmt: skip
     def test_a_plan_that_cannot_be_is_refused(self, tmp_path, change, match):
         plan = {**FusionPlan(("a", "b"), ("", "")).to_plain(), **change}
         training = {"fusion": {"plan": plan}}
@@ -91,21 +88,18 @@ class TestFile:
         save_model(model, tmp_path / "m.json")
         refused(ModelFileError, rf"m\.json: .*{match[3:]}", load_model, tmp_path / "m.json")
 
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            (lambda model: model.pop("fusion"), "missing required field `fusion`"),
-            (lambda model: model.update(fusion=[]), "Expected `object | null`, got `array`"),
-            (lambda model: model.update(fusion=None), "this model does not fuse runs"),
-            (lambda model: model.update(more=1), "unknown field `more`"),
-            (lambda model: model["fusion"].update(more=1), "unknown field `more`"),
-            (lambda model: model["fusion"].pop("plan"), "its fusion is malformed"),
-            (lambda model: model["fusion"].pop("setting"), "missing required field `setting`"),
-            (lambda model: model["fusion"].update(topics="8"), "Expected `int`, got `str`"),
-            (lambda model: model["fusion"]["plan"].update(tags=[]), "tags or k of its fusion"),
-            (lambda model: model["rounds"][0]["ranker"].update(feature=9), "features 0 to 3"),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "match"), [
+        (lambda model: model.pop("fusion"), "missing required field `fusion`"),
+        (lambda model: model.update(fusion=[]), "Expected `object | null`, got `array`"),
+        (lambda model: model.update(fusion=None), "this model does not fuse runs"),
+        (lambda model: model.update(more=1), "unknown field `more`"),
+        (lambda model: model["fusion"].update(more=1), "unknown field `more`"),
+        (lambda model: model["fusion"].pop("plan"), "its fusion is malformed"),
+        (lambda model: model["fusion"].pop("setting"), "missing required field `setting`"),
+        (lambda model: model["fusion"].update(topics="8"), "Expected `int`, got `str`"),
+        (lambda model: model["fusion"]["plan"].update(tags=[]), "tags or k of its fusion"),
+        (lambda model: model["rounds"][0]["ranker"].update(feature=9), "features 0 to 3"),
+    ])  # fmt: skip
     def test_what_is_wrong_with_a_file_is_named(self, tmp_path, change, match):
         data = json.loads((GOLDEN / "fusion-1.json").read_text())
         change(data["model"])

@@ -138,17 +138,14 @@ class TestLearning:
         expected = other.values("map", other.pool.lists[0])
         assert one.values("map", pool.lists[0]).tolist() == expected.tolist()
 
-    @pytest.mark.parametrize(
-        ("options", "match"),
-        [
-            ({"folds": 1}, "'folds' parameter of learn_fusion must be an int of at least 2"),
-            ({"features": "postions"}, "unknown features 'postions'; did you mean 'positions'"),
-            ({"features": []}, "'features' parameter of learn_fusion must be one or more names"),
-            ({"balance": "topics"}, "'balance' parameter of learn_fusion"),
-            ({"default_rank": 2}, "'default_rank' parameter of learn_fusion"),
-            ({"measure": "mapp"}, "unknown measure 'mapp'"),
-        ],
-    )
+    @pytest.mark.parametrize(("options", "match"), [
+        ({"folds": 1}, "'folds' parameter of learn_fusion must be an int of at least 2"),
+        ({"features": "postions"}, "unknown features 'postions'; did you mean 'positions'"),
+        ({"features": []}, "'features' parameter of learn_fusion must be one or more names"),
+        ({"balance": "topics"}, "'balance' parameter of learn_fusion"),
+        ({"default_rank": 2}, "'default_rank' parameter of learn_fusion"),
+        ({"measure": "mapp"}, "unknown measure 'mapp'"),
+    ])  # fmt: skip
     def test_parameters(self, search, options, match):
         refused(ParameterError, match, learn_fusion, *search, **options)
 

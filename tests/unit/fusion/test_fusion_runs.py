@@ -68,17 +68,14 @@ class TestFiles:
             assert pool.queries.tolist() == ["1", "2", "3"]
             assert pool.n_returned.tolist() == [2, 1, 2, 1, 1]
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            BM25.replace(" ", "\t"),
-            BM25.replace(" ", "   ").replace("\n", " \r\n"),
-            "\ufeff\n" + BM25,
-            gzip.compress(BM25.encode(), mtime=0),
-            # the rank column is never read
-            "1 Q0 b 1 5 bm25\n1 Q0 a 99 9 bm25\n2 Q0 a x 4 bm25\n1 Q0 c 1 1 bm25\n",
-        ],
-    )
+    @pytest.mark.parametrize("text", [
+        BM25.replace(" ", "\t"),
+        BM25.replace(" ", "   ").replace("\n", " \r\n"),
+        "\ufeff\n" + BM25,
+        gzip.compress(BM25.encode(), mtime=0),
+        # the rank column is never read
+        "1 Q0 b 1 5 bm25\n1 Q0 a 99 9 bm25\n2 Q0 a x 4 bm25\n1 Q0 c 1 1 bm25\n",
+    ])  # fmt: skip
     def test_forms(self, files, text, large):
         assert lists(Pool.of(files(one=text, two=DENSE))) == SIDE_BY_SIDE
 
@@ -87,15 +84,12 @@ class TestFiles:
         pool = Pool.of(files(one=text, two=DENSE))
         assert lists(pool)[0] == [("1", "a", 4), ("1", "b", 3), ("1", "z", 1), ("1", "é", 2)]
 
-    @pytest.mark.parametrize(
-        ("text", "match"),
-        [
-            (BM25 + "1 Q0 b 4 3 bm25\n", r"line 5: document 'b' occurs twice .* line 2 and in li"),
-            (BM25 + "1 Q0 d 4 nan bm25\n", r"line 5, column 10: the score must be a finite number"),
-            (BM25 + "1 Q0 d 4 3\n", r"line 5, column 1: expected 6 fields"),
-            ("", "there is no line in this file"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "match"), [
+        (BM25 + "1 Q0 b 4 3 bm25\n", r"line 5: document 'b' occurs twice .* line 2 and in li"),
+        (BM25 + "1 Q0 d 4 nan bm25\n", r"line 5, column 10: the score must be a finite number"),
+        (BM25 + "1 Q0 d 4 3\n", r"line 5, column 1: expected 6 fields"),
+        ("", "there is no line in this file"),
+    ])  # fmt: skip
     def test_what_is_wrong_is_named(self, files, text, match, large):
         refused(FileError, f"bad.run.*{match}", Pool.of, files(good=DENSE, bad=text))
 
@@ -123,16 +117,13 @@ class TestTables:
         pool = Pool.of({"one": make(columns), "two": Run(["1"], ["b"], [1.0])})
         assert lists(pool) == [[("1", "a", 2), ("1", "b", 1), ("2", "a", 1)], [("1", "b", 1)]]
 
-    @pytest.mark.parametrize(
-        ("change", "error", "match"),
-        [
-            ({"score": [np.nan, 1.0]}, DataError, "run 'one': scores must be finite. Got nan in r"),
-            ({"score": ["x", "y"]}, DataTypeError, "run 'one': scores must be numbers"),
-            ({"doc": ["a"]}, DataError, "run 'one': the columns must be of one length. Got 2 qid"),
-            ({"doc": ["a", "a"]}, DataError, "run 'one': document 'a' occurs twice in query '1'"),
-            ({"qid": [], "doc": [], "score": []}, DataError, "every run is empty"),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "error", "match"), [
+        ({"score": [np.nan, 1.0]}, DataError, "run 'one': scores must be finite. Got nan in r"),
+        ({"score": ["x", "y"]}, DataTypeError, "run 'one': scores must be numbers"),
+        ({"doc": ["a"]}, DataError, "run 'one': the columns must be of one length. Got 2 qid"),
+        ({"doc": ["a", "a"]}, DataError, "run 'one': document 'a' occurs twice in query '1'"),
+        ({"qid": [], "doc": [], "score": []}, DataError, "every run is empty"),
+    ])  # fmt: skip
     def test_what_is_wrong_is_named(self, change, error, match):
         parts = {"qid": ["1", "1"], "doc": ["a", "b"], "score": [1.0, 2.0], **change}
         refused(error, match, Pool.of, {"one": SimpleNamespace(**parts)})
@@ -186,16 +177,13 @@ class TestFuse:
             parts = [(rows[one != 0], one[one != 0]) for one in terms[order]]
             assert sum_exactly(50, parts).tolist() == wanted
 
-    @pytest.mark.parametrize(
-        ("options", "match"),
-        [
-            ({"method": "rff"}, "unknown fusion method 'rff'; did you mean 'rrf'"),
-            ({"normalise": "minmax"}, "unknown normalisation 'minmax'; did you mean 'min-max'"),
-            ({"k": -1.0}, "The 'k' parameter of fuse must be a number in"),
-            ({"depth": 0}, "The 'depth' parameter of fuse must be an int of at least 1 or None"),
-            ({"tag": 5}, "The 'tag' parameter of fuse must be str or None. Got 5"),
-        ],
-    )
+    @pytest.mark.parametrize(("options", "match"), [
+        ({"method": "rff"}, "unknown fusion method 'rff'; did you mean 'rrf'"),
+        ({"normalise": "minmax"}, "unknown normalisation 'minmax'; did you mean 'min-max'"),
+        ({"k": -1.0}, "The 'k' parameter of fuse must be a number in"),
+        ({"depth": 0}, "The 'depth' parameter of fuse must be an int of at least 1 or None"),
+        ({"tag": 5}, "The 'tag' parameter of fuse must be str or None. Got 5"),
+    ])  # fmt: skip
     def test_parameters(self, options, match):
         refused(ParameterError, match, fuse, RUNS, **options)
 

@@ -49,16 +49,13 @@ def test_columns_of_one_name():
     refused(DataTypeError, "its entries are not alike", as_run, {"q": ["a", ("b", 2)]})
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"qid": 1}, "the run: qid must be a column of one id per row. Got 1"),
-        ({"doc": "a"}, "the run: doc must be a column of one id per row. Got 'a'"),
-        ({"qid": [["q"]]}, r"qid must be a column of one id per row. Got an array of shape"),
-        ({"score": 1.0}, r"the run: scores must be one number per row. Got 1.0"),
-        ({"score": [[1.0]]}, r"the run: scores must be one number per row. Got an array of shape"),
-    ],
-)
+@pytest.mark.parametrize(("change", "match"), [
+    ({"qid": 1}, "the run: qid must be a column of one id per row. Got 1"),
+    ({"doc": "a"}, "the run: doc must be a column of one id per row. Got 'a'"),
+    ({"qid": [["q"]]}, r"qid must be a column of one id per row. Got an array of shape"),
+    ({"score": 1.0}, r"the run: scores must be one number per row. Got 1.0"),
+    ({"score": [[1.0]]}, r"the run: scores must be one number per row. Got an array of shape"),
+])  # fmt: skip
 def test_columns_that_are_none(change, match):
     columns = {"qid": ["q"], "doc": ["a"], "score": [1.0]} | change
     refused(DataTypeError, match, as_run, columns)

@@ -93,22 +93,6 @@ def tree_fitted(request: Any) -> tuple[Any, int | None]:
     return maker(15, **how).fit(X, Y, qid=QID), interactions
 
 
-def test_functions_and_parts_where_there_are_any(tree_fitted: Any) -> None:
-    ranker, interactions = tree_fitted
-    if interactions is None:
-        for explain in (inspection.shapes, lambda one: inspection.contributions(one, X[0])):
-            refused(NotRankedError, r"why\(ranker, X, a, b\)", explain, ranker)
-        return
-    functions = inspection.shapes(ranker, X)
-    assert bool(functions.pairs) == (interactions == 2)
-    assert sum(one.importance for one in functions.pairs) <= 1.0 + 1e-12
-    scores = ranker.predict(X)
-    for row in range(5):
-        parts = inspection.contributions(ranker, X[row], X)
-        total = parts.added.sum() + parts.pair_added.sum() + parts.intercept
-        assert total == pytest.approx(scores[row], abs=1e-7)
-
-
 def test_the_description_has_the_functions_of_features(tree_fitted: Any) -> None:
     ranker, interactions = tree_fitted
     learned = describe_with_pairs(ranker.model_)
@@ -176,10 +160,3 @@ def test_reasons_on_the_page_are_those_of_why(tree_fitted: Any, made: Any) -> No
     named = dict(zip(found.names, found.added, strict=True))
     for place, part in entry["reasons"][0]:
         assert part == pytest.approx(named[lists["features"][place]], rel=1e-5, abs=1e-12)
-
-
-def test_margins_lie_between_minus_one_and_one(tree_fitted: Any) -> None:
-    ranker, _ = tree_fitted
-    found = inspection.margins(ranker, X, Y, QID)
-    assert -1.0 <= found.minimum < found.maximum <= 1.0
-    assert found.norm == pytest.approx(sum(one.span for one in ranker.model_.rankers))

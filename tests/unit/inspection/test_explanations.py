@@ -12,7 +12,6 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -48,13 +47,6 @@ def test_contributions_sum_to_the_margin(rounds, a, b) -> None:
     assert one.score == scores[0]
     assert math.fsum([one.intercept, *one.added]) == pytest.approx(scores[0], rel=1e-12, abs=1e-13)
     assert list(np.abs(found.added)) == sorted(np.abs(found.added), reverse=True)
-
-
-def test_sparse_rows_and_frames_say_the_same(ranker, rows) -> None:
-    X = np.nan_to_num(rows[0])
-    dense = inspection.why(ranker.model_, X, 3, 5)
-    sparse = inspection.why(ranker.model_, csr_array(X), 3, 5)
-    assert (dense.added.tolist(), dense.names) == (sparse.added.tolist(), sparse.names)
 
 
 def test_words(ranker, frame) -> None:
@@ -141,11 +133,6 @@ def test_a_search_is_reached_through_too(pipeline: Any) -> None:
     assert found.added.sum() == pytest.approx(scores[1] - scores[2])
     curve = inspection.learning_curve(search, FRAME, Y)
     assert curve.measured["auc"][-1] == pytest.approx(search.best_estimator_.score(FRAME, Y))
-
-
-def test_an_unfitted_pipeline_is_refused() -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        inspection.shapes(make_pipeline(StandardScaler(), RankBoost()))
 
 
 def test_labels_of_a_frame_name_rows(pipeline: Any) -> None:

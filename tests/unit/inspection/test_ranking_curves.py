@@ -1,7 +1,6 @@
 """ROC, gain, lift, profit and IROC curves, and the ROC surface."""
 
 import warnings
-from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -256,12 +255,6 @@ def test_only_the_standard_errors_depend_on_the_unit_of_the_weights(weight):
     assert (found.slope, found.intercept) == pytest.approx((plain.slope, plain.intercept))
     assert found.slope_error * np.sqrt(weight) == pytest.approx(plain.slope_error)
     assert found.intercept_error * np.sqrt(weight) == pytest.approx(plain.intercept_error)
-
-
-def test_a_weight_of_two_counts_as_two_rows():
-    for good in (GOOD, (DRAWN > 0).astype(float)):
-        twice = fit_calibration(np.repeat(DRAWN, 2), np.repeat(good, 2), np.ones(800))
-        assert astuple(fit_calibration(DRAWN, good, 2.0 * ONES)) == pytest.approx(astuple(twice))
 
 
 @pytest.mark.parametrize("share", [1e-10, 1e-20, 1e-200])

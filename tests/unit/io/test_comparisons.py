@@ -129,21 +129,18 @@ def test_a_covariate_that_cannot_be_squared(made):
     refused(DataError, match, Comparisons.from_frame, frame)
 
 
-@pytest.mark.parametrize(
-    ("winner", "loser", "more", "said"),
-    [
-        ("ab", "c", {}, "loser must have a value for each of the 2 comparisons"),
-        ("ab", "cb", {}, r"comparison 1 \(from 0\) is of 'b' with itself"),
-        ("", "", {}, "there is no comparison"),
-        ("a", "b", {"weight": [np.inf]}, "weights must be a number from 0 to 1e"),
-        (
-            "ab",
-            "ba",
-            {"covariates": {"x": [0.0, 1e300]}},
-            r"'x' must be .* Got 1e\+300 in comparison 1",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("winner", "loser", "more", "said"), [
+    ("ab", "c", {}, "loser must have a value for each of the 2 comparisons"),
+    ("ab", "cb", {}, r"comparison 1 \(from 0\) is of 'b' with itself"),
+    ("", "", {}, "there is no comparison"),
+    ("a", "b", {"weight": [np.inf]}, "weights must be a number from 0 to 1e"),
+    (
+        "ab",
+        "ba",
+        {"covariates": {"x": [0.0, 1e300]}},
+        r"'x' must be .* Got 1e\+300 in comparison 1",
+    ),
+])  # fmt: skip
 def test_bad_columns(winner, loser, more, said):
     refused(DataError, said, Comparisons.from_columns, [*winner], [*loser], **more)
 
@@ -292,18 +289,15 @@ def test_a_side_is_never_taken_for_an_item(read):
     refused(DataError, "left and right go together", read, ARENA, left="model_a")
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "lines"),
-    [
-        ("a,b\n1, 2 \n3,4\n", [["1", "3"], ["2", "4"]], [2, 3]),
-        ("a,b\r\n1,2\r\n\r\n3,4\r\n", [["1", "3"], ["2", "4"]], [2, 4]),
-        ('a,b\n"1,5",2\n3,4\n', [["1,5", "3"], ["2", "4"]], [2, 3]),
-        ("\ufeffa;b\n1;2", [["1"], ["2"]], [2]),
-        ("a,b\n é ,2\n,\n3,4\n", [["é", "", "3"], ["2", "", "4"]], [2, 3, 4]),
-        ("\na,b\n \n1,2\n", [["1"], ["2"]], [4]),
-        ('a,b\n"x\ny",2\n3,4\n', [["x\ny", "3"], ["2", "4"]], [2, 4]),
-    ],
-)
+@pytest.mark.parametrize(("text", "columns", "lines"), [
+    ("a,b\n1, 2 \n3,4\n", [["1", "3"], ["2", "4"]], [2, 3]),
+    ("a,b\r\n1,2\r\n\r\n3,4\r\n", [["1", "3"], ["2", "4"]], [2, 4]),
+    ('a,b\n"1,5",2\n3,4\n', [["1,5", "3"], ["2", "4"]], [2, 3]),
+    ("\ufeffa;b\n1;2", [["1"], ["2"]], [2]),
+    ("a,b\n é ,2\n,\n3,4\n", [["é", "", "3"], ["2", "", "4"]], [2, 3, 4]),
+    ("\na,b\n \n1,2\n", [["1"], ["2"]], [4]),
+    ('a,b\n"x\ny",2\n3,4\n', [["x\ny", "3"], ["2", "4"]], [2, 4]),
+])  # fmt: skip
 def test_cells_and_their_lines(made, text, columns, lines):
     table = read_cells(made(text, "x.csv"))
     assert table.names == ["a", "b"]
@@ -350,15 +344,12 @@ def published(request, made, tmp_path):
     return made(lines if as_lines else json.dumps(BATTLES), "a.jsonl" if as_lines else "a.json")
 
 
-@pytest.mark.parametrize(
-    ("covariate", "name", "seen_from_winner"),
-    [
-        ("conv_metadata.bold_a.**", "conv_metadata.bold_a.**", [2, 0, 1]),
-        (TOKENS, TOKENS, [5, -5, 0]),
-        (f"length={TOKENS}", "length", [5, -5, 0]),
-        ("turn=conv_metadata.tokens_a", "turn", [9, 3, 5]),
-    ],
-)
+@pytest.mark.parametrize(("covariate", "name", "seen_from_winner"), [
+    ("conv_metadata.bold_a.**", "conv_metadata.bold_a.**", [2, 0, 1]),
+    (TOKENS, TOKENS, [5, -5, 0]),
+    (f"length={TOKENS}", "length", [5, -5, 0]),
+    ("turn=conv_metadata.tokens_a", "turn", [9, 3, 5]),
+])  # fmt: skip
 def test_covariates_inside_objects(published, covariate, name, seen_from_winner):
     read = read_comparisons(published, covariates=[covariate])
     assert read.covariate_names == (name,)
@@ -366,16 +357,13 @@ def test_covariates_inside_objects(published, covariate, name, seen_from_winner)
     assert read.tie.tolist() == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("covariates", "said"),
-    [
-        (["conv_metadata.tokens_a-turns"], "there is no column 'turns'"),
-        (["l=a-b-c"], "there is no column 'a-b-c'"),
-        (["turns"], "there is no column 'turns'"),
-        (["category_tag"], "column 'category_tag'; close ones: 'category_tag.math_v0.1.math'"),
-        ([f"l={TOKENS}", "l=conv_metadata.tokens_a"], "covariates need different names. Got 'l'"),
-    ],
-)
+@pytest.mark.parametrize(("covariates", "said"), [
+    (["conv_metadata.tokens_a-turns"], "there is no column 'turns'"),
+    (["l=a-b-c"], "there is no column 'a-b-c'"),
+    (["turns"], "there is no column 'turns'"),
+    (["category_tag"], "column 'category_tag'; close ones: 'category_tag.math_v0.1.math'"),
+    ([f"l={TOKENS}", "l=conv_metadata.tokens_a"], "covariates need different names. Got 'l'"),
+])  # fmt: skip
 def test_covariates_that_are_not_there(published, covariates, said):
     refused(FileError, said, read_comparisons, published, covariates=covariates)
 

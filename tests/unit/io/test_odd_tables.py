@@ -146,21 +146,18 @@ class TestJsonLines:
         np.testing.assert_array_equal(data.X, [[0.5, 1, nan], [nan, nan, 1.5]])
         assert (data.y.tolist(), data.qid.tolist()) == ([2, 0], ["q1", "q1"])
 
-    @pytest.mark.parametrize(
-        ("text", "match"),
-        [
-            (b'{"a": 1}\n{"a": \n', "line 2: every line must be one JSON object"),
-            (b'{"a": 1}\n[1]\n', r"line 2: every line must be one JSON object. Got '\[1\]'"),
-            (b'{"label": 1, "a": [1]}\n', r"'a' \(\[1\]: lists and objects are no values"),
-            (b'{"label": 1, "a": 1e999}\n', "line 1, column 2: feature 'a' .* Got 'Infinity'"),
-            (b"{}\n", "there is no row with a key"),
-            (b'{"label": 1, "a": 1}{"label": 1, "a": 2}\n', "line 1: every line must be one JSON"),
-            (b'{"label": 1, "label": 0, "a": 2}\n', "it has the key '.*' twice"),
-            (b'[{"a": 1, "a": 2}]', "it has the key '.*' twice"),
-            (b'[{"label": 1, "a": 2}, 3]', r"entry 2 must be a JSON object\. Got '3'"),
-            (b'[{"label": 1, "a": 2}', "this is not one list of JSON objects"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "match"), [
+        (b'{"a": 1}\n{"a": \n', "line 2: every line must be one JSON object"),
+        (b'{"a": 1}\n[1]\n', r"line 2: every line must be one JSON object. Got '\[1\]'"),
+        (b'{"label": 1, "a": [1]}\n', r"'a' \(\[1\]: lists and objects are no values"),
+        (b'{"label": 1, "a": 1e999}\n', "line 1, column 2: feature 'a' .* Got 'Infinity'"),
+        (b"{}\n", "there is no row with a key"),
+        (b'{"label": 1, "a": 1}{"label": 1, "a": 2}\n', "line 1: every line must be one JSON"),
+        (b'{"label": 1, "label": 0, "a": 2}\n', "it has the key '.*' twice"),
+        (b'[{"a": 1, "a": 2}]', "it has the key '.*' twice"),
+        (b'[{"label": 1, "a": 2}, 3]', r"entry 2 must be a JSON object\. Got '3'"),
+        (b'[{"label": 1, "a": 2}', "this is not one list of JSON objects"),
+    ])  # fmt: skip
     def test_bad(self, made, text, match):
         name = "x.json" if text.startswith(b"[") else "x.jsonl"
         refused(FileError, match, read_table, made(text, name))
@@ -307,15 +304,12 @@ class TestCategoriesAndDates:
         assert second.X.levels == {0: ("7", "8")}
 
 
-@pytest.mark.parametrize(
-    ("old", "words"),
-    [
-        (b"bm25", r"names of its columns must be UTF-8 text\. Got 'b\\ufffd25'\. Write the file"),
-        (b"red!", r"the column 'colour' must be UTF-8 text\. Got 'r\\ufffdd!' in row 1 \(from 0\)"),
-        (b"q one", r"the column 'qid' must be UTF-8 text\. Got 'q\\ufffdone' in row 0"),
-        (b"thing", r"the column 'item_id' must be UTF-8 text\. Got 't\\ufffding' in row 2"),
-    ],
-)
+@pytest.mark.parametrize(("old", "words"), [
+    (b"bm25", r"names of its columns must be UTF-8 text\. Got 'b\\ufffd25'\. Write the file"),
+    (b"red!", r"the column 'colour' must be UTF-8 text\. Got 'r\\ufffdd!' in row 1 \(from 0\)"),
+    (b"q one", r"the column 'qid' must be UTF-8 text\. Got 'q\\ufffdone' in row 0"),
+    (b"thing", r"the column 'item_id' must be UTF-8 text\. Got 't\\ufffding' in row 2"),
+])  # fmt: skip
 def test_parquet_that_is_not_utf_8(tmp_path, old, words):
     pa = pytest.importorskip("pyarrow")
     from pyarrow.parquet import write_table
@@ -358,40 +352,29 @@ def test_days_are_not_taken_for_seconds():
 # One reader for all kinds of files
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "kind"),
-    [
-        ("x.txt", b"1 qid:1 1:2\n", "svmlight"),
-        ("x", b"\xef\xbb\xbf\n# head\n  0.5\t3:4\n", "svmlight"),
-        ("x.dat", b"-1 0:1\n", "svmlight"),
-        ("x.txt", gzip.compress(b"1 qid:a:b 1:2\n", mtime=0), "svmlight"),
-        ("x.SVM.gz", b"", "svmlight"),
-        ("x.txt", b"label,a\n1,2\n", "table"),
-        ("x.txt", b"qid label\ta b\n", "table"),
-        ("x.txt", b"label;a 1:2\n", "table"),
-        ("x", b"PAR1....", "table"),
-        ("x.CSV", b"1 1:2\n", "table"),
-        ("x.tsv.gz", b"", "table"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "kind"), [
+    ("x.txt", b"1 qid:1 1:2\n", "svmlight"),
+    ("x", b"\xef\xbb\xbf\n# head\n  0.5\t3:4\n", "svmlight"),
+    ("x.dat", b"-1 0:1\n", "svmlight"),
+    ("x.txt", gzip.compress(b"1 qid:a:b 1:2\n", mtime=0), "svmlight"),
+    ("x.SVM.gz", b"", "svmlight"),
+    ("x.txt", b"label,a\n1,2\n", "table"),
+    ("x.txt", b"qid label\ta b\n", "table"),
+    ("x.txt", b"label;a 1:2\n", "table"),
+    ("x", b"PAR1....", "table"),
+    ("x.CSV", b"1 1:2\n", "table"),
+    ("x.tsv.gz", b"", "table"),
+])  # fmt: skip
 def test_kinds(made, name, text, kind):
     assert find_format(made(text, name)) == kind
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "match", "options"),
-    [
-        ("hello world\n", FileError, r"neither svmlight .* Say which it is with format=", {}),
-        ("# only\n\n", FileError, "there is no row at the start", {}),
-        (
-            "a,b\n1,2\n",
-            ParameterError,
-            "as table, which has no option 'absent'",
-            {"absent": "zero"},
-        ),
-        ("a,b\n1,2\n", ParameterError, "'format' parameter of read_data", {"format": "csv"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "error", "match", "options"), [
+    ("hello world\n", FileError, r"neither svmlight .* Say which it is with format=", {}),
+    ("# only\n\n", FileError, "there is no row at the start", {}),
+    ("a,b\n1,2\n", ParameterError, "as table, which has no option 'absent'", {"absent": "zero"}),
+    ("a,b\n1,2\n", ParameterError, "'format' parameter of read_data", {"format": "csv"}),
+])  # fmt: skip
 def test_neither_kind_and_options_of_the_other(made, text, error, match, options):
     refused(error, match, read_data, made(text), **options)
 

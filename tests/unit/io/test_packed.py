@@ -57,18 +57,15 @@ def repeated(path: Path, head: bytes, line: bytes, mib: int) -> int:
     return mib * MIB // path.stat().st_size
 
 
-@pytest.mark.parametrize(
-    ("name", "reader", "head", "line"),
-    [
-        ("a.csv.gz", "read_data", b"label,f,g\n", b"1,2,3\n"),
-        ("a.svm.gz", "read_data", b"", b"1 qid:1 1:0.5 7:1\n"),
-        ("a.jsonl.gz", "read_data", b"", b'{"label": 1, "f": 2}\n'),
-        ("a.pairs.gz", "read_pairs", b"", b"0\t1\n"),
-        ("a.ratings.gz", "read_ratings", b"", b"1\t2\t3\n"),
-        ("a.csv.gz", "read_comparisons", b"winner,loser\n", b"a,b\n"),
-        ("a.csv.gz", "read_data", b"", b"1"),  # (one line without an end)
-    ],
-)
+@pytest.mark.parametrize(("name", "reader", "head", "line"), [
+    ("a.csv.gz", "read_data", b"label,f,g\n", b"1,2,3\n"),
+    ("a.svm.gz", "read_data", b"", b"1 qid:1 1:0.5 7:1\n"),
+    ("a.jsonl.gz", "read_data", b"", b'{"label": 1, "f": 2}\n'),
+    ("a.pairs.gz", "read_pairs", b"", b"0\t1\n"),
+    ("a.ratings.gz", "read_ratings", b"", b"1\t2\t3\n"),
+    ("a.csv.gz", "read_comparisons", b"winner,loser\n", b"a,b\n"),
+    ("a.csv.gz", "read_data", b"", b"1"),  # (one line without an end)
+])  # fmt: skip
 def test_gzip_that_expands_a_thousand_times(tmp_path, name, reader, head, line):
     path = tmp_path / name
     assert repeated(path, head, line, 1024) > 400

@@ -18,16 +18,13 @@ def read(made):
 
 
 class TestRead:
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "a b\tc\nc\ta b\n",
-            "winner\tloser\na b\tc\nc\ta b",
-            "# all\n\nWINNER\tLoser\tnote?\na b\tc\n#x\nc\ta b\n".replace("\tnote?", ""),
-            "\ufeff a b \t c \r\n\r\nc\ta b\r\n",
-            gzip.compress(b"a b\tc\nc\ta b\n", mtime=0),
-        ],
-    )
+    @pytest.mark.parametrize("text", [
+        "a b\tc\nc\ta b\n",
+        "winner\tloser\na b\tc\nc\ta b",
+        "# all\n\nWINNER\tLoser\tnote?\na b\tc\n#x\nc\ta b\n".replace("\tnote?", ""),
+        "\ufeff a b \t c \r\n\r\nc\ta b\r\n",
+        gzip.compress(b"a b\tc\nc\ta b\n", mtime=0),
+    ])  # fmt: skip
     def test_forms(self, read, text):
         pairs = read(text)
         assert pairs.winner.tolist() == ["a b", "c"]
@@ -46,26 +43,23 @@ class TestRead:
         assert read("a\tb\nwinner\tloser\n").winner.tolist() == ["a", "winner"]
         assert read("winner\tloser\nwinner\tloser\n").winner.tolist() == ["winner"]
 
-    @pytest.mark.parametrize(
-        ("text", "line", "column", "match"),
-        [
-            ("a\n", 1, 1, "expected winner TAB loser, or winner TAB loser TAB weight. Got 'a'"),
-            ("a b\n", 1, 1, "expected winner TAB loser"),
-            ("a\tb\t1\t2\n", 1, 1, "expected winner TAB loser"),
-            ("a\t\n", 1, 1, "expected winner TAB loser"),
-            ("\tb\n", 1, 1, "expected winner TAB loser"),
-            ("# x\na\ta\n", 2, 1, "'a' cannot rank above itself"),
-            ("a\tb\tx\n", 1, 5, "the weight must be a finite number of at least 0. Got 'x'"),
-            ("long\tbc\tx\n", 1, 9, "the weight must be a finite number of at least 0. Got 'x'"),
-            ("é\tb\t-1\n", 1, 5, "the weight must be a finite number of at least 0. Got '-1'"),
-            ("a\tb\tnan\n", 1, 5, "the weight must be a finite number of at least 0"),
-            ("a\tb\n\nc\td\t1\n", 3, None, r"there is a weight, but .*\(line 1\) has none"),
-            ("a\tb\t1\nc\td\n", 2, None, r"there is no weight, but .*\(line 1\) has one"),
-            ("a\tb\n\0\tc\n", 2, 1, "NUL byte"),
-            ("winner\tloser\n# x\n", None, None, "there is no pair in this file"),
-            ("", None, None, "there is no pair in this file"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "line", "column", "match"), [
+        ("a\n", 1, 1, "expected winner TAB loser, or winner TAB loser TAB weight. Got 'a'"),
+        ("a b\n", 1, 1, "expected winner TAB loser"),
+        ("a\tb\t1\t2\n", 1, 1, "expected winner TAB loser"),
+        ("a\t\n", 1, 1, "expected winner TAB loser"),
+        ("\tb\n", 1, 1, "expected winner TAB loser"),
+        ("# x\na\ta\n", 2, 1, "'a' cannot rank above itself"),
+        ("a\tb\tx\n", 1, 5, "the weight must be a finite number of at least 0. Got 'x'"),
+        ("long\tbc\tx\n", 1, 9, "the weight must be a finite number of at least 0. Got 'x'"),
+        ("é\tb\t-1\n", 1, 5, "the weight must be a finite number of at least 0. Got '-1'"),
+        ("a\tb\tnan\n", 1, 5, "the weight must be a finite number of at least 0"),
+        ("a\tb\n\nc\td\t1\n", 3, None, r"there is a weight, but .*\(line 1\) has none"),
+        ("a\tb\t1\nc\td\n", 2, None, r"there is no weight, but .*\(line 1\) has one"),
+        ("a\tb\n\0\tc\n", 2, 1, "NUL byte"),
+        ("winner\tloser\n# x\n", None, None, "there is no pair in this file"),
+        ("", None, None, "there is no pair in this file"),
+    ])  # fmt: skip
     def test_bad(self, read, text, line, column, match):
         with pytest.raises(FileError, match=match) as caught:
             read(text)
@@ -85,17 +79,14 @@ def test_rows_by_number_and_by_item():
     assert BOTH.rows(2, ["1", "0"], by="row").tolist() == [[1, 0]]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "how", "match"),
-    [
-        (NUMBERED, (2,), r"pair 0 \(from 0\) names row 2, but rows go from 0 to"),
-        (PairTable(np.array([-1]), np.array([0])), (2,), "names row -1"),
-        (NAMED, (2,), "must name row numbers .* Got 'x'"),
-        (NAMED, (2, ["x", "z"]), "pair 0 .* names item 'y', which no row has"),
-        (NAMED, (3, ["x", "y", "x"]), "names item 'x', which rows 0 and 2 have both"),
-        (NAMED, (3, ["x", "y"]), "item must have an id for each of the 3 rows. Got 2"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "how", "match"), [
+    (NUMBERED, (2,), r"pair 0 \(from 0\) names row 2, but rows go from 0 to"),
+    (PairTable(np.array([-1]), np.array([0])), (2,), "names row -1"),
+    (NAMED, (2,), "must name row numbers .* Got 'x'"),
+    (NAMED, (2, ["x", "z"]), "pair 0 .* names item 'y', which no row has"),
+    (NAMED, (3, ["x", "y", "x"]), "names item 'x', which rows 0 and 2 have both"),
+    (NAMED, (3, ["x", "y"]), "item must have an id for each of the 3 rows. Got 2"),
+])  # fmt: skip
 def test_rows_that_are_not_there(pairs, how, match):
     refused(DataError, match, pairs.rows, *how)
     refused(DataError, "pairs by item need the item ids", pairs.rows, 3, by="item")
@@ -111,15 +102,12 @@ class TestWrite:
         write_pairs(path, PairTable(pairs.winner, pairs.loser))
         assert path.read_text() == "winner\tloser\n1\t0\n2\t0\n"
 
-    @pytest.mark.parametrize(
-        ("winner", "match"),
-        [
-            ("a\tb", r"the id 'a\\tb' of pair 0 cannot be written"),
-            ("#a", "the id '#a' of pair 0"),
-            (" a", "the id ' a' of pair 0"),
-            ("", "the id '' of pair 0"),
-        ],
-    )
+    @pytest.mark.parametrize(("winner", "match"), [
+        ("a\tb", r"the id 'a\\tb' of pair 0 cannot be written"),
+        ("#a", "the id '#a' of pair 0"),
+        (" a", "the id ' a' of pair 0"),
+        ("", "the id '' of pair 0"),
+    ])  # fmt: skip
     def test_what_would_not_come_back_is_refused(self, tmp_path, winner, match):
         pairs = PairTable([winner], ["loser"])
         refused(DataError, match, write_pairs, tmp_path / "x", pairs)

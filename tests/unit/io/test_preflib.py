@@ -58,28 +58,25 @@ def test_lines_of_a_heading_that_say_something_else(made):
     assert read_preflib(path).items[:2] == ("tea", "milk: warm")
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "said"),
-    [
-        ("soc", "4: 1,2,3\n", "line 10: a .soc file ranks all 4 items; this order has 3"),
-        ("soc", "4: 1,{2,3},4\n", "line 10: there is a tie, and a .soc file has none"),
-        ("soi", "4: 1,5\n", "line 10: items go from 1 to 4. Got 5"),
-        ("soi", "4: 1,0\n", "line 10: items go from 1 to 4. Got 0"),
-        ("soi", "4: 1,1\n", "line 10: item 1 occurs twice"),
-        ("toi", "4: {1,2},2\n", "line 10: item 2 occurs twice"),
-        ("soi", "x: 1\n", "line 10: expected 'COUNT: ITEM,ITEM,...'. Got 'x: 1'"),
-        ("soi", "4\x1e: 1\n", r"line 10: expected 'COUNT: ITEM,ITEM,...'. Got '4\\x1e: 1'"),
-        ("toi", "4: 00000000012\n", "line 10: expected numbers of items with commas"),
-        ("toi", "4: {00000000012}\n", "line 10: expected numbers of items with commas"),
-        ("soi", "4: 1;2\n", "line 10: expected numbers of items with commas"),
-        ("toi", "4: {1,{2}}\n", "line 10: expected numbers of items"),
-        ("toi", "4: {}\n", "line 10: this order ranks nothing"),
-        ("soi", "0: 1\n", "must add up to a number above 0"),
-        ("soi", "", "there is no ranking"),
-        ("xyz", "1: 1\n", "its data type is 'xyz'; soc, soi, toc and toi are read"),
-        ("cat", "1: 1\n", "a .cat file of PrefLib is categorical"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "body", "said"), [
+    ("soc", "4: 1,2,3\n", "line 10: a .soc file ranks all 4 items; this order has 3"),
+    ("soc", "4: 1,{2,3},4\n", "line 10: there is a tie, and a .soc file has none"),
+    ("soi", "4: 1,5\n", "line 10: items go from 1 to 4. Got 5"),
+    ("soi", "4: 1,0\n", "line 10: items go from 1 to 4. Got 0"),
+    ("soi", "4: 1,1\n", "line 10: item 1 occurs twice"),
+    ("toi", "4: {1,2},2\n", "line 10: item 2 occurs twice"),
+    ("soi", "x: 1\n", "line 10: expected 'COUNT: ITEM,ITEM,...'. Got 'x: 1'"),
+    ("soi", "4\x1e: 1\n", r"line 10: expected 'COUNT: ITEM,ITEM,...'. Got '4\\x1e: 1'"),
+    ("toi", "4: 00000000012\n", "line 10: expected numbers of items with commas"),
+    ("toi", "4: {00000000012}\n", "line 10: expected numbers of items with commas"),
+    ("soi", "4: 1;2\n", "line 10: expected numbers of items with commas"),
+    ("toi", "4: {1,{2}}\n", "line 10: expected numbers of items"),
+    ("toi", "4: {}\n", "line 10: this order ranks nothing"),
+    ("soi", "0: 1\n", "must add up to a number above 0"),
+    ("soi", "", "there is no ranking"),
+    ("xyz", "1: 1\n", "its data type is 'xyz'; soc, soi, toc and toi are read"),
+    ("cat", "1: 1\n", "a .cat file of PrefLib is categorical"),
+])  # fmt: skip
 def test_bad_orders(made, kind, body, said):
     refused(FileError, said, read_preflib, made(HEAD.format(kind=kind) + body))
 
@@ -87,33 +84,27 @@ def test_bad_orders(made, kind, body, said):
 TWO = "# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (TWO + "9999999999: 1,2\n", r"line 4, column 1: an order may be given at most 1e\+09"),
-        ("", "the file is empty"),
-        ("# TITLE: x\n1: 1\n", "does not say '# NUMBER ALTERNATIVES"),
-        ("# NUMBER ALTERNATIVES: many\n", "line 1: expected the number of alternatives. Got 'ma"),
-        ("# NUMBER ALTERNATIVES: 999999999\n", "must name alternatives 1 to 999999999"),
-        ("hello\n", "line 1: expected the number of alternatives, or '#'"),
-        ("2\n1,a\n3,b\n", "line 3: expected '2,NAME'. Got '3,b'"),
-        ("999999999\n1,a\n", "expected '2,NAME'"),
-        ("1\n1,a\nx\n", "line 3: expected the numbers of voters"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    (TWO + "9999999999: 1,2\n", r"line 4, column 1: an order may be given at most 1e\+09"),
+    ("", "the file is empty"),
+    ("# TITLE: x\n1: 1\n", "does not say '# NUMBER ALTERNATIVES"),
+    ("# NUMBER ALTERNATIVES: many\n", "line 1: expected the number of alternatives. Got 'ma"),
+    ("# NUMBER ALTERNATIVES: 999999999\n", "must name alternatives 1 to 999999999"),
+    ("hello\n", "line 1: expected the number of alternatives, or '#'"),
+    ("2\n1,a\n3,b\n", "line 3: expected '2,NAME'. Got '3,b'"),
+    ("999999999\n1,a\n", "expected '2,NAME'"),
+    ("1\n1,a\nx\n", "line 3: expected the numbers of voters"),
+])  # fmt: skip
 def test_bad_headings(made, text, said):
     refused(FileError, said, read_preflib, made(text))
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("x.soc", r"line 7: there is a tie, and a \.soc file has none"),
-        ("x.cat", "a .cat file of PrefLib is categorical data"),
-        ("x.wmd.gz", "a .wmd file of PrefLib is a weighted matching graph"),
-        ("x.dat", "a .dat file of PrefLib is data in a form of their own"),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("x.soc", r"line 7: there is a tie, and a \.soc file has none"),
+    ("x.cat", "a .cat file of PrefLib is categorical data"),
+    ("x.wmd.gz", "a .wmd file of PrefLib is a weighted matching graph"),
+    ("x.dat", "a .dat file of PrefLib is data in a form of their own"),
+])  # fmt: skip
 def test_files_of_the_kinds_that_they_are_named_after(made, name, said):
     refused(FileError, said, read_preflib, made(OLD, name))
 

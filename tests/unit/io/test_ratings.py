@@ -75,14 +75,11 @@ def test_a_first_line_without_a_rating_is_no_heading(made, cell):
     assert read_ratings(path, columns=["who", "what", "liked"]).rating.tolist() == [3.0]
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        ("rating,user_id,thing,when", "which column is the item; columns: 'rating', 'user_id'"),
-        ("who,what,rating", "which columns are the user and the item; columns: 'who', 'what'"),
-        ("user,item", "which column is the rating; columns: 'user', 'item'"),
-    ],
-)
+@pytest.mark.parametrize(("names", "said"), [
+    ("rating,user_id,thing,when", "which column is the item; columns: 'rating', 'user_id'"),
+    ("who,what,rating", "which columns are the user and the item; columns: 'who', 'what'"),
+    ("user,item", "which column is the rating; columns: 'user', 'item'"),
+])  # fmt: skip
 def test_columns_of_which_some_are_unknown_are_refused(made, names, said):
     path = made(f"{names}\n1,2,3,4\n")
     match = rf"line 1: no usual name shows {said}.* argument columns"
@@ -92,22 +89,19 @@ def test_columns_of_which_some_are_unknown_are_refused(made, names, said):
         refused(ParameterError, match, read_ratings, path, columns=columns)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "x: the file is empty"),
-        ("user,item,rating\n", "x: there is no rating"),
-        ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
-        ("1,2,3\n1,3,four\n", r"line 2, column 3: a rating must be a number. Got 'four'"),
-        ("1,2,3\n\n,3,4\n", r"line 3, column 1: the id of the user is empty"),
-        ("1,2,3\n1,,4\n", r"line 2, column 2: the id of the item is empty"),
-        ("when,rating,user,item\n1,1e300,2,3\n", r"line 2, column 2: a rating must be between -2"),
-        ("1,2,3\n1,3,nan\n", r"line 2, column 3: a rating must be a finite number. Got nan"),
-        ("1,2,3\n1,3,1e999\n", r"line 2, column 3: a rating must be a finite number. Got inf"),
-        ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
-        ("1,2,3\n1,\0,3\n", r"line 2, column 3: there is a NUL byte"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "x: the file is empty"),
+    ("user,item,rating\n", "x: there is no rating"),
+    ("1\t2\t3\n1\t2\n", r"line 2: expected user, item and rating. Got '1\\t2'"),
+    ("1,2,3\n1,3,four\n", r"line 2, column 3: a rating must be a number. Got 'four'"),
+    ("1,2,3\n\n,3,4\n", r"line 3, column 1: the id of the user is empty"),
+    ("1,2,3\n1,,4\n", r"line 2, column 2: the id of the item is empty"),
+    ("when,rating,user,item\n1,1e300,2,3\n", r"line 2, column 2: a rating must be between -2"),
+    ("1,2,3\n1,3,nan\n", r"line 2, column 3: a rating must be a finite number. Got nan"),
+    ("1,2,3\n1,3,1e999\n", r"line 2, column 3: a rating must be a finite number. Got inf"),
+    ("1,2,3\n2,2,4\n1,2,5\n", r"line 3: user '1' rated item '2' in line 1 already"),
+    ("1,2,3\n1,\0,3\n", r"line 2, column 3: there is a NUL byte"),
+])  # fmt: skip
 def test_bad_lines_are_named(made, text, said):
     refused(FileError, said, read_ratings, made(text))
 
@@ -135,18 +129,15 @@ def test_frames_and_columns():
     refused(DataError, match, Ratings.from_frame, frame, rating="stars")
 
 
-@pytest.mark.parametrize(
-    ("columns", "match"),
-    [
-        (([None], [1], [1]), "row 0.*lacks the id"),
-        (([1, 2], [1], [1]), "of one length"),
-        (([1], [1], [np.nan]), "finite number. Got nan"),
-        ((["a", "a"], ["x", "x"], [1, 2]), r"row 1 \(from 0\): user 'a' rated item 'x' in row 0"),
-        (([[1], [2]], [1, 2], [3, 4]), r"user must have one value per row .*shape \(2, 1\)"),
-        (([1, 2], [[1], [2, 3]], [3, 4]), "item is ragged"),
-        (([1, 2], [1, 2], [[3], [4]]), "rating must have one value per row"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "match"), [
+    (([None], [1], [1]), "row 0.*lacks the id"),
+    (([1, 2], [1], [1]), "of one length"),
+    (([1], [1], [np.nan]), "finite number. Got nan"),
+    ((["a", "a"], ["x", "x"], [1, 2]), r"row 1 \(from 0\): user 'a' rated item 'x' in row 0"),
+    (([[1], [2]], [1, 2], [3, 4]), r"user must have one value per row .*shape \(2, 1\)"),
+    (([1, 2], [[1], [2, 3]], [3, 4]), "item is ragged"),
+    (([1, 2], [1, 2], [[3], [4]]), "rating must have one value per row"),
+])  # fmt: skip
 def test_bad_columns(columns, match):
     refused(DataError, match, Ratings.from_columns, *columns)
 
@@ -180,22 +171,19 @@ def test_unknown_ids_are_answered_with_close_ones():
     refused(DataError, match, ratings.place_of_item, "zzz")
 
 
-@pytest.mark.parametrize(
-    ("text", "titles"),
-    [
-        (
-            "1|Les Misérables (1995)|x\n2|Heat|y\n".encode("latin-1"),
-            {"1": "Les Misérables (1995)", "2": "Heat"},
-        ),
-        ('movieId,title,genres\n3,"Net, The",Drama\n', {"3": "Net, The"}),
-        ("1::Heat::Action\n", {"1": "Heat"}),
-        ("1;American President, The (1995)\n", {"1": "American President, The (1995)"}),
-        ("1;Crying, Game, The\n", {"1": "Crying, Game, The"}),
-        ("1;8,5\n", {"1": "8,5"}),
-        ("1,Toy Story,Adventure|Animation|Children|Comedy\n", {"1": "Toy Story"}),
-        ("1|Net, The|01-Jan-1995||http\n", {"1": "Net, The"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "titles"), [
+    (
+        "1|Les Misérables (1995)|x\n2|Heat|y\n".encode("latin-1"),
+        {"1": "Les Misérables (1995)", "2": "Heat"},
+    ),
+    ('movieId,title,genres\n3,"Net, The",Drama\n', {"3": "Net, The"}),
+    ("1::Heat::Action\n", {"1": "Heat"}),
+    ("1;American President, The (1995)\n", {"1": "American President, The (1995)"}),
+    ("1;Crying, Game, The\n", {"1": "Crying, Game, The"}),
+    ("1;8,5\n", {"1": "8,5"}),
+    ("1,Toy Story,Adventure|Animation|Children|Comedy\n", {"1": "Toy Story"}),
+    ("1|Net, The|01-Jan-1995||http\n", {"1": "Net, The"}),
+])  # fmt: skip
 def test_titles(made, text, titles):
     assert read_titles(made(text)) == titles
 
@@ -206,15 +194,12 @@ def test_own_ratings_come_back(tmp_path):
     assert read_own_ratings(tmp_path / "mine.csv") == own
 
 
-@pytest.mark.parametrize(
-    ("text", "own"),
-    [
-        ("alien;4,5\n3;1\n", {"alien": 4.5, "3": 1.0}),
-        ("item;rating\nalien;4,5\n3;1,0\n", {"alien": 4.5, "3": 1.0}),
-        ("Net, The;4,5\n", {"Net, The": 4.5}),
-        ("alien; the 2,5\n", {"alien; the 2": 5.0}),
-    ],
-)
+@pytest.mark.parametrize(("text", "own"), [
+    ("alien;4,5\n3;1\n", {"alien": 4.5, "3": 1.0}),
+    ("item;rating\nalien;4,5\n3;1,0\n", {"alien": 4.5, "3": 1.0}),
+    ("Net, The;4,5\n", {"Net, The": 4.5}),
+    ("alien; the 2,5\n", {"alien; the 2": 5.0}),
+])  # fmt: skip
 def test_own_ratings(made, text, own):
     assert read_own_ratings(made(text)) == own
 

@@ -27,15 +27,12 @@ TWICE = "document 'a' occurs twice in query '1': in line 1 and in line 3"
 
 
 class TestRun:
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n",
-            "1\tQ0\ta\t1\t2.5\tme\r\nq\t0\tb\tx\t-.001\tme",
-            "\ufeff\n  1  Q0  a  1  +2.50  me  \n\nq Q0 b 7 -0.001 me\n",
-            gzip.compress(b"1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n", mtime=0),
-        ],
-    )
+    @pytest.mark.parametrize("text", [
+        "1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n",
+        "1\tQ0\ta\t1\t2.5\tme\r\nq\t0\tb\tx\t-.001\tme",
+        "\ufeff\n  1  Q0  a  1  +2.50  me  \n\nq Q0 b 7 -0.001 me\n",
+        gzip.compress(b"1 Q0 a 1 2.5 me\nq Q0 b 7 -1e-3 me\n", mtime=0),
+    ])  # fmt: skip
     def test_forms(self, made, text):
         run = read_run(made(text))
         assert run.qid.tolist() == ["1", "q"]
@@ -43,21 +40,18 @@ class TestRun:
         assert run.score.tolist() == [2.5, -0.001]
         assert run.tag.tolist() == ["me", "me"]
 
-    @pytest.mark.parametrize(
-        ("text", "line", "column", "match"),
-        [
-            ("1 Q0 a 1 2.5\n", 1, 1, "expected 6 fields: qid Q0 doc rank score tag. Got 5"),
-            ("1 0 a 1\n", 1, 1, r"expected 6 fi.* Is this judgements \(qid 0 doc relevance\)\?"),
-            ("1 Q0 a 1 2 m\n1 Q0 b c 1 2 m\n", 2, 1, "expected 6 fields: .* Got 7"),
-            ("1 Q0 a 1 x m\n", 1, 10, "the score must be a finite number. Got 'x'"),
-            ("é Q0 a 1 nan m\n", 1, 10, "the score must be a finite number. Got 'nan'"),
-            ("1 Q0 a 1 inf m\n", 1, 10, "the score must be a finite number. Got 'inf'"),
-            ("1 Q0 a 1 1_0 m\n", 1, 10, "the score must be a finite number. Got '1_0'"),
-            ("1 Q0 a 1 9 m\n2 Q0 a 1 9 m\n1 Q0 a 2 8 m\n", 3, None, TWICE),
-            ("1 Q0 a 1 9 m\n1 Q0 \0 1 9 m\n", 2, 6, "NUL byte"),
-            ("\n\n", None, None, "there is no line in this file; expected qid Q0 doc rank"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "line", "column", "match"), [
+        ("1 Q0 a 1 2.5\n", 1, 1, "expected 6 fields: qid Q0 doc rank score tag. Got 5"),
+        ("1 0 a 1\n", 1, 1, r"expected 6 fi.* Is this judgements \(qid 0 doc relevance\)\?"),
+        ("1 Q0 a 1 2 m\n1 Q0 b c 1 2 m\n", 2, 1, "expected 6 fields: .* Got 7"),
+        ("1 Q0 a 1 x m\n", 1, 10, "the score must be a finite number. Got 'x'"),
+        ("é Q0 a 1 nan m\n", 1, 10, "the score must be a finite number. Got 'nan'"),
+        ("1 Q0 a 1 inf m\n", 1, 10, "the score must be a finite number. Got 'inf'"),
+        ("1 Q0 a 1 1_0 m\n", 1, 10, "the score must be a finite number. Got '1_0'"),
+        ("1 Q0 a 1 9 m\n2 Q0 a 1 9 m\n1 Q0 a 2 8 m\n", 3, None, TWICE),
+        ("1 Q0 a 1 9 m\n1 Q0 \0 1 9 m\n", 2, 6, "NUL byte"),
+        ("\n\n", None, None, "there is no line in this file; expected qid Q0 doc rank"),
+    ])  # fmt: skip
     def test_bad(self, made, text, line, column, match):
         with pytest.raises(FileError, match=match) as caught:
             read_run(made(text))
@@ -71,25 +65,22 @@ class TestRun:
             "7 Q0 c 1 2.5 me\n7 Q0 ä 2 1.0 me\n7 Q0 b 3 1.0 me\n7 Q0 a 4 1.0 me\n3 Q0 z 1 5.0 me\n"
         )
 
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            ({"score": [np.nan, 1]}, "the score of row 0 is nan; scores must be finite"),
-            ({"doc": ["a", "a"]}, "document 'a' occurs twice in query '1': in rows 0 and 1"),
-            ({"doc": ["a", "b c"]}, "the doc 'b c' of row 1 cannot be written"),
-            ({"doc": ["a", " b"]}, "the doc ' b' of row 1 cannot be written"),
-            ({"doc": ["a", "b\0"]}, "of row 1 cannot be written: .* or NUL"),
-            ({"qid": ["", "1"]}, "the qid '' of row 0 cannot be written"),
-            ({"tag": "a b"}, "the tag 'a b' of row 0 cannot be written"),
-            ({"doc": ["a"]}, r"columns must be of one length. Got \[2, 1, 2\]"),
-            ({"tag": ["a"]}, r"columns must be of one length. Got \[2, 1\]"),
-            ({"tag": None}, "the tag must be text, or one text per row. Got None"),
-            ({"tag": 5}, "the tag must be text, or one text per row. Got 5"),
-            ({"score": [1.0, "x"]}, "score must be numbers. Row 1 is 'x'"),
-            ({"score": [[1.0], [2.0]]}, r"score must be one number per row. Got .* \(2, 1\)"),
-            ({"qid": 1}, "a column must be a list or an array. Got 1"),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "match"), [
+        ({"score": [np.nan, 1]}, "the score of row 0 is nan; scores must be finite"),
+        ({"doc": ["a", "a"]}, "document 'a' occurs twice in query '1': in rows 0 and 1"),
+        ({"doc": ["a", "b c"]}, "the doc 'b c' of row 1 cannot be written"),
+        ({"doc": ["a", " b"]}, "the doc ' b' of row 1 cannot be written"),
+        ({"doc": ["a", "b\0"]}, "of row 1 cannot be written: .* or NUL"),
+        ({"qid": ["", "1"]}, "the qid '' of row 0 cannot be written"),
+        ({"tag": "a b"}, "the tag 'a b' of row 0 cannot be written"),
+        ({"doc": ["a"]}, r"columns must be of one length. Got \[2, 1, 2\]"),
+        ({"tag": ["a"]}, r"columns must be of one length. Got \[2, 1\]"),
+        ({"tag": None}, "the tag must be text, or one text per row. Got None"),
+        ({"tag": 5}, "the tag must be text, or one text per row. Got 5"),
+        ({"score": [1.0, "x"]}, "score must be numbers. Row 1 is 'x'"),
+        ({"score": [[1.0], [2.0]]}, r"score must be one number per row. Got .* \(2, 1\)"),
+        ({"qid": 1}, "a column must be a list or an array. Got 1"),
+    ])  # fmt: skip
     def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
         parts = {"qid": ["1", "1"], "doc": ["a", "b"], "score": [1.0, 2.0], **change}
         refused(DataError, match, lambda: write_run(tmp_path / "x", Run(**parts)))
@@ -122,18 +113,15 @@ class TestQrels:
         assert qrels.relevance.tolist() == [2, -2, 0]
         assert qrels.relevance.dtype == np.int64
 
-    @pytest.mark.parametrize(
-        ("text", "line", "column", "match"),
-        [
-            ("1 Q0 a 1 2 m\n", 1, 1, r"expected 4 fields.* Is this a run \(qid Q0 doc rank"),
-            ("1 0 a\n", 1, 1, "expected 4 fields: qid 0 doc relevance. Got 3"),
-            ("1 0 a 1.5\n", 1, 7, "the relevance must be a whole number. Got '1.5'"),
-            ("1 0 a 1_0\n", 1, 7, "the relevance must be a whole number"),
-            ("1 0 a " + "9" * 5000, 1, 7, "the relevance must be a whole number"),
-            ("1 0 a 1\n1 0 a 1\n", 2, None, "'a' occurs twice in query '1': in line 1 and in li"),
-            ("", None, None, "there is no line in this file"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "line", "column", "match"), [
+        ("1 Q0 a 1 2 m\n", 1, 1, r"expected 4 fields.* Is this a run \(qid Q0 doc rank"),
+        ("1 0 a\n", 1, 1, "expected 4 fields: qid 0 doc relevance. Got 3"),
+        ("1 0 a 1.5\n", 1, 7, "the relevance must be a whole number. Got '1.5'"),
+        ("1 0 a 1_0\n", 1, 7, "the relevance must be a whole number"),
+        ("1 0 a " + "9" * 5000, 1, 7, "the relevance must be a whole number"),
+        ("1 0 a 1\n1 0 a 1\n", 2, None, "'a' occurs twice in query '1': in line 1 and in li"),
+        ("", None, None, "there is no line in this file"),
+    ])  # fmt: skip
     def test_bad(self, made, text, line, column, match):
         with pytest.raises(FileError, match=match) as caught:
             read_qrels(made(text))
@@ -222,16 +210,13 @@ def test_runs_and_judgements_of_ranx_go_in_and_out() -> None:
     assert mine == ranx.evaluate(judged, back, "mrr") == 0.75
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"7": {"d1": 2, "d2": 0}, 8: {"d5": 1}},
-        {"7": [("d1", 2), ("d2", 0)], "8": ["d5"]},
-        {"7": {"d1": 2.0, "d2": 0.0}, "8": {"d5"}},
-        pd.DataFrame({"query-id": [7, 7, 8], "corpus-id": ["d1", "d2", "d5"], "score": [2, 0, 1]}),
-        pl.DataFrame({"qid": [7, 7, 8], "doc": ["d1", "d2", "d5"], "relevance": [2, 0, 1]}),
-    ],
-)
+@pytest.mark.parametrize("table", [
+    {"7": {"d1": 2, "d2": 0}, 8: {"d5": 1}},
+    {"7": [("d1", 2), ("d2", 0)], "8": ["d5"]},
+    {"7": {"d1": 2.0, "d2": 0.0}, "8": {"d5"}},
+    pd.DataFrame({"query-id": [7, 7, 8], "corpus-id": ["d1", "d2", "d5"], "score": [2, 0, 1]}),
+    pl.DataFrame({"qid": [7, 7, 8], "doc": ["d1", "d2", "d5"], "relevance": [2, 0, 1]}),
+])  # fmt: skip
 def test_judgements_go_in_in_any_form(table: object) -> None:
     judged = as_qrels(table)
     assert judged.to_dict() == {"7": {"d1": 2, "d2": 0}, "8": {"d5": 1}}
@@ -257,25 +242,22 @@ def test_equal_scores_go_out_as_trec_eval_orders_them() -> None:
     assert list(as_run({"1": {"a": 1.0, "b": 1.0}}).to_dict()["1"]) == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("table", "error", "match"),
-    [
-        ({"q1": {"a": "high"}}, DataError, "run 'x', query 'q1': the score of 'a' must be a fini"),
-        ({"q1": {"a": "1.5"}}, DataError, "the score of 'a' must be a finite number"),
-        ({"q1": [("a", 1.0), ("b", np.nan)]}, DataError, "the score of 'b' must be a finite numb"),
-        ({"q1": [{"_id": "a", "_score": None}, {"_id": "b", "_score": 1}]}, DataError, "of 'a'"),
-        ({"q1": [("a", 1.0), ("a", 0.5)]}, DataError, "document 'a' occurs twice; keep the better"),
-        ({"q1": [("a", 1.0), "b"]}, DataTypeError, "its entries are not alike"),
-        ({"q1": [("a", 1.0, 2)]}, DataTypeError, r"must be \{doc: score\}, a list of"),
-        ({"q1": [{"_score": 1.0}]}, DataError, "a hit must have '_id'.*Got the keys '_score'"),
-        ({"q1": [{"_id": None, "_score": 1.0}]}, DataError, "a document has no id"),
-        ({"q1": "a b c"}, DataTypeError, "Got str"),
-        ({"a": 1.0}, DataTypeError, "Got the number 1.0 for 'a': is this the list of one query?"),
-        (7, DataTypeError, r"must be a path, a frame, \{query: \{doc: score\}\}.*Got int"),
-        (pd.DataFrame({"qid": [1]}), DataError, "a frame must have a column 'doc'"),
-        (pl.LazyFrame({"qid": [1]}), DataTypeError, "LazyFrame; call its collect"),
-    ],
-)
+@pytest.mark.parametrize(("table", "error", "match"), [
+    ({"q1": {"a": "high"}}, DataError, "run 'x', query 'q1': the score of 'a' must be a fini"),
+    ({"q1": {"a": "1.5"}}, DataError, "the score of 'a' must be a finite number"),
+    ({"q1": [("a", 1.0), ("b", np.nan)]}, DataError, "the score of 'b' must be a finite numb"),
+    ({"q1": [{"_id": "a", "_score": None}, {"_id": "b", "_score": 1}]}, DataError, "of 'a'"),
+    ({"q1": [("a", 1.0), ("a", 0.5)]}, DataError, "document 'a' occurs twice; keep the better"),
+    ({"q1": [("a", 1.0), "b"]}, DataTypeError, "its entries are not alike"),
+    ({"q1": [("a", 1.0, 2)]}, DataTypeError, r"must be \{doc: score\}, a list of"),
+    ({"q1": [{"_score": 1.0}]}, DataError, "a hit must have '_id'.*Got the keys '_score'"),
+    ({"q1": [{"_id": None, "_score": 1.0}]}, DataError, "a document has no id"),
+    ({"q1": "a b c"}, DataTypeError, "Got str"),
+    ({"a": 1.0}, DataTypeError, "Got the number 1.0 for 'a': is this the list of one query?"),
+    (7, DataTypeError, r"must be a path, a frame, \{query: \{doc: score\}\}.*Got int"),
+    (pd.DataFrame({"qid": [1]}), DataError, "a frame must have a column 'doc'"),
+    (pl.LazyFrame({"qid": [1]}), DataTypeError, "LazyFrame; call its collect"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(table: object, error: type[Exception], match: str) -> None:
     refused(error, match, as_run, table, "x")
 
@@ -304,28 +286,17 @@ def test_json(made) -> None:
     assert read_qrels(path).to_dict() == {"7": {"d1": 2}, "8": {"d5": 1}}
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "match"),
-    [
-        (
-            read_qrels,
-            "0\ta\n",
-            "line 2, column 1: expected 3 fields: query-id corpus-id score. Got 2",
-        ),
-        (
-            read_qrels,
-            "0\ta\t1\n0\tb c\tyes\n",
-            "line 3: the score must be a whole number. Got 'yes'",
-        ),
-        (read_qrels, "0\ta\t1\n0\ta\t0\n", "'a' occurs twice in query '0': in line 2 and in l"),
-        (read_qrels, "", "there is no judgement below the header"),
-        (read_run, '{"q1": {"a": 1.0}', "this is not one JSON object"),
-        (read_run, '{"a": 1.0}', r"is \{query: \{doc: number\}\}. Got '1.0' for 'a'"),
-        (read_run, '{"q1": {"a": "x"}}', "x.json: query 'q1': the score of 'a' must be a finite"),
-        (read_run, '{"q1": {}}', "there is no document in this file"),
-        (read_run, '{"format": "crucial-model"}', "this is a model, not a run"),
-    ],
-)
+@pytest.mark.parametrize(("read", "text", "match"), [
+    (read_qrels, "0\ta\n", "line 2, column 1: expected 3 fields: query-id corpus-id score. Got 2"),
+    (read_qrels, "0\ta\t1\n0\tb c\tyes\n", "line 3: the score must be a whole number. Got 'yes'"),
+    (read_qrels, "0\ta\t1\n0\ta\t0\n", "'a' occurs twice in query '0': in line 2 and in l"),
+    (read_qrels, "", "there is no judgement below the header"),
+    (read_run, '{"q1": {"a": 1.0}', "this is not one JSON object"),
+    (read_run, '{"a": 1.0}', r"is \{query: \{doc: number\}\}. Got '1.0' for 'a'"),
+    (read_run, '{"q1": {"a": "x"}}', "x.json: query 'q1': the score of 'a' must be a finite"),
+    (read_run, '{"q1": {}}', "there is no document in this file"),
+    (read_run, '{"format": "crucial-model"}', "this is a model, not a run"),
+])  # fmt: skip
 def test_wrong_lines_of_beir_and_wrong_json(made, read, text, match) -> None:
     beir = read is read_qrels
     refused(FileError, match, read, made(HEAD * beir + text, "x.tsv" if beir else "x.json"))

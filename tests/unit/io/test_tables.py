@@ -28,26 +28,23 @@ class TestText:
         assert data.item.tolist() == ["a", "b"]
         assert data.notes == []
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "qid,label,a,b\n1,2,3,4\n5,6,7,\n",
-            "qid,label,a,b\n1,2,3,4\n5,6,7,",
-            "qid,label,a,b\r\n1,2,3,4\r\n5,6,7,\r\n",
-            "\ufeffqid,label,a,b\n1,2,3,4\n5,6,7,\n",
-            "\n\nqid,label,a,b\n\n1,2,3,4\n\n5,6,7,\n\n",
-            'qid,label,"a",b\n1,2,"3",4\n"5",6,7,""\n',
-            "qid, label, a, b\n1, 2 ,3.0,\t4\n5,+6,7e0,nan\n",
-            "qid,label,a,b\n1,2,3,4\n5,6,7,NA\n",
-            "qid,label,a,b\n1,2,3,4\n5,6,7,NULL\n",
-            "qid,label,a,b\n1,2,3,4\n5,6,7,?\n",
-            "qid;label;a;b\n1;2,0;3;4,0\n5;6;7,0;\n",
-            'qid,label,a,b\n1,2,"3,0",4\n5,6,7,n/a\n',
-            "qid\tlabel\ta\tb\n1\t2\t3\t4\n5\t6\t7\t\n",
-            "qid;label;a;b\n1;2;3;4\n5;6;7;\n",
-            gzip.compress(b"qid,label,a,b\n1,2,3,4\n5,6,7,\n", mtime=0),
-        ],
-    )
+    @pytest.mark.parametrize("text", [
+        "qid,label,a,b\n1,2,3,4\n5,6,7,\n",
+        "qid,label,a,b\n1,2,3,4\n5,6,7,",
+        "qid,label,a,b\r\n1,2,3,4\r\n5,6,7,\r\n",
+        "\ufeffqid,label,a,b\n1,2,3,4\n5,6,7,\n",
+        "\n\nqid,label,a,b\n\n1,2,3,4\n\n5,6,7,\n\n",
+        'qid,label,"a",b\n1,2,"3",4\n"5",6,7,""\n',
+        "qid, label, a, b\n1, 2 ,3.0,\t4\n5,+6,7e0,nan\n",
+        "qid,label,a,b\n1,2,3,4\n5,6,7,NA\n",
+        "qid,label,a,b\n1,2,3,4\n5,6,7,NULL\n",
+        "qid,label,a,b\n1,2,3,4\n5,6,7,?\n",
+        "qid;label;a;b\n1;2,0;3;4,0\n5;6;7,0;\n",
+        'qid,label,a,b\n1,2,"3,0",4\n5,6,7,n/a\n',
+        "qid\tlabel\ta\tb\n1\t2\t3\t4\n5\t6\t7\t\n",
+        "qid;label;a;b\n1;2;3;4\n5;6;7;\n",
+        gzip.compress(b"qid,label,a,b\n1,2,3,4\n5,6,7,\n", mtime=0),
+    ])  # fmt: skip
     def test_all_say_the_same(self, read, text):
         data = read(text)
         np.testing.assert_array_equal(data.X, [[3, 4], [7, nan]])
@@ -57,7 +54,8 @@ class TestText:
 
     def test_separators(self, read):
         assert read("a;b,c;d\tx;y\n1;2;3;4\n".replace("\t", " "), sep=";").n_features == 4
-        assert read("label\tb,c\n1\t2\n", name="x.tsv.gz").feature_names == ["b,c"]
+        for name in ("x.tsv.gz", "x.tab"):  # (as many commas as tabs)
+            assert read("label\tb,c\n1\t2\n", name=name).feature_names == ["b,c"]
         assert read("a|b\n1|2\n", sep="|").feature_names == ["a", "b"]
         for sep in ("", ",,", '"', "\n", "é"):
             refused(ParameterError, "'sep' parameter of read_table", read, "a,b\n1,2\n", sep=sep)
@@ -141,23 +139,16 @@ def test_bad_text(read, text, line, column, match):
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-@pytest.mark.parametrize(
-    ("error", "match", "roles"),
-    [
-        (FileError, r"no column 'relevence' \(label\); close ones: 'rel", {"label": "relevence"}),
-        (FileError, r"no column 'zzz' \(qid\); columns: 'relevance', 'q", {"qid": "zzz"}),
-        (FileError, r"no column 'zzz' \(features\)", {"features": ["zzz"]}),
-        (FileError, r"no column 'zzz' \(ignore\)", {"ignore": ["zzz"]}),
-        (ParameterError, "'a' cannot be both label and weight", {"label": "a", "weight": "a"}),
-        (
-            ParameterError,
-            "features names 'a', which is al.* label",
-            {"label": "a", "features": ["a"]},
-        ),
-        (ParameterError, "features names 'a', which is already the feat", {"features": ["a", "a"]}),
-        (ParameterError, r"'features' parameter .* a list of column names", {"features": "a"}),
-    ],
-)
+@pytest.mark.parametrize(("error", "match", "roles"), [
+    (FileError, r"no column 'relevence' \(label\); close ones: 'rel", {"label": "relevence"}),
+    (FileError, r"no column 'zzz' \(qid\); columns: 'relevance', 'q", {"qid": "zzz"}),
+    (FileError, r"no column 'zzz' \(features\)", {"features": ["zzz"]}),
+    (FileError, r"no column 'zzz' \(ignore\)", {"ignore": ["zzz"]}),
+    (ParameterError, "'a' cannot be both label and weight", {"label": "a", "weight": "a"}),
+    (ParameterError, "features names 'a', which is al.* label", {"label": "a", "features": ["a"]}),
+    (ParameterError, "features names 'a', which is already the feat", {"features": ["a", "a"]}),
+    (ParameterError, r"'features' parameter .* a list of column names", {"features": "a"}),
+])  # fmt: skip
 def test_roles_that_cannot_be(read, error, match, roles):
     refused(error, match, read, "relevance,query_id,a\n1,2,3\n", **roles)
 
@@ -212,23 +203,20 @@ class TestParquet:
         assert data.qid.tolist() == [7, 8]
         assert data.qid.dtype.kind == "i"
 
-    @pytest.mark.parametrize(
-        ("columns", "match"),
-        [
-            ({"a": [["x"]]}, r"a column cannot be a feature: 'a' \(list<.*Leave it out"),
-            ({"a": ["x", "y"]}, r"a column cannot be a feature: 'a' \(every value differs"),
-            ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
-            ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
-            ({"a": [1], "label": ["x"]}, "label 'label' must contain numbers. Got the type string"),
-            ({"a": [1], "label": pa.array(["x"]).dictionary_encode()}, "must contain numbers"),
-            ({"a": [1.0, np.inf]}, r"feature 'a' must be finite. Got inf in row 1 \(from 0\)"),
-            ({"a": [1], "qid": [0.5]}, "query id 'qid' must be whole numbers or text"),
-            ({"a": [1], "qid": [nan]}, "query id 'qid' must be whole numbers or text"),
-            ({"a": [1, 2], "qid": ["x", None]}, "query id 'qid' is null in row 1"),
-            ({"a": []}, "there is no row in this table"),
-            ({"label": [1]}, "no column is left for the features"),
-        ],
-    )
+    @pytest.mark.parametrize(("columns", "match"), [
+        ({"a": [["x"]]}, r"a column cannot be a feature: 'a' \(list<.*Leave it out"),
+        ({"a": ["x", "y"]}, r"a column cannot be a feature: 'a' \(every value differs"),
+        ({"a": [np.inf]}, r"feature 'a' must be finite. Got inf in row 0 \(from 0\)"),
+        ({"a": [1], "label": [nan]}, "label 'label' must be finite. Got nan in row 0"),
+        ({"a": [1], "label": ["x"]}, "label 'label' must contain numbers. Got the type string"),
+        ({"a": [1], "label": pa.array(["x"]).dictionary_encode()}, "must contain numbers"),
+        ({"a": [1.0, np.inf]}, r"feature 'a' must be finite. Got inf in row 1 \(from 0\)"),
+        ({"a": [1], "qid": [0.5]}, "query id 'qid' must be whole numbers or text"),
+        ({"a": [1], "qid": [nan]}, "query id 'qid' must be whole numbers or text"),
+        ({"a": [1, 2], "qid": ["x", None]}, "query id 'qid' is null in row 1"),
+        ({"a": []}, "there is no row in this table"),
+        ({"label": [1]}, "no column is left for the features"),
+    ])  # fmt: skip
     def test_bad(self, tmp_path, columns, match):
         refused(FileError, match, read_table, self.write(tmp_path / "x", **columns))
 
@@ -273,43 +261,37 @@ class TestWrite:
         write_table(tmp_path / "x.csv", Dataset(np.ones((2, 1)), qid=np.array([3.0, 4.0])))
         assert read_table(tmp_path / "x.csv").qid.tolist() == [3, 4]
 
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            ({"feature_names": ["a", "a"]}, "'a' names two columns"),
-            ({"feature_names": ["label", "a"]}, "'label' names two columns"),
-            ({"feature_names": ["a"]}, "number of feature names is wrong, 1 for 2"),
-            ({"X": np.array([[1, np.inf]])}, "X is infinite in row 0, column 1"),
-            ({"item": ["a\0"]}, "contains a NUL"),
-            ({"item": [" a "]}, "item of row 0, ' a ', would lose the spaces around it"),
-            ({"item": ["\ud800"]}, "row 0 has half of a surrogate pair"),
-            ({"qid": ["a "]}, "qid of row 0, 'a ', would lose the spaces"),
-            ({"qid": [""]}, "the qid of row 0 is missing"),
-            ({"qid": [1.5]}, "qid of row 0 is 1.5. Use whole numbers or text"),
-            ({"feature_names": ["a\nb", "c"]}, r"'a\\nb' has a line end, or spaces"),
-            ({"feature_names": [" a", "c"]}, "' a' has a line end, or spaces"),
-            ({"feature_names": ["", "c"]}, r"feature 0 \(from 0\) has no name"),
-            ({"feature_names": ["label", "c"], "y": None}, "'label' would be read as the label"),
-            ({"feature_names": ["1", "2"], "y": None}, "all columns are named by numbers"),
-            ({"y": np.array([nan])}, "the label of row 0 is nan"),
-            ({"X": np.array([["a", 1.0]], object)}, "X must be numbers"),
-            ({"X": OF_NA}, "value of feature 'f0' of row 0, 'NA', would be read as missing"),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "match"), [
+        ({"feature_names": ["a", "a"]}, "'a' names two columns"),
+        ({"feature_names": ["label", "a"]}, "'label' names two columns"),
+        ({"feature_names": ["a"]}, "number of feature names is wrong, 1 for 2"),
+        ({"X": np.array([[1, np.inf]])}, "X is infinite in row 0, column 1"),
+        ({"item": ["a\0"]}, "contains a NUL"),
+        ({"item": [" a "]}, "item of row 0, ' a ', would lose the spaces around it"),
+        ({"item": ["\ud800"]}, "row 0 has half of a surrogate pair"),
+        ({"qid": ["a "]}, "qid of row 0, 'a ', would lose the spaces"),
+        ({"qid": [""]}, "the qid of row 0 is missing"),
+        ({"qid": [1.5]}, "qid of row 0 is 1.5. Use whole numbers or text"),
+        ({"feature_names": ["a\nb", "c"]}, r"'a\\nb' has a line end, or spaces"),
+        ({"feature_names": [" a", "c"]}, "' a' has a line end, or spaces"),
+        ({"feature_names": ["", "c"]}, r"feature 0 \(from 0\) has no name"),
+        ({"feature_names": ["label", "c"], "y": None}, "'label' would be read as the label"),
+        ({"feature_names": ["1", "2"], "y": None}, "all columns are named by numbers"),
+        ({"y": np.array([nan])}, "the label of row 0 is nan"),
+        ({"X": np.array([["a", 1.0]], object)}, "X must be numbers"),
+        ({"X": OF_NA}, "value of feature 'f0' of row 0, 'NA', would be read as missing"),
+    ])  # fmt: skip
     def test_what_would_not_come_back_is_refused(self, tmp_path, change, match):
         parts = {"X": np.ones((1, 2)), "y": np.zeros(1), **change}
         refused(DataError, match, lambda: write_table(tmp_path / "x.csv", Dataset(**parts)))
         assert os.listdir(tmp_path) == []
 
-    @pytest.mark.parametrize(
-        ("name", "match"),
-        [
-            ("x.xlsx", r"x\.xlsx: Excel files are read, .* in \.csv, \.tsv, \.jsonl"),
-            ("x.XLS.gz", "Excel files are read"),
-            ("x.letor", "read as svmlight, which `write_svmlight` writes"),
-            ("x.parquet.gz", "cannot be packed with gzip"),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "match"), [
+        ("x.xlsx", r"x\.xlsx: Excel files are read, .* in \.csv, \.tsv, \.jsonl"),
+        ("x.XLS.gz", "Excel files are read"),
+        ("x.letor", "read as svmlight, which `write_svmlight` writes"),
+        ("x.parquet.gz", "cannot be packed with gzip"),
+    ])  # fmt: skip
     def test_formats_that_could_not_be_read_are_refused(self, tmp_path, name, match):
         refused(FileError, match, write_table, tmp_path / name, Dataset(np.ones((1, 2))))
         assert os.listdir(tmp_path) == []

@@ -72,26 +72,23 @@ def test_a_task_is_dealt_alike_by_its_name_and_seed(protocol):
     assert rows(task, 0) != rows(make_task(name="other"), 0)
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "said"),
-    [
-        (lambda: ThreeWayFolds(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
-        (lambda: as_protocol("five-fold"), ParameterError, "did you mean 'five-folds'"),
-        (lambda: as_protocol(5), ParameterError, "a name or a Protocol. Got 5"),
-        (
-            lambda: ThreeWayFolds().splits(make_task(3), 0),
-            DataError,
-            "task 'toy': n_folds=5 folds need as many queries, since none is divided. Got 3. Use "
-            "n_folds=3 or less",
-        ),
-        (
-            lambda: HalfOfItems().splits(Task("x", np.zeros((3, 1)), [0, 1, 1], [7, 7, 8]), 0),
-            DataError,
-            "list 8 has too few items",
-        ),
-        (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
-    ],
-)
+@pytest.mark.parametrize(("call", "kind", "said"), [
+    (lambda: ThreeWayFolds(n_folds=2), ParameterError, "an int of at least 3. Got 2"),
+    (lambda: as_protocol("five-fold"), ParameterError, "did you mean 'five-folds'"),
+    (lambda: as_protocol(5), ParameterError, "a name or a Protocol. Got 5"),
+    (
+        lambda: ThreeWayFolds().splits(make_task(3), 0),
+        DataError,
+        "task 'toy': n_folds=5 folds need as many queries, since none is divided. Got 3. Use "
+        "n_folds=3 or less",
+    ),
+    (
+        lambda: HalfOfItems().splits(Task("x", np.zeros((3, 1)), [0, 1, 1], [7, 7, 8]), 0),
+        DataError,
+        "list 8 has too few items",
+    ),
+    (lambda: GivenFolds().splits(make_task(), 0), ParameterError, "has no folds"),
+])  # fmt: skip
 def test_refusals(call, kind, said):
     refused(kind, said, call)
 

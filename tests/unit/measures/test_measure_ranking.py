@@ -70,15 +70,12 @@ MEASURES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "steps",
-    [
-        lambda place: 1.0 + place * 2.0**-52,  # (neighbouring numbers)
-        lambda place: place * 1e-12,
-        lambda place: place * 5e-324,
-        lambda place: 1e9 + place * 2.0**-23,
-    ],
-)
+@pytest.mark.parametrize("steps", [
+    lambda place: 1.0 + place * 2.0**-52,  # (neighbouring numbers)
+    lambda place: place * 1e-12,
+    lambda place: place * 5e-324,
+    lambda place: 1e9 + place * 2.0**-23,
+])  # fmt: skip
 def test_only_equal_scores_are_tied(steps) -> None:
     """However close scores are, their order counts as that of scores far apart."""
     rng = np.random.default_rng(0)

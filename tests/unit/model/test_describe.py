@@ -67,23 +67,20 @@ def test_ramps_are_drawn():
 DATES = Encodings(times={0: DAYS})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2024-03-05",
-        "2024-03-05 10:20",
-        "2024-03-05 10:20:07",
-        "2024-03-05 10:20:10",
-        "2024-03-05 00:00:00.5",
-        "2024-03-05 10:20:07.361",
-        "2024-03-05 10:20:07.361002",
-        "1969-07-20 20:17:40.000001",
-        "0999-01-01 01:00",
-        # Here a float is coarser than a microsecond.
-        "2300-05-05 01:02:03.25",
-        "9000-05-05 01:02",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "2024-03-05",
+    "2024-03-05 10:20",
+    "2024-03-05 10:20:07",
+    "2024-03-05 10:20:10",
+    "2024-03-05 00:00:00.5",
+    "2024-03-05 10:20:07.361",
+    "2024-03-05 10:20:07.361002",
+    "1969-07-20 20:17:40.000001",
+    "0999-01-01 01:00",
+    # Here a float is coarser than a microsecond.
+    "2300-05-05 01:02:03.25",
+    "9000-05-05 01:02",
+])  # fmt: skip
 def test_a_moment_is_read_back(text):
     assert value_text(DATES, 0, time_number(np.datetime64(text), DAYS)) == text
 
@@ -119,6 +116,7 @@ def test_scores() -> None:
     ({"left": (~0, ~0)}, "each reached once"),
     ({"right": (1, 1)}, "each reached once"),
     ({"left": (1, ~1), "right": (1, ~2)}, "each reached once"),
+    ({"left": (~0, 1), "right": (~1, ~2)}, "later nodes or ~leaf"),  # (node 1 leads to itself)
 ])  # fmt: skip
 def test_a_tree_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
     refused(ParameterError, words, changed, **fields)

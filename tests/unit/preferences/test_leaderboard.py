@@ -8,6 +8,8 @@ from crucial.data.comparisons import Comparisons, Rankings
 from crucial.errors import DataError, ParameterError
 from crucial.model.file import load_model
 from crucial.preferences import judge_agreement, leaderboard, learn_preferences
+from crucial.preferences.intervals import sandwich_covariance
+from crucial.preferences.likelihood import PairedLikelihood, cells_of, maximise
 from crucial.preferences.standings import _runs_of_ties
 from refusals import refused
 
@@ -45,6 +47,18 @@ def test_a_leaderboard_is_near_the_truth():
     assert 0 < board.misordered < 0.35
 
 
+def test_the_sandwich_is_that_of_as_many_groups_less_one():
+    made = judged(rows=80)
+    cells = cells_of(made)
+    model = PairedLikelihood(cells, cells.counts(), 0.5, np.zeros(8, int))
+    p = maximise(model)
+    slopes = model.group_slopes(p, made.judge).toarray()
+    half = np.linalg.inv(model.derivatives(p)[1]) @ slopes.T
+    covariance, freedom = sandwich_covariance(model, p, made.judge)
+    assert freedom == 2.0
+    assert covariance == pytest.approx(3 / 2 * half @ half.T)
+
+
 def test_parts_are_told_apart():
     made = Comparisons.from_columns(["a", "b", "x", "c"], ["b", "a", "y", "a"])
     board = leaderboard(made)
@@ -55,6 +69,7 @@ def test_parts_are_told_apart():
     assert "cannot be compared" in board.notes[0]
     assert "in 2 places those above only ever won" in board.notes[1]
     assert "part 2 of 2" in board.text()
+    assert np.isnan(board.chance("a", "x"))
     for one in board.standings:
         assert all(board[other].part == one.part for other in one.tied_with)
     board = leaderboard(Comparisons.from_columns(["a"], ["b"], items=["lonely"]))

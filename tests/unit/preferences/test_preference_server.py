@@ -237,27 +237,24 @@ JSON = ("Content-Type", "application/json")
 
 
 @pytest.mark.parametrize("route", POSTS)
-@pytest.mark.parametrize(
-    ("headers", "body", "expected"),
-    [
-        ([JSON], None, 411),
-        ([("Transfer-Encoding", "chunked"), JSON], None, 411),
-        ([("Content-Length", "5"), ("Content-Length", "6")], None, 411),
-        ([("Content-Length", "-1"), JSON], None, 400),
-        ([("Content-Length", "1e3"), JSON], None, 400),
-        ([("Content-Length", "2"), ("Content-Type", "text/plain")], None, 415),
-        ([("Content-Length", "2")], None, 415),
-        ((), b"{}", 400),
-        ((), b"[]", 400),
-        ((), b"\xff", 400),
-        ((), b"", 400),
-        ((), b"[" * 4000, 400),
-        ((), b'{"number": "0", "answer": "left"}', 400),
-        ((), b'{"number": true, "answer": "left"}', 400),
-        ((), b'{"number": 0.0, "answer": "left"}', 400),
-        ((), b'{"number": 99, "answer": "left"}', 409),
-    ],
-)
+@pytest.mark.parametrize(("headers", "body", "expected"), [
+    ([JSON], None, 411),
+    ([("Transfer-Encoding", "chunked"), JSON], None, 411),
+    ([("Content-Length", "5"), ("Content-Length", "6")], None, 411),
+    ([("Content-Length", "-1"), JSON], None, 400),
+    ([("Content-Length", "1e3"), JSON], None, 400),
+    ([("Content-Length", "2"), ("Content-Type", "text/plain")], None, 415),
+    ([("Content-Length", "2")], None, 415),
+    ((), b"{}", 400),
+    ((), b"[]", 400),
+    ((), b"\xff", 400),
+    ((), b"", 400),
+    ((), b"[" * 4000, 400),
+    ((), b'{"number": "0", "answer": "left"}', 400),
+    ((), b'{"number": true, "answer": "left"}', 400),
+    ((), b'{"number": 0.0, "answer": "left"}', 400),
+    ((), b'{"number": 99, "answer": "left"}', 409),
+])  # fmt: skip
 def test_bad_bodies(server, route, headers, body, expected):
     status, found = state_of(server, "POST", route, headers=headers, body=body)
     assert status == expected
@@ -295,18 +292,28 @@ def test_a_body_is_not_the_next_request(server):
     assert unchanged(server)
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 200 + b"\r\n",
-        b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost\r\n\r\n",
-    ],
-)
+def test_a_body_cut_short(server):
+    """Even if what has come is a whole answer."""
+    head = (
+        f"POST /{server.token}/answer HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Origin: http://127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+        "Content-Length: 33\r\n\r\n"
+    )
+    reply = raw_reply(server, head.encode() + said(0), end=True)
+    assert b" 400 " in reply
+    assert b"cut short" in reply
+    assert unchanged(server)
+
+
+@pytest.mark.parametrize("raw", [
+    b"\r\n\r\n",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00",
+    b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 200 + b"\r\n",
+    b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost\r\n\r\n",
+])  # fmt: skip
 def test_broken_requests(server, raw):
     reply = raw_reply(server, raw, end=True)
     assert b"Traceback" not in reply

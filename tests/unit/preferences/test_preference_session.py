@@ -202,27 +202,21 @@ def test_undo_and_stale_answers():
     assert session.to_frame()["asked"].sum() == 28
 
 
-@pytest.mark.parametrize(
-    ("items", "features", "said"),
-    [
-        (["a"], None, "items must be 2 to 1000 different names. Got 1, 1 different"),
-        (["a", "a"], None, "Got 2, 1 different"),
-        (["a", "b"], [[1.0]], "features must be a table of finite numbers with 2 rows"),
-        (["a", "b"], [[1.0], [np.inf]], "features must be a table of finite numbers"),
-    ],
-)
+@pytest.mark.parametrize(("items", "features", "said"), [
+    (["a"], None, "items must be 2 to 1000 different names. Got 1, 1 different"),
+    (["a", "a"], None, "Got 2, 1 different"),
+    (["a", "b"], [[1.0]], "features must be a table of finite numbers with 2 rows"),
+    (["a", "b"], [[1.0], [np.inf]], "features must be a table of finite numbers"),
+])  # fmt: skip
 def test_bad_sessions(items, features, said):
     refused(DataError, said, PreferenceSession, items, features=features)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        (b'"n": 2', b'"n": 7', 3),
-        (b'"answer": "left"', b'"answer": "up"', 2),
-        (b'"version": 1', b'"version": 2', 1),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "line"), [
+    (b'"n": 2', b'"n": 7', 3),
+    (b'"answer": "left"', b'"answer": "up"', 2),
+    (b'"version": 1', b'"version": 2', 1),
+])  # fmt: skip
 def test_damage_is_named(tmp_path, old, new, line):
     path = tmp_path / "a.jsonl"
     with PreferenceSession(NAMES, path) as session:
@@ -249,23 +243,20 @@ def wins_of(*pairs, ties=()):
     return won, tied
 
 
-@pytest.mark.parametrize(
-    ("wins", "top", "expected"),
-    [
-        (wins_of((0, 1), (1, 2), (2, 3)), 3, True),  # a chain
-        (wins_of((0, 1), (0, 2), (0, 3)), 1, True),
-        (wins_of((0, 1), (0, 2), (0, 3)), 2, False),  # who is second?
-        (wins_of((0, 1), (0, 2)), 1, False),  # nothing about 3
-        (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, False),  # an answer against the first
-        (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, True),  # a circle below the first
-        (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, True),  # two to one
-        (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, False),  # one to one
-        (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, False),
-        (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, True),  # equal, above the others
-        (wins_of((0, 1), ties=[(1, 2)]), 2, False),
-        (wins_of((0, 1), (1, 2), (2, 3)), 9, True),
-    ],
-)
+@pytest.mark.parametrize(("wins", "top", "expected"), [
+    (wins_of((0, 1), (1, 2), (2, 3)), 3, True),  # a chain
+    (wins_of((0, 1), (0, 2), (0, 3)), 1, True),
+    (wins_of((0, 1), (0, 2), (0, 3)), 2, False),  # who is second?
+    (wins_of((0, 1), (0, 2)), 1, False),  # nothing about 3
+    (wins_of((0, 1), (1, 2), (2, 3), (3, 0)), 1, False),  # an answer against the first
+    (wins_of((0, 1), (1, 2), (2, 3), (3, 1)), 1, True),  # a circle below the first
+    (wins_of((0, 1), (1, 0), (0, 1), (1, 2), (2, 3)), 1, True),  # two to one
+    (wins_of((0, 1), (1, 0), (1, 2), (2, 3)), 1, False),  # one to one
+    (wins_of((0, 1), (1, 0), (1, 2), (2, 3), ties=[(0, 1)]), 1, False),
+    (wins_of((1, 2), (2, 3), ties=[(0, 1)]), 2, True),  # equal, above the others
+    (wins_of((0, 1), ties=[(1, 2)]), 2, False),
+    (wins_of((0, 1), (1, 2), (2, 3)), 9, True),
+])  # fmt: skip
 def test_whether_the_answers_agree_on_the_first_places(wins, top, expected):
     assert agreed(np.arange(4), *wins, top) is expected
 
@@ -461,37 +452,31 @@ def test_items_in_other_forms(tmp_path):
 OUTSIDE = "is not in the folder"
 
 
-@pytest.mark.parametrize(
-    ("picture", "said"),
-    [
-        ("../outside.png", OUTSIDE),
-        ("link.png", OUTSIDE),
-        ("near.png", OUTSIDE),
-        ("../photos-private/x.png", OUTSIDE),
-        ("/etc/passwd.png", OUTSIDE),
-        ("/etc/passwd", "expected a picture"),
-        ("text.md", "expected a picture"),
-        ("fake.png", "'fake.png' does not begin as its kind"),
-        ("none.png", "'none.png': No such file"),
-        ("dir.png", "'dir.png' must be a file of at most 50 MB"),
-    ],
-)
+@pytest.mark.parametrize(("picture", "said"), [
+    ("../outside.png", OUTSIDE),
+    ("link.png", OUTSIDE),
+    ("near.png", OUTSIDE),
+    ("../photos-private/x.png", OUTSIDE),
+    ("/etc/passwd.png", OUTSIDE),
+    ("/etc/passwd", "expected a picture"),
+    ("text.md", "expected a picture"),
+    ("fake.png", "'fake.png' does not begin as its kind"),
+    ("none.png", "'none.png': No such file"),
+    ("dir.png", "'dir.png' must be a file of at most 50 MB"),
+])  # fmt: skip
 def test_bad_pictures(photos, picture, said):
     (photos / "t.csv").write_text(f"item,image\nb,\na,{picture}\n")
     said = f"'{picture}' {said}" if said == OUTSIDE else said
     refused(FileError, f"line 3, column 2: {said}", read_items, photos / "t.csv")
 
 
-@pytest.mark.parametrize(
-    ("text", "features", "said"),
-    [
-        ("item\na\na\n", None, "line 3, column 1: 'a' is already the item of line 2"),
-        ('item,x\n"",1\nb,2\n', None, "line 2, column 1: the item has no name"),
-        ("item\na\n", None, "there must be 2 to 1000 items. Got 1"),
-        ("item,x\na,1\nb,y\n", ["x"], "line 3, column 2: the feature 'x' must be a finite"),
-        ("item,x\na,1\nb,2\n", ["z"], "line 1: there is no column 'z'; columns: 'item'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "features", "said"), [
+    ("item\na\na\n", None, "line 3, column 1: 'a' is already the item of line 2"),
+    ('item,x\n"",1\nb,2\n', None, "line 2, column 1: the item has no name"),
+    ("item\na\n", None, "there must be 2 to 1000 items. Got 1"),
+    ("item,x\na,1\nb,y\n", ["x"], "line 3, column 2: the feature 'x' must be a finite"),
+    ("item,x\na,1\nb,2\n", ["z"], "line 1: there is no column 'z'; columns: 'item'"),
+])  # fmt: skip
 def test_bad_items(tmp_path, text, features, said):
     (tmp_path / "t.csv").write_text(text)
     refused(FileError, said, read_items, tmp_path / "t.csv", features=features or ())

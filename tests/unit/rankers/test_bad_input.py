@@ -135,27 +135,24 @@ def test_bad_data(error, change, match):
     refused(NotFittedError, "not fitted", model.predict, X)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "weight", "match"),
-    [
-        ([], None, "pairs is empty"),
-        (np.zeros((0, 2), int), None, "pairs is empty"),
-        ([(0, 4)], None, r"pair 0 is \(0, 4\), but rows go from 0 to 3"),
-        ([(0, 1), (-1, 2)], None, r"pair 1 is \(-1, 2\)"),
-        ([(0, 1), (2, 2)], None, "pair 1 compares row 2 with itself"),
-        ([(0, 1, 2)], None, r"two columns .* shape \(1, 3\)"),
-        ([0, 1], None, "two columns"),
-        ([(0, 1), (2,)], None, "pairs is ragged"),
-        ([(0, 0.5)], None, "row numbers"),
-        ([(0, nan)], None, "row numbers"),
-        ([("a", "b")], None, "row numbers"),
-        ([(0, 1)], [-1], "pair_weight must be finite and not negative"),
-        ([(0, 1)], [nan], "pair_weight must be finite"),
-        ([(0, 1)], [0], "pair_weight must be positive somewhere"),
-        ([(0, 1)], [1, 2], r"pair_weight\.shape == \(2,\), expected \(1,\)"),
-        ([(0, 1), (0, 1)], [1.7e308, 1.7e308], "pair_weight adds up to infinity"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "weight", "match"), [
+    ([], None, "pairs is empty"),
+    (np.zeros((0, 2), int), None, "pairs is empty"),
+    ([(0, 4)], None, r"pair 0 is \(0, 4\), but rows go from 0 to 3"),
+    ([(0, 1), (-1, 2)], None, r"pair 1 is \(-1, 2\)"),
+    ([(0, 1), (2, 2)], None, "pair 1 compares row 2 with itself"),
+    ([(0, 1, 2)], None, r"two columns .* shape \(1, 3\)"),
+    ([0, 1], None, "two columns"),
+    ([(0, 1), (2,)], None, "pairs is ragged"),
+    ([(0, 0.5)], None, "row numbers"),
+    ([(0, nan)], None, "row numbers"),
+    ([("a", "b")], None, "row numbers"),
+    ([(0, 1)], [-1], "pair_weight must be finite and not negative"),
+    ([(0, 1)], [nan], "pair_weight must be finite"),
+    ([(0, 1)], [0], "pair_weight must be positive somewhere"),
+    ([(0, 1)], [1, 2], r"pair_weight\.shape == \(2,\), expected \(1,\)"),
+    ([(0, 1), (0, 1)], [1.7e308, 1.7e308], "pair_weight adds up to infinity"),
+])  # fmt: skip
 def test_bad_pairs(pairs, weight, match):
     refused(DataError, match, RankBoost(3).fit_pairs, X, pairs, pair_weight=weight)
 
@@ -346,18 +343,12 @@ class TestPredict:
     frame = pd.DataFrame(X, columns=["a", "b"])
     named = RankBoost(3).fit(frame, Y)
 
-    @pytest.mark.parametrize(
-        ("columns", "match"),
-        [
-            (["b", "a"], "must be in the same order as they were in fit"),
-            (
-                ["a", "c"],
-                "unseen at fit time:\n- c\nFeature names seen at fit time, yet now missing",
-            ),
-            (["a"], "yet now missing:\n- b"),
-            (["a", "b", "z"], "unseen at fit time:\n- z"),
-        ],
-    )
+    @pytest.mark.parametrize(("columns", "match"), [
+        (["b", "a"], "must be in the same order as they were in fit"),
+        (["a", "c"], "unseen at fit time:\n- c\nFeature names seen at fit time, yet now missing"),
+        (["a"], "yet now missing:\n- b"),
+        (["a", "b", "z"], "unseen at fit time:\n- z"),
+    ])  # fmt: skip
     def test_other_names(self, columns, match):
         table = pd.DataFrame(dict.fromkeys(columns, X[:, 0]))
         for frame in (table, pl.from_pandas(table), pa.Table.from_pandas(table)):
@@ -445,25 +436,20 @@ def test_missing_values_of_frames_are_abstentions(values):
     np.testing.assert_array_equal(model.predict(frame), plain.predict(table))
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda: LabelFeedback([1, 0], Groups.single(3)), "y has 2 rows, and groups were made for"),
-        (lambda: LabelFeedback([1, 0]).loss([1, 2, 3]), "one number for each of the 2 rows"),
-        (lambda: PairFeedback([(0, 1)], 2).r1([1, nan]), "Row 1 is nan"),
-        (lambda: LabelFeedback([1, 0]).loss([1e308, -1e308]), "apart that their difference overfl"),
-        (lambda: LabelFeedback([1, 0], gain=lambda y: -y), "must be finite and rise with the"),
-        (lambda: LabelFeedback([2000, 0], gain="exp"), "must be finite and rise with the label"),
-        (lambda: LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp"), "add up to infinity"),
-        (lambda: LabelFeedback([1, 0], balance="rows"), "'balance' parameter of LabelFeedback"),
-        *[
-            (
-                lambda gain=one: LabelFeedback([1, 0], gain=gain),
-                "return one number for each of 2 lab",
-            )
-            for one in (lambda y: 1.0, lambda y: None, lambda y: y[:1], lambda y: ["a"] * len(y))
-        ],
+@pytest.mark.parametrize(("make", "match"), [
+    (lambda: LabelFeedback([1, 0], Groups.single(3)), "y has 2 rows, and groups were made for"),
+    (lambda: LabelFeedback([1, 0]).loss([1, 2, 3]), "one number for each of the 2 rows"),
+    (lambda: PairFeedback([(0, 1)], 2).r1([1, nan]), "Row 1 is nan"),
+    (lambda: LabelFeedback([1, 0]).loss([1e308, -1e308]), "apart that their difference overfl"),
+    (lambda: LabelFeedback([1, 0], gain=lambda y: -y), "must be finite and rise with the"),
+    (lambda: LabelFeedback([1, 0], gain=lambda y: 0.0 * y), "must be finite and rise with the"),
+    (lambda: LabelFeedback([2000, 0], gain="exp"), "must be finite and rise with the label"),
+    (lambda: LabelFeedback([1023, 1023, 1023, 0, 0], gain="exp"), "add up to infinity"),
+    (lambda: LabelFeedback([1, 0], balance="rows"), "'balance' parameter of LabelFeedback"),
+    *[
+        (lambda gain=one: LabelFeedback([1, 0], gain=gain), "return one number for each of 2 lab")
+        for one in (lambda y: 1.0, lambda y: None, lambda y: y[:1], lambda y: ["a"] * len(y))
     ],
-)
+])  # fmt: skip
 def test_explicit_feedback_says_what_is_wrong_too(make, match):
     refused((DataError, ParameterError), match, make)

@@ -14,7 +14,6 @@ from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.feedback.categories import SHRINKAGE, _row_folds, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
-from crucial.rankers import RSRank
 from crucial.rankers.registry import RANKERS
 from refusals import refused
 
@@ -148,28 +147,6 @@ class TestRankers:
         ranker = RankBoost(20, early_stopping_rounds=5)
         ranker.fit(frame, y, qid=qid, eval_set=(more, labels), eval_qid=queries)
         assert ranker.score(more, labels, qid=queries) > 0.8
-
-    def test_the_automatic_ranker(self):
-        from crucial import AutoRanker
-
-        frame, y, qid = make(120, queries=12)
-        ranker = AutoRanker(0.5).fit(frame, y, qid=qid)
-        assert set(ranker.model_.encodings.categories[0]) == set(EFFECT)
-        assert ranker.score(frame, y, qid=qid) > 0.9
-
-    def test_joined_rows(self):
-        first = Instances.from_input(pd.DataFrame({"c": ["b", None], "x": [1, 2]}), texts=True)
-        second = Instances.from_input(pd.DataFrame({"c": ["a", "b"], "x": [3, 4]}), texts=True)
-        both = first.join([second])
-        assert both.levels == {0: ("a", "b")}
-        assert [both.text(row, 0) for row in range(4)] == ["b", None, "a", "b"]
-
-    def test_warm_start_continues(self):
-        frame, y, qid = make()
-        ranker = RankBoost(5, warm_start=True).fit(frame, y, qid=qid)
-        ranker.set_params(n_estimators=10).fit(frame, y, qid=qid)
-        assert ranker.predict(frame).tolist() == \
-            RankBoost(10).fit(frame, y, qid=qid).predict(frame).tolist()  # fmt: skip
 
     def test_declared_categories_of_numbers(self):
         frame, y, qid = make()
@@ -454,11 +431,3 @@ def test_only_ratios_of_weights_count(scale):
         for other in (second, third):
             assert other.model_.encodings == first.model_.encodings
             np.testing.assert_allclose(other.predict(frame), first.predict(frame), rtol=1e-9)
-
-
-def test_rankers_that_count_rows_count_them_here_too():
-    frame, y, qid = data()
-    once = RSRank().fit(frame, y, qid=qid, sample_weight=2.0 + 0 * y).model_.encodings
-    rows = np.repeat(np.arange(len(y)), 2)
-    twice = RSRank().fit(frame.iloc[rows], y[rows], qid=qid[rows]).model_.encodings
-    assert once == twice

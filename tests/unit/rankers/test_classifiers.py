@@ -125,17 +125,14 @@ def test_what_makes_no_classifier():
     refused(NotRankedError, r"fitted with queries.*no common zero", asked.to_classifier, X=X, y=Y)
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ((True,), r"'calibrated' .* one of False, 'sigmoid'.* Got True"),
-        (("sigmoid",), r"calibrated='sigmoid' needs rows to learn it from"),
-        ((False, X), "both X and y, or neither"),
-        (("sigmoid", X, Y + 1), r"labels that RankBoost was fitted to, \[0, 1\]\. Got"),
-        ((False, X, np.arange(len(X)) % 3), "Only binary classification is supported"),
-        ((False, X, np.eye(len(X), 2, dtype=int)), "type of the target is multilabel-indicator"),
-    ],
-)
+@pytest.mark.parametrize(("given", "match"), [
+    ((True,), r"'calibrated' .* one of False, 'sigmoid'.* Got True"),
+    (("sigmoid",), r"calibrated='sigmoid' needs rows to learn it from"),
+    ((False, X), "both X and y, or neither"),
+    (("sigmoid", X, Y + 1), r"labels that RankBoost was fitted to, \[0, 1\]\. Got"),
+    ((False, X, np.arange(len(X)) % 3), "Only binary classification is supported"),
+    ((False, X, np.eye(len(X), 2, dtype=int)), "type of the target is multilabel-indicator"),
+])  # fmt: skip
 def test_bad_arguments(given, match):
     refused((DataError, ParameterError), match, RankBoost(5).fit(X, Y).to_classifier, *given)
 
@@ -213,17 +210,14 @@ def test_a_ranker_with_cuts():
     assert fitted.cuts_.tolist() == graded.cuts_.tolist()
 
 
-@pytest.mark.parametrize(
-    ("ranker", "more", "match"),
-    [
-        (RankBoost(5), {"error": "squared"}, "'error' parameter"),
-        (RankBoost(5), {"y": Z[:, 0]}, "Unknown label type: continuous"),
-        (RankBoost(5), {"y": GRADES[:5]}, "one label for each of the 120 rows"),
-        (RankBoost(5), {"y": np.zeros(120, int)}, "only one class is present"),
-        (RankBoost(5), {"y": np.eye(120, 2, dtype=int)}, "one class per row"),
-        (DiffRank(3), {}, r"no score for a row alone. Use RankBoost"),
-    ],
-)
+@pytest.mark.parametrize(("ranker", "more", "match"), [
+    (RankBoost(5), {"error": "squared"}, "'error' parameter"),
+    (RankBoost(5), {"y": Z[:, 0]}, "Unknown label type: continuous"),
+    (RankBoost(5), {"y": GRADES[:5]}, "one label for each of the 120 rows"),
+    (RankBoost(5), {"y": np.zeros(120, int)}, "only one class is present"),
+    (RankBoost(5), {"y": np.eye(120, 2, dtype=int)}, "one class per row"),
+    (DiffRank(3), {}, r"no score for a row alone. Use RankBoost"),
+])  # fmt: skip
 def test_what_cannot_be_cut_is_refused(ranker, more, match):
     with pytest.raises((ParameterError, DataError, NotRankedError), match=match):
         ranker.fit(Z, GRADES).to_ordinal(**{"X": Z, "y": GRADES, **more})

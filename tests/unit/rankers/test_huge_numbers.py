@@ -79,16 +79,13 @@ def test_sparse_numbers_stay_numbers(name):
             assert not outcome(name, {}, table, y, weight)
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "match"),
-    [
-        ("gradient", {}, "loss='query_rmse' computes with the values of labels"),
-        ("gradient", {"loss": "yeti"}, "loss='yeti' computes with the values of labels"),
-        ("gradient", {"loss": "softmax"}, "loss='softmax' computes with the values of labels"),
-        ("componentwise", {}, "ComponentwiseBoost computes with the values of labels"),
-        ("rankrls", {}, "RankRLS computes with the values of labels"),
-    ],
-)
+@pytest.mark.parametrize(("name", "settings", "match"), [
+    ("gradient", {}, "loss='query_rmse' computes with the values of labels"),
+    ("gradient", {"loss": "yeti"}, "loss='yeti' computes with the values of labels"),
+    ("gradient", {"loss": "softmax"}, "loss='softmax' computes with the values of labels"),
+    ("componentwise", {}, "ComponentwiseBoost computes with the values of labels"),
+    ("rankrls", {}, "RankRLS computes with the values of labels"),
+])  # fmt: skip
 @pytest.mark.parametrize("labels", [1e101 * Y, -1e101 * Y, 1e-101 * Y], ids=["huge", "low", "near"])
 def test_labels_whose_squares_are_not_numbers(name, settings, match, labels):
     refused(DataError, match, ranker_class(name)(**settings).fit, X, labels, qid=QID)
@@ -135,14 +132,11 @@ def test_pairs_of_huge_weights_beside_labels_of_tiny_ones(name, pair, row):
     assert np.isfinite(ranker.predict(X, qid=QID)).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("rsrank", {"l1": 10**30}),
-        ("svm-map", {"l2": 10**30}),
-        *[("ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
-    ],
-)
+@pytest.mark.parametrize(("name", "parameters"), [
+    ("rsrank", {"l1": 10**30}),
+    ("svm-map", {"l2": 10**30}),
+    *[("ranking-svm", {"l1": 10**30, "penalty": one}) for one in ("l1", "log", "mcp")],
+])  # fmt: skip
 def test_whole_numbers_beyond_64_bits_are_floats(name, parameters, tmp_path):
     same = {key: float(v) if isinstance(v, int) else v for key, v in parameters.items()}
     first, second = (ranker_class(name)(**one).fit(X, Y, qid=QID) for one in (parameters, same))

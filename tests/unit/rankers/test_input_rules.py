@@ -228,14 +228,11 @@ def test_columns_of_polars_that_are_no_numbers_or_wide_ones():
     assert RankBoost(3).fit(wide, GOOD).model_ == RankBoost(3).fit(plain, GOOD).model_
 
 
-@pytest.mark.parametrize(
-    ("qid", "problem"),
-    [
-        (["a", float("nan"), float("nan"), "b"], "missing in row 1"),
-        ([1, "1", 1, "1"], "mixes int and str"),
-        ([2**53, 2**53 + 1, 0.5, 0.5], "mixes float and int"),
-    ],
-)
+@pytest.mark.parametrize(("qid", "problem"), [
+    (["a", float("nan"), float("nan"), "b"], "missing in row 1"),
+    ([1, "1", 1, "1"], "mixes int and str"),
+    ([2**53, 2**53 + 1, 0.5, 0.5], "mixes float and int"),
+])  # fmt: skip
 def test_ids_of_several_types_are_not_made_one(qid, problem):
     for ids in (qid, tuple(qid)):
         refused(DataError, problem, Groups.from_qid, ids, 4)

@@ -109,20 +109,17 @@ def test_features_that_say_nothing():
     assert ranker.stopped_ == "no weak ranker helps"
 
 
-@pytest.mark.parametrize(
-    ("y", "words"),
-    [
-        (None, "requires y to be passed"),
-        (np.zeros(6), "only one class"),
-        (np.linspace(0, 1, 6), "Unknown label type: continuous"),
-        (np.zeros((6, 3), int), "the same labels, all or none"),
-        (np.ones((6, 3), int), "the same labels, all or none"),
-        (np.arange(18).reshape(6, 3), "Unknown label type: multiclass-multioutput"),
-        ([0, 1, 0], r"inconsistent numbers of samples: X has 6 rows, y has 3"),
-        (["a", "b", None, "a", "b", "a"], "^y mixes classes of different types.{,250}$"),
-        ([np.nan, 1, 1, 0, 0, 1], "NaN"),
-    ],
-)
+@pytest.mark.parametrize(("y", "words"), [
+    (None, "requires y to be passed"),
+    (np.zeros(6), "only one class"),
+    (np.linspace(0, 1, 6), "Unknown label type: continuous"),
+    (np.zeros((6, 3), int), "the same labels, all or none"),
+    (np.ones((6, 3), int), "the same labels, all or none"),
+    (np.arange(18).reshape(6, 3), "Unknown label type: multiclass-multioutput"),
+    ([0, 1, 0], r"inconsistent numbers of samples: X has 6 rows, y has 3"),
+    (["a", "b", None, "a", "b", "a"], "^y mixes classes of different types.{,250}$"),
+    ([np.nan, 1, 1, 0, 0, 1], "NaN"),
+])  # fmt: skip
 def test_labels_that_cannot_be_learned(y, words):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -28,23 +28,6 @@ every = pytest.mark.parametrize("ranker", ALL, ids=IDS)
 
 
 @every
-def test_strict_orders_are_learned(ranker: Any) -> None:
-    ranker.fit(X, ORDER, qid=QID)
-    assert ranker.score(X, ORDER, qid=QID) > 0.75
-    importances = ranker.feature_importances_
-    assert importances.argmax() == 0
-    assert importances[3] < 0.15
-    assert importances.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("ranker", [ListMLE(), SVMMap(top=5)], ids=["listmle", "svm-map"])
-def test_only_the_order_of_labels_counts(ranker: Any) -> None:
-    before = ranker.fit(X, ORDER, qid=QID).predict(X)
-    after = ranker.fit(X, np.exp(ORDER) + 100.0 * QID, qid=QID).predict(X)
-    assert after.tobytes() == before.tobytes()
-
-
-@every
 def test_abstentions_count_as_the_mean(ranker: Any) -> None:
     holes = X.copy()
     holes[RANDOM.random(X.shape) < 0.2] = np.nan

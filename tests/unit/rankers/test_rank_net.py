@@ -113,18 +113,15 @@ def test_equal_nets_are_equal():
     assert "2 relu units" in repr(net())
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"activation": "sin"}, "'tanh' or 'relu'"),
-        ({"output": [1.0]}, "output"),
-        ({"output": [1.0, np.inf]}, "finite numbers"),
-        ({"layers": []}, "at least one layer"),
-        ({"layers": [Layer(np.eye(3), np.zeros(3))]}, "weights"),
-        ({"slopes": [1.0, "x"]}, "slopes"),
-        ({"n_features": 2}, "features below 2"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "problem"), [
+    ({"activation": "sin"}, "'tanh' or 'relu'"),
+    ({"output": [1.0]}, "output"),
+    ({"output": [1.0, np.inf]}, "finite numbers"),
+    ({"layers": []}, "at least one layer"),
+    ({"layers": [Layer(np.eye(3), np.zeros(3))]}, "weights"),
+    ({"slopes": [1.0, "x"]}, "slopes"),
+    ({"n_features": 2}, "features below 2"),
+])  # fmt: skip
 def test_nets_that_cannot_be(changes, problem):
     made = net()
     parts = {

@@ -68,14 +68,11 @@ class TestWeightsOfZero:
     def test_queries_are_as_good_as_absent(self, ranker: Any, weights: str) -> None:
         assert_same(*with_and_without(ranker, OFF, weights))
 
-    @pytest.mark.parametrize(
-        "how",
-        [
-            {"early_stopping_rounds": 5},
-            {"validation_folds": 3},
-            {"n_bags": 3, "early_stopping_rounds": 3},
-        ],
-    )
+    @pytest.mark.parametrize("how", [
+        {"early_stopping_rounds": 5},
+        {"validation_folds": 3},
+        {"n_bags": 3, "early_stopping_rounds": 3},
+    ])  # fmt: skip
     def test_rows_are_as_good_as_absent(self, how: dict[str, Any]) -> None:
         assert_same(*with_and_without(RankBoost(20, **how), SOME, "sample_weight"))
         good = (Y > 1) * 1
