@@ -72,7 +72,7 @@ def test_pairs_left_out_are_those_of_fitting_again(kernel: bool, problem: dict[s
         parts = Decomposition.of_kernel(X[rows] @ X[rows].T, centring, feedback.labels)
     else:
         parts = Decomposition.of_columns(X[rows], centring, feedback.labels)
-    left_out = LeftOut(feedback, parts, balanced=False)
+    left_out = LeftOut(feedback, parts)
     expected = naive.left_out_pairs(X[rows], y[rows], qid[rows], l2)
     for q in range(feedback.n_queries):
         a, b = feedback.starts[q : q + 2].tolist()

@@ -19,6 +19,7 @@ from crucial.data.comparisons import Comparisons
 from crucial.fusion import comparison
 from crucial.inspection import scorecards, shape_functions
 from crucial.preferences import judges, learning
+from crucial.rankers import RankRLS
 from crucial.results import Result, frame_html, text_table
 from naive.html import Page
 
@@ -104,6 +105,7 @@ RESULTS: dict[str, Make] = {
         RankBoost(n_estimators=3).fit(FRAME, Y), FRAME, Y
     ),
     "Trace": lambda r, p: r.trace_,
+    "RegularisationPath": lambda r, p: RankRLS().path(FRAME, Y, l2=[0.1, 1.0], qid=QID),
 }
 
 

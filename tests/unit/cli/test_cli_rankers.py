@@ -78,7 +78,7 @@ def test_the_table_and_the_choice_of_auto_are_shown(folder: Path, ok) -> None:
     words = "train train.txt -o m.json --valid valid.txt --ranker auto -m ndcg@5"
     done = ok(f"{words} --set budget=0.01 --set store=cells")
     said = " ".join(done.stdout.split())
-    for text in ("outcome query_rmse, trees", "Kept query_rmse, trees with", "ndcg@5",
+    for text in ("seconds outcome", "kept, best", "Kept query_rmse, trees with", "ndcg@5",
                  "held-out queries", "(6 queries)", "wrote"):  # fmt: skip
         assert text in said, text
     assert "--ranker auto chooses by folds of" in done.stderr

@@ -215,7 +215,7 @@ def test_a_search_climbs_where_features_act_together(monkeypatch: pytest.MonkeyP
         return replace(one, estimator=estimator, larger=tuple(map(short, one.larger)))
 
     few = [short(candidates(one)[f"query_rmse, {one}"]) for one in ("stumps", "pairs")]
-    plan = Plan(3, (Stage(2, 1, 2, 10**9), Stage(2, 1, 3, 10**9)), 2)
+    plan = Plan(3, (Stage(2, 1, 2, 10**9), Stage(2, 1, 3, 10**9)), 2, climbs=2)
     monkeypatch.setattr("crucial.lab.auto_ranker.candidates_for", lambda *all: few)
     monkeypatch.setattr("crucial.lab.auto_ranker.plan_for", lambda *all: plan)
     monkeypatch.setattr(auto_ranker, "_ROWS", 10)

@@ -250,18 +250,6 @@ def test_candidates_suit_the_data():
         assert {one.kind for one in candidates_for(graded, limit, 99)} == set(kinds)
 
 
-def test_bags_choose_their_rounds_themselves(monkeypatch: pytest.MonkeyPatch):
-    bags = [one for one in candidates_for(Facts(400, 4, 30, 4, 0.0, 3.0), None, 99)
-            if one.family == "bags"]  # fmt: skip
-    assert [one.rounds for one in bags] == [None, None]
-    for one in bags:
-        one.estimator.set_params(n_estimators=5, n_bags=2)
-    monkeypatch.setattr("crucial.lab.auto_ranker.candidates_for", lambda *all: bags)
-    table = fitted(average=False).table_
-    assert {one.rounds for one in table.trials} == {None}
-    assert table.kept.candidate.estimator.eval_metric == "ndcg@10"
-
-
 def test_a_budget_is_work_and_not_time():
     large = Facts(10**6, 100, 10**4, 5, 0.0, 4.0)
     quick, normal, thorough = (plan_for(name, large) for name in ("quick", "normal", "thorough"))

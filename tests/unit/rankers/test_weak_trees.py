@@ -16,7 +16,7 @@ from crucial.rankers import (
     LogitBoost,
     PNormPush,
     SmoothMarginRanker,
-    boosted,
+    rankboost,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -155,7 +155,7 @@ TRIAL = 30
 
 @pytest.fixture(autouse=True)
 def short_trial(monkeypatch):
-    monkeypatch.setattr(boosted, "TRIAL_ROUNDS", TRIAL)
+    monkeypatch.setattr(rankboost, "TRIAL_ROUNDS", TRIAL)
 
 
 def fitted_pairs(kind=GradientRanker, n_estimators=8, **more):

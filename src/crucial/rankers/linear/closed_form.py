@@ -353,8 +353,6 @@ class LeftOut:
     ----------
     feedback : DifferenceFeedback
     decomposition : Decomposition
-    balanced : bool
-        Whether all queries weigh the same.
     """
 
     def __init__(self, feedback: DifferenceFeedback, decomposition: Decomposition) -> None:
