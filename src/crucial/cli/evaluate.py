@@ -31,6 +31,7 @@ from crucial.cli.rows import (
     read_runs,
     refuse_row_options,
     score_files,
+    start_of,
 )
 from crucial.errors import in_file
 from crucial.wording import counted
@@ -184,10 +185,9 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 
 def _load(options: EvaluateOptions) -> Model:
     """Read a model of rows."""
-    from crucial.data.files import first_bytes
     from crucial.fusion.ranker import FusionRanker
 
-    fields = first_bytes(options.model, 4096).split(b"\n", 1)[0].split()
+    fields = start_of(options.model, 4096).split(b"\n", 1)[0].split()
     if len(fields) == 6 and not fields[0].startswith(b"{"):
         raise click.UsageError(
             f"{options.model} is a run and no model; name its judgements: "
@@ -227,11 +227,10 @@ def _evaluate_run(
 
 def _run(options: EvaluateOptions, qrels: Qrels) -> Run:
     """Read the run that MODEL is, or fuse the runs of DATA with it."""
-    from crucial.data.files import first_bytes
     from crucial.fusion.ranker import FusionRanker
     from crucial.io.runs import read_run
 
-    start = first_bytes(options.model, 512).lstrip()
+    start = start_of(options.model, 512).lstrip()
     # (JSON is a model, or a run {query: {doc: score}}; every model names its format)
     if start.startswith(b"{") and b'"format"' in start:
         fusion = FusionRanker.load(options.model)

@@ -178,9 +178,7 @@ class RowFormat(SvmlightOptions, TableOptions):
         """
         if self.sep is self.decimal is self.encoding is None:
             return self
-        from crucial.data.files import first_bytes
-
-        start = first_bytes(path, _LOOK)
+        start = start_of(path, _LOOK)
         found = self
         first = next((line for line in start.split(b"\n") if line.strip(b"\r\0 ")), b"")
         if self.sep is not None and self.sep.encode() not in first:
@@ -234,11 +232,17 @@ def _is_unicode(start: bytes, stored: str) -> bool:
     return stored != "utf-8" and not text.isascii()
 
 
+def start_of(path: str, size: int) -> bytes:
+    """Return the first bytes of a file of text; none of Excel files, which are packed."""
+    from crucial.data.files import first_bytes
+    from crucial.io.text import EXCEL
+
+    return b"" if path.lower().endswith(EXCEL) else first_bytes(path, size)
+
+
 def is_model_file(path: str) -> bool:
     """Return whether a file begins as a model does; rows and runs may be JSON too."""
-    from crucial.data.files import first_bytes
-
-    start = first_bytes(path, 512).lstrip()
+    start = start_of(path, 512).lstrip()
     return start.startswith(b"{") and re.search(rb'"format":\s*"crucial', start) is not None
 
 

@@ -199,3 +199,17 @@ def test_an_arena_file_with_objects_in_its_lines(here: Path, ok, refused) -> Non
     assert len(proposed) == 3
     assert "the 2 most informative next comparisons" in ok("pairs a.jsonl --next 2").stdout
     assert "--by is of a leaderboard" in refused("pairs a.jsonl --next 2 --by is_code")
+
+
+def test_excel_files_are_rows_of_every_verb(here: Path, ok, refused) -> None:
+    pytest.importorskip("openpyxl")
+    rows = pd.DataFrame(rows_of(0), columns=["qid", "label", "a", "b", "c", "d"])
+    rows[["label", "a", "b", "c", "d"]] = rows[["label", "a", "b", "c", "d"]].astype(float)
+    rows.to_csv("t.csv", index=False)
+    rows.to_excel("t.xlsx", index=False)
+    for kind in ("csv", "xlsx"):
+        ok(f"train t.{kind} --rounds 5 -o {kind}.json")
+        ok(f"rank {kind}.json t.{kind} -o {kind}.txt")
+        ok(f"evaluate {kind}.json t.{kind}")
+    assert scores_of("xlsx.txt") == scores_of("csv.txt")
+    assert "MODEL comes before DATA" in refused("evaluate t.xlsx csv.json")
