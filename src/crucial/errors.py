@@ -129,7 +129,7 @@ class CrucialError(Exception):
 
     @property
     def message(self) -> Message:
-        """The whole text: place, problem and remedy."""
+        """The text of the error: place, problem and remedy."""
         before = f"{self.place}: " if self.place else ""
         after = (" ", self.remedy) if self.remedy else ()
         return Message(before, self.problem, *after)

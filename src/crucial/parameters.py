@@ -464,7 +464,7 @@ ClassT = TypeVar("ClassT", bound=type)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A declared parameter.
+    """A parameter of an estimator: name, default, rule and documentation.
 
     Attributes
     ----------

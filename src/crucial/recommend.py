@@ -139,7 +139,7 @@ class Opinions:
 
     @cached_property
     def column(self) -> Ints:
-        """Column of every entry."""
+        """Column number of every entry."""
         return np.repeat(np.arange(self.n_columns), np.diff(self.start))
 
     @cached_property
@@ -241,7 +241,7 @@ class DistinctValues:
 
     @cached_property
     def column(self) -> Ints:
-        """Column of every value."""
+        """Column number of every value."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
     def before(self, values: Floats) -> Floats:

@@ -323,17 +323,28 @@ def table_outcome(path, sizes=(10**6, 10**6, 10**6), hidden=False):
     return bits(data.instances().table), bits(data.y), data.qid.tolist(), data.item.tolist()
 
 
+#: The names as they are, quoted as other programs do, and one with an end of line inside.
+HEADS = [
+    ",".join(NAMES),
+    ",".join(f'"{name}"' for name in NAMES),
+    ",".join([*NAMES[:-1], '"doc\n"']),
+]
+
+
 @quiet
 @given(
+    st.sampled_from(HEADS),
     st.one_of(
         bodies, st.binary(max_size=50), st.text(',"\r\n\t 01.aé', max_size=50).map(str.encode)
     ),
     st.integers(1, 60),
     st.integers(1, 4),
 )
-def test_pyarrow_and_the_ends_of_blocks_make_no_difference(tmp_path_factory, body, size, rows):
+def test_pyarrow_and_the_ends_of_blocks_make_no_difference(
+    tmp_path_factory, head, body, size, rows
+):
     path = tmp_path_factory.mktemp("blocks") / "x"
-    path.write_bytes(",".join(NAMES).encode() + b"\n" + body)
+    path.write_bytes(head.encode() + b"\n" + body)
     whole = table_outcome(path)
     assert table_outcome(path, (10**6, size, rows)) == whole
     assert table_outcome(path, (0, 10**6, 10**6)) == whole
@@ -347,12 +358,15 @@ def first_block(file, blocks=cell_text.TextFile.blocks):
 
 
 @quiet
-@given(st.lists(st.lists(cell_numbers, min_size=4, max_size=4), min_size=1, max_size=5))
-def test_pyarrow_takes_ordinary_tables(tmp_path_factory, rows):
+@given(
+    st.sampled_from(HEADS[:2]),
+    st.lists(st.lists(cell_numbers, min_size=4, max_size=4), min_size=1, max_size=5),
+)
+def test_pyarrow_takes_ordinary_tables(tmp_path_factory, head, rows):
     path = tmp_path_factory.mktemp("arrow") / "x.csv"
     rows *= 1000 // len(rows) + 1  # (more than are looked at before)
     text = "".join(f"q_1,{a},{b},-,{c},d\n" for a, b, c, _ in rows)
-    path.write_text(",".join(NAMES) + "\n" + text)
+    path.write_text(head + "\n" + text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "TEXT_PLAIN", 0)
         patch.setattr(cell_text.TextFile, "blocks", first_block)

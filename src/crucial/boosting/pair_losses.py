@@ -71,7 +71,7 @@ class Line(Protocol):
         """Return the weight of the pairs ordered right, and wrong; all pairs weigh 1."""
 
     def closed_form(self) -> float | None:
-        """Return where the minimum is, if there is a formula for it."""
+        """Return the step of the least loss by a formula; None if there is none."""
         return None
 
 
@@ -233,7 +233,7 @@ class LogisticState(PairLossState):
 
 
 class LogisticLine(Line):
-    """See `crucial.boosting.pair_losses.Line`."""
+    """The logistic loss along a weak ranker of 0 and 1."""
 
     reach = 1.0
 
@@ -461,7 +461,7 @@ def in_range(total: float) -> bool:
 
 
 class PushLine(Line):
-    """See `crucial.boosting.pair_losses.Line`; ``(1/p) ln F`` along a ranker of 0 and 1.
+    """The push ``(1/p) ln F`` along a weak ranker of 0 and 1.
 
     ``F(alpha) = sum_s (C_s0 + C_s1 e^(p alpha)) (A_s0 + A_s1 e^(-alpha))^p``; the rows of a level
     have the same inner sum, and one term.

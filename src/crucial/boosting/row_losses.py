@@ -65,7 +65,7 @@ class LossTotals(NamedTuple):
 
 
 class RowLossState(DrawnShare):
-    """See `crucial.feedback.base.ScoreState`; has a `curvature` too.
+    """State of a loss over rows: a `ScoreState` with the curvature of every row.
 
     Queries weigh ``coefficient``; the loss of the trace is the mean over all queries, drawn or not,
     over its value at scores of 0.
@@ -553,7 +553,7 @@ class CustomLoss(RowLoss):
 
 
 class CustomState(RowLossState):
-    """See `CustomLoss`."""
+    """State of a `CustomLoss`: the function's gradient and curvature at the present scores."""
 
     def __init__(
         self, feedback: Feedback, rows: LabelledRows, threads: int, function: LossFunction

@@ -140,19 +140,19 @@ class _AlongPairs:
         return replace(h, ranker=replaced(tree, values=ranks))
 
     def turns(self, sign: float) -> bool:
-        """See `Along`."""
+        """Return whether a weight of that sign misorders any pair, however light."""
         trial = self._moved(self._says(), math.copysign(_INFINITE, sign))
         # (as one misordered pair costs; beside such steps, pairs that it ties lose their scores)
         return trial.potentials(self._spare)[1] > 0.5 * _INFINITE
 
     def left(self, sign: float) -> float:
-        """See `Along`."""
+        """Return ``ln Z`` of an infinite weight of that sign, which misorders nothing."""
         trial = self._moved(self._says(), math.copysign(_SETTLED, sign))
         return trial.potentials(self._spare)[1] - self._start
 
 
 class _AlongValues:
-    """See `Along`: ``ln sum weight e^(alpha move)``; weights sum to 1."""
+    """``ln sum weight e^(alpha move)`` along a weak ranker; weights sum to 1."""
 
     def __init__(self, moves: Floats, weights: Floats) -> None:
         self._moves, self._weights = moves, weights
@@ -169,11 +169,11 @@ class _AlongValues:
         return top + log(total), slope, bend
 
     def turns(self, sign: float) -> bool:
-        """See `Along`."""
+        """Return whether a weight of that sign misorders any pair, however light."""
         return bool((self._moves[self._weights > 0.0] * sign > 0.0).any())
 
     def left(self, sign: float) -> float:
-        """See `Along`."""
+        """Return ``ln Z`` of an infinite weight of that sign, which misorders nothing."""
         return log(exact_sum(self._weights[self._moves == 0.0]) or exp(-_RANGE))
 
 
@@ -406,7 +406,7 @@ class FixedStep(StepRule):
         self._weight = weight
 
     def __call__(self, candidate: Candidate, potentials: Potentials) -> float | None:
-        """Return the weight."""
+        """Return the weight that every weak ranker gets."""
         return self._weight
 
 

@@ -728,7 +728,7 @@ class TreeLearner(WeakLearner):
         return bins
 
     def _splits(self, bins: Bins, weight: Floats, threads: int) -> SplitSearch:
-        """Return what finds the splits of rows of these weights."""
+        """Return the search for splits among rows of these weights."""
         facts = (bins.n_bins, bins.has_missing, self._signs)
         return SplitSearch(bins.codes, bins.n_rows, *facts, weight, threads)
 

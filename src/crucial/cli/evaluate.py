@@ -184,7 +184,7 @@ def _evaluate_parts(metrics: list[str], options: EvaluateOptions) -> tuple[Evalu
 
 
 def _load(options: EvaluateOptions) -> Model:
-    """Read a model of rows."""
+    """Read the model to measure; refuse a run or a fusion, with the command to use."""
     from crucial.fusion.ranker import FusionRanker
 
     fields = start_of(options.model, 4096).split(b"\n", 1)[0].split()
@@ -200,7 +200,7 @@ def _load(options: EvaluateOptions) -> Model:
 
 
 def _how(options: EvaluateOptions) -> dict[str, Any]:
-    """Return how to measure."""
+    """Return the options of measuring, as `evaluate` takes them."""
     return {
         "ties": options.ties,
         "empty": options.empty,

@@ -238,7 +238,7 @@ def _note_unused_queries(judging: Judging) -> None:
 
 
 def _described(setting: Setting) -> str:
-    """Return a setting in words."""
+    """Return the chosen rule and its parameters in words."""
     if setting.share == 0:
         return "nothing; the fusion is rrf(60)"
     sign = "positive weights" if setting.positive else "weights of any sign"

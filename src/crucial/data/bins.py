@@ -26,7 +26,7 @@ _SLACK = 1e-12
 
 
 def between(low: Reals, high: Reals) -> Floats:
-    """Return thresholds with ``low <= threshold < high``, in the middle where there is one.
+    """Return thresholds with ``low <= threshold < high``, the middle where a float lies there.
 
     Examples
     --------
@@ -379,7 +379,7 @@ class SparseCodes:
 
 
 def _places_of(rows: NDArray[np.integer], n: int) -> tuple[Ints, NDArray[np.int32]]:
-    """Return where each of n rows is among some of them: its places, row after row."""
+    """Return the places of each of n rows in a selection of rows, row after row."""
     counts = np.bincount(rows, minlength=n)
     row_start = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     return row_start, np.argsort(rows, kind="stable").astype(np.int32)

@@ -226,7 +226,7 @@ def _checked(X: Any) -> Instances:
 
 
 def _numbers(frame: Any, name: str) -> Floats:
-    """Return a column of numbers."""
+    """Return a column of labels or weights as floats; refuse what is not a number."""
     column = frame_column(frame[name])
     if column is None or column.levels is not None or column.unit is not None:
         raise DataTypeError(f"the column {shown(name)} must have numbers.")

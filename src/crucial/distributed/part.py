@@ -421,7 +421,7 @@ class PartWatch:
         self._scores += move.alpha * self._coded.output(move.ranker)
 
     def tallies(self) -> Tallies:
-        """Measure the scores."""
+        """Return the tallies of each measure at the present scores of the eval rows."""
         values = [one.per_query(self._scores) for one in self._measures]
         first, worse, self._values = self._measures[0], None, values[0]
         if self._best is not None:
@@ -662,7 +662,7 @@ class Part:
     # -- before the first round: which rows count, and what their pairs weigh ----------
 
     def survey(self) -> PartSurvey:
-        """Return the extreme labels."""
+        """Return the smallest and largest label of the part."""
         lowest = Least(self._rows.labels[weighing(self._rows)].min(initial=math.inf))
         if self._eval_rows is None or not self._eval_rows.n_rows:
             return PartSurvey(lowest)
@@ -745,7 +745,7 @@ class Part:
     # -- a round: the scores move, and the sums are those of the new scores -----------
 
     def advance(self, move: Move, question: Question) -> RoundAnswer | None:
-        """Move the scores; return the sums under the new ones."""
+        """Add a weak ranker to the scores; return the sums under the new ones."""
         self.move(move, question.trial)
         answer = self.ask(question)
         if self._watch is None or question.trial or not self._watches:
@@ -754,7 +754,7 @@ class Part:
         return (answer or RoundAnswer())._replace(tallies=self._watch.tallies())
 
     def move(self, move: Move, trial: bool = False) -> None:
-        """Move the scores."""
+        """Add the outputs of a weak ranker, times its weight, to the scores."""
         if self._watch is not None and self._watches and not trial:
             self._watch.move(move)
         if self._feedback is None:

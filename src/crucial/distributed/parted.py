@@ -105,7 +105,7 @@ class PartedWatch(Watch):
                 )
 
     def prepare(self, bins: Bins | None, threads: int) -> None:
-        """Do nothing: the parts have codes."""
+        """Do nothing: each part codes its own eval rows."""
 
     def advance(self, ranker: WeakRankerLike, alpha: float) -> dict[str, float]:
         """Read the measures that came with the potentials of the round."""
@@ -532,7 +532,7 @@ class PartedStumps(StumpLearner):
     """The best stump under the potentials of all parts; parameters as in `StumpLearner`."""
 
     def over(self, counts: Counts) -> Self:
-        """Set how much there is in all parts."""
+        """Set the numbers of rows and of pairs in all parts."""
         self._counts = counts
         if self.choice == "largest_drop":
             self.needs = ("prepare_scan", "scanned_weights")

@@ -116,7 +116,7 @@ class PartRecipe(Protocol):
     """Makes a part on whichever worker it is called; ``str()`` names it in errors."""
 
     def load(self) -> Any:
-        """Return the part."""
+        """Return the part of this process."""
 
 
 @dataclass(frozen=True)
@@ -652,7 +652,7 @@ def result_of(name: str, future: Any, fetch: bool = True) -> Any:
 
 
 def _waited(future: Any, get: Callable[..., Any]) -> Any:
-    """Wait for a task: Dask itself would wait for ever where no worker is left."""
+    """Wait for a task, and raise an error where no worker is left: Dask would wait for ever."""
     seen = time.monotonic()
     while True:
         try:

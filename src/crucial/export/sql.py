@@ -512,7 +512,7 @@ class SqlWriter:
     _made: dict[int, tuple[str, str]] = field(default_factory=dict, init=False, repr=False)
 
     def total(self) -> str:
-        """Return the score."""
+        """Return the expression of the score."""
         number, form = self.dialect.literal, self.form
         sums = [
             self.added([self.step(step) for step in form.steps]),
@@ -525,7 +525,7 @@ class SqlWriter:
         )
 
     def trees(self) -> str:
-        """Return the sum of the trees."""
+        """Return the expression of the sum of the trees."""
         trees = self.form.trees
         size = sum(len(tree.features) + len(tree.values) for tree in trees)
         if self.dialect.walks and size >= WALKED:

@@ -384,7 +384,7 @@ class _RewrittenTree:
         return place
 
     def made(self) -> FormTree:
-        """Return the whole tree."""
+        """Return the whole tree, built from its root."""
         self.added(0, {})
         return FormTree.of([*zip(*self.rows, strict=True)], self.values)
 

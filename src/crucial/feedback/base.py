@@ -633,7 +633,7 @@ class Least(float):
     """
 
     def merge(self, other: Least) -> Least:
-        """Return the smaller one."""
+        """Return the smaller of both numbers."""
         return min(self, other)
 
 
@@ -641,7 +641,7 @@ class Most(float):
     """A number of which the largest of all parts of the rows counts; see `Least`."""
 
     def merge(self, other: Most) -> Most:
-        """Return the larger one."""
+        """Return the larger of both numbers."""
         return max(self, other)
 
 
@@ -774,7 +774,7 @@ class Feedback:
         return None
 
     def row_mass(self) -> RowMass:
-        """Return what the rows weigh."""
+        """Return the lightest, heaviest and total weight of the rows."""
         if self.weight is None:
             return RowMass(1.0, 1.0, float(len(self.rows)), False)
         lightest, heaviest = float(self.weight.min()), float(self.weight.max())
@@ -986,7 +986,7 @@ class Potentials:
 
 
 def whole_of(scale: float) -> float:
-    """Return what the magnitudes of potentials of this scale add up to at most."""
+    """Return an upper bound on the sum of magnitudes of potentials of this scale."""
     # (pair weights sum to 1, and each counts for two rows)
     return 2.0 / scale if scale > 0.0 else math.inf
 

@@ -307,7 +307,7 @@ class BipartiteState:
         out[1:] += np.cumsum(good[:n_bins])
 
     def prepare_scan(self) -> None:
-        """Do nothing: features share nothing."""
+        """Prepare nothing: scans of different features have no sums in common."""
 
     def risks(self) -> tuple[float, float]:
         """Return R1 and R2 of the ranking: over the pairs of a good and a bad row."""

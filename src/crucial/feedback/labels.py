@@ -115,7 +115,7 @@ def wrong_unit_of(total: float) -> float:
 
 
 class LabelState(DrawnShare):
-    """See `crucial.feedback.base.PairState`.
+    """State of the exponential loss over the pairs that labels imply.
 
     ``u e^{H}`` and ``u e^{-H}`` are kept per row and multiplied round by round, so no
     exponential is computed; once scores could overflow them, potentials move to the

@@ -432,7 +432,7 @@ def _row_weights(parts: Sequence[Feedback], rows: Ints) -> Floats | None:
 
 
 class SumState:
-    """See `crucial.feedback.base.PairState`.
+    """State of the exponential loss over a sum of feedbacks.
 
     Parameters
     ----------

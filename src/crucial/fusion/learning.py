@@ -218,7 +218,7 @@ class LearningOptions:
         )
 
     def fit(self, table: Singles, labels: Floats, query: Ints, setting: Setting) -> AdditiveRanker:
-        """Learn with one setting."""
+        """Learn the weights of the runs under one setting."""
         signs = "cumulative" if setting.positive else None
         weak = "stump" if setting.features.startswith("positions") else "feature"
         ranker = RankBoost(

@@ -432,7 +432,7 @@ Adder: TypeAlias = Callable[[int, Sequence[tuple[Ints, Floats]]], Floats]
 
 
 def sum_in_order(n_rows: int, parts: Sequence[tuple[Ints, Floats]]) -> Floats:
-    """Add one run after the other."""
+    """Return the sum of every row, one run added after the other."""
     out = np.zeros(n_rows)
     for rows, values in parts:
         out[rows] += values

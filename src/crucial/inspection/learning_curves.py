@@ -138,7 +138,7 @@ def _spread(rounds: Ints, at: Ints, values: Floats) -> list[float]:
 
 
 def stages_of(n_rounds: int, count: int) -> Ints:
-    """Return the rounds to measure after: all if they are few, else closer at the start.
+    """Return the rounds after which to measure: all if they are few, else closer at the start.
 
     Examples
     --------

@@ -1113,7 +1113,7 @@ def sentences(
 
 
 def _no_value(subject: Subject, name: str) -> str:
-    """Return why there is nothing to measure."""
+    """Return the reason that no measure has a value on these rows."""
     why = ""
     if subject.groups.one_valued(subject.y).all():
         why = (

@@ -357,7 +357,7 @@ class QuantileSketch:
         self.n_rows = self.n_missing = 0
 
     def add(self, values: Reals, weight: Floats | None = None) -> None:
-        """Add a block of rows.
+        """Add a block of values to the sketch.
 
         Parameters
         ----------
@@ -425,7 +425,7 @@ class QuantileSketch:
         self._levels[level] = summary
 
     def _whole(self) -> _Summary:
-        """Return one summary of everything, highest level first."""
+        """Return one summary of all blocks, the highest level first."""
         whole = self._only or _Summary(np.zeros(0), np.zeros(0))
         for summary in reversed(self._levels):
             if summary is not None:

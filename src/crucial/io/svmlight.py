@@ -88,7 +88,7 @@ class Rules:
 
 @dataclass
 class Piece:
-    """The content of some lines.
+    """Labels, queries, entries and items of some lines of svmlight.
 
     Attributes
     ----------
@@ -407,7 +407,7 @@ def _check(path: str, block: bytes, piece: Piece, rules: Rules, lines_before: in
 
 
 def read_pieces(source: ByteSource, rules: Rules, n_jobs: int | None = None) -> list[Piece]:
-    """Parse all there is in a source, piece after piece.
+    """Parse the lines of a source, piece after piece.
 
     ``rules.with_qid`` and ``rules.first_line`` are set from the first row.
 

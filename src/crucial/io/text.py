@@ -224,7 +224,7 @@ class TextFile:
     begin : int
         Where the rows begin in the text.
     is_quoted : bool
-        Whether a cell may be quoted.
+        Whether a cell of the rows may be quoted; names alone do not count.
     notes : list of str
     """
 
@@ -255,7 +255,6 @@ class TextFile:
         end = text.find(b"\n", begin) + 1 or len(text)
         find = partial(separator_of, path) if sep is None else sep
         self.sep = find if isinstance(find, str) else find(text[begin:end])
-        self.is_quoted = b'"' in text and len(self.sep) == 1
         self._line = text.count(b"\n", 0, begin)
         self._records = self._cut(_lines(text, begin))
         line, cells = next(self._records)
@@ -265,7 +264,8 @@ class TextFile:
             self.names = [str(number) for number in range(1, len(cells) + 1)]
             self._records = chain([(line, cells)], self._records)
             end = begin
-        self.begin = end
+        self.begin = end  # (of a name with an end of line, the closing quote is behind it)
+        self.is_quoted = len(self.sep) == 1 and text.find(b'"', end) >= 0
 
     def blocks(self) -> Iterator[CellTable]:
         """Yield the rows, some at a time; the first table may be empty.

@@ -318,7 +318,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a budget allows.
+    """The folds, stages and averages that a budget allows.
 
     Attributes
     ----------

@@ -459,7 +459,7 @@ def next_sizes(
     n_rows: int,
     more_rounds: bool,
 ) -> list[RankerCandidate]:
-    """Return what to try next: larger trees, or more rounds, of the best rankers.
+    """Return the rankers to try next: the best ones with larger trees, or more rounds.
 
     Parameters
     ----------
@@ -632,7 +632,7 @@ class Search:
             yield
 
     def _settings(self, folds: Sequence[Sequence[Fold]]) -> ExperimentSettings:
-        """Return everything that decides the cells."""
+        """Return the settings that decide the cells of the search."""
         splits = dict.fromkeys(str(fold.name) for held in folds for fold in held)
         protocol = {"protocol": "AutoRanker", "text": "folds, the last round"}
         tasks = {TASK: {"data": digest_of(self.rows), "splits": list(splits)}}

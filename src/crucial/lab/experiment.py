@@ -391,7 +391,7 @@ class Experiment:
                 measure.prepare(task.y, task.groups)
 
     def settings(self) -> ExperimentSettings:
-        """Return everything that decides the numbers, and the versions that compute them."""
+        """Return the settings that decide the numbers, and the versions that compute them."""
         protocol = self.protocol.settings() | {"text": self.protocol.text}
         splits = {name: [split.name for split in some] for name, some in self._splits.items()}
         tasks = {one.name: {"data": one.digest(), "splits": splits[one.name]} for one in self.tasks}

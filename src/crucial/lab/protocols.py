@@ -53,7 +53,7 @@ class Rows:
         return Groups.from_qid(self.qid, len(self.y))
 
     def take(self, rows: Ints) -> Rows:
-        """Return some of the rows."""
+        """Return a selection of the rows, with labels, queries and weights."""
         qid = None if self.qid is None else self.qid[rows]
         weight = None if self.weight is None else self.weight[rows]
         return Rows(take_rows(self.X, rows), self.y[rows], qid, weight)
@@ -293,7 +293,7 @@ class ExperimentProtocol:
         return task
 
     def settings(self) -> dict[str, object]:
-        """Return everything that decides the splits and choices."""
+        """Return the settings that decide the splits and choices."""
         return {"protocol": type(self).__name__, **asdict(self)}
 
     @property
@@ -388,7 +388,7 @@ class HalfOfItems(ExperimentProtocol):
         return "half of every list's items to train, the other half to test"
 
     def splits(self, task: TaskLike, seed: int) -> list[Fold]:
-        """Return one split."""
+        """Return the split of one fold."""
         rows = self._in_memory(task)
         groups = rows.groups
         small = groups.sizes < 2

@@ -374,7 +374,7 @@ class Contender:
         return estimator
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides what it learns, as JSON can write it."""
+        """Return the settings that decide what a ranker learns, for JSON."""
         found: dict[str, Any] = {"estimator": self.estimator, "grid": self.grid}
         return dict(json_value(found, _described))
 
@@ -486,7 +486,7 @@ def _checked_grid(name: str, estimator: Any, grid: object, known: Iterable[str])
 
 
 def _described(value: Any) -> Any:
-    """Return an object as JSON can write it, the same in every process: without addresses."""
+    """Return a parameter's value for JSON, the same in every process: without addresses."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     if hasattr(value, "get_params") and not isinstance(value, type):

@@ -130,7 +130,7 @@ class Tally:
 def summarise(
     values: Floats, weights: Floats | None, how: Aggregate, empty: str | int
 ) -> tuple[float, int, int]:
-    """Return one number over queries, how many count in it, and how many have no value.
+    """Return the mean over queries, how many count in it, and how many have no value.
 
     Parameters
     ----------

@@ -508,7 +508,7 @@ def _numbered_groups(numbers: Ints, names: Ids) -> Groups:
 
 
 def _only(judged: JudgedLists, scores: Floats, keep: Bools) -> tuple[JudgedLists, Floats]:
-    """Return the rows to keep."""
+    """Return the documents of a run that are kept for measuring."""
     if judged.ids is None or judged.retrieved is None or judged.judged is None:
         raise TypeError("only a judged run can be cut down")
     groups = _numbered_groups(judged.codes[keep], judged.groups.ids)

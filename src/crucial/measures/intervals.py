@@ -62,7 +62,7 @@ class Interval:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends."""
+        """Both ends of the interval."""
         return self.low, self.high
 
     @property

@@ -435,7 +435,7 @@ class VolumeUnderSurface(Measure):
 
     @property
     def meaning(self) -> str:
-        """The volume in words."""
+        """The definition of the volume, in words."""
         return "volume under the ROC surface, one random item per label in order, m tied count 1/m!"
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:

@@ -232,7 +232,7 @@ class Recall(Measure):
         )
 
     def bind(self, judged: JudgedLists) -> BoundMeasure:
-        """Keep what is relevant and how much of it there is."""
+        """Keep the rows that are relevant and their number per query."""
         good = self.relevance.of(judged).astype(float)
         weights = np.ones(min(self.cutoff, judged.longest))
         return share_of_best(good, weights, judged.per_query(good), self.cutoff)
@@ -640,7 +640,7 @@ class ReciprocalRank(_FirstRelevant):
         return f"reciprocal rank{at} of the first relevant item ({self.relevance.text})"
 
     def worth(self, position: Floats) -> Floats:
-        """Return one over the position."""
+        """Return the worth of positions: one over the position."""
         if self.cutoff is None:
             return 1.0 / position
         return np.where(position <= self.cutoff, 1.0 / position, 0.0)

@@ -136,7 +136,7 @@ class _Lists:
 
     @classmethod
     def of(cls, judged: JudgedLists, truth: TieBlocks, cutoff: int) -> _Lists:
-        """Compute them from the labels in falling order."""
+        """Compute the fields of all lists from their labels in falling order."""
         n = judged.n_queries
         weight = np.ones(len(judged.y)) if judged.weight is None else judged.weight
         chance = np.zeros(len(judged.y))

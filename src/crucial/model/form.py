@@ -330,7 +330,7 @@ _TRAIN = "train RankBoost or GradientRanker on the same data for a model that ca
 
 
 def score_form(model: FrozenModel, *, shared: bool = False) -> ScoreForm:
-    """Return what the score of a model is added up of.
+    """Return the pieces that the score of a model is the sum of.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """Its name, for people."""
+        """The kernel's name, for people."""
         if isinstance(self.form, str):
             return self.form
         return str(getattr(self.form, "__name__", type(self.form).__name__))

@@ -284,7 +284,7 @@ def _question(
     encodings: Encodings,
     gain: bool = True,
 ) -> str:
-    """Return what a test asks."""
+    """Return the question of a test, in words."""
     feature, threshold = tree.feature[test], tree.threshold[test]
     ending = f" (gain {tree.gain[test]:.4g})" if gain else ""
     if feature == OUTSIDE:
@@ -319,7 +319,7 @@ def boosted_lines(
 def _boosted_question(
     tree: Tree, node: int, names: Sequence[str] | None, encodings: Encodings
 ) -> str:
-    """Return what a node asks; yes goes right."""
+    """Return the question of a node, in words; yes goes right."""
     feature, threshold = tree.features[node], tree.thresholds[node]
     name = f"feature {feature}" if names is None else printable(names[feature])
     ending = f" (gain {tree.gains[node]:.4g})"

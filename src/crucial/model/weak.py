@@ -100,7 +100,7 @@ class Regions:
 
 
 def _cut(left: float, right: float, left_is_earlier: bool) -> float:
-    """Return what values nearer to the right centre are greater than; the half is the earlier's."""
+    """Return the cut between two centres; a value half way belongs to the earlier one."""
     half = left / 2 + right / 2  # (their sum could overflow)
     slack = _HALFWAY * (right / 2 - left / 2) + _ROUNDING * max(abs(left), abs(right))
     if left_is_earlier:

@@ -675,7 +675,7 @@ class RankAddition:
     def _added(
         self, before: Floats, ranking: Floats, share: Mixture, weight: float
     ) -> tuple[float, float, Floats]:
-        """Return what the model keeps of H and adds of h, and the sum to rank in training."""
+        """Return the weights of H and of h in the model, and the sum that training ranks."""
         if self._balance == "figure":
             of_rows = np.repeat(share.of_before, self._sizes)
             return 1.0, weight, before + weight * (of_rows * before + (1.0 - of_rows) * ranking)

@@ -105,7 +105,7 @@ class Inputs:
     shift: Floats | None = None
 
     def take(self, rows: Ints) -> Inputs:
-        """Return some rows."""
+        """Return the inputs of a selection of rows."""
         return Inputs(self.matrix[rows], self.shift)
 
     def times(self, weights: Floats) -> Floats:

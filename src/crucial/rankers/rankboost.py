@@ -513,7 +513,7 @@ class BoostedRanker(RoundRanker[AdditiveRanker]):
         return len(trace) if watch is None else watch.best_round
 
     def _remedy(self, instances: Instances, weight: Floats | None) -> str:
-        """Return what would help where no round could be made, or nothing."""
+        """Return the remedy where no round could be made; empty if none is known."""
         return ""
 
     def _warn_of_waste(self, ensemble: Ensemble, instances: Instances, feedback: Feedback) -> None:
@@ -885,7 +885,7 @@ class StumpRanker(BoostedRanker):
         return 2 if self.max_pairs == 0 else 2 * self.interactions
 
     def _remedy(self, instances: Instances, weight: Floats | None) -> str:
-        """Return what would help where no tree could be grown."""
+        """Return the remedy where no tree could be grown; empty if none is known."""
         if self.weak != "tree" and not self._takes("min_rows"):
             return ""
         if weight is not None and weight.sum() < 2 * self.min_rows <= instances.n_rows:

@@ -387,7 +387,7 @@ class LineLearner(WeakLearner):
         self.needs = ("means", "offset") if select == "squares" else ("means", "offset", "risk_of")
 
     def prepare(self, training: TrainingRows, constraints: Constraints, step: StepRule) -> None:
-        """Measure the features."""
+        """Compute the unit columns of all features and their ridges."""
         self.columns = UnitColumns(training, self._means)
         self._rate = constraints.rate
         # (threads cost more than they save where a loss takes microseconds)
@@ -773,7 +773,7 @@ class SurrogateState(FittedState):
         return gradient * (self.means.whole / (2.0 * self._pairs)), loss / self._pairs
 
     def advance(self, output: Output, alpha: float) -> None:
-        """Move the scores."""
+        """Add the output of a weak ranker, times its weight, to the scores."""
         super().advance(output, alpha)
         self._first = False
 

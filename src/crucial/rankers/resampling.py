@@ -86,7 +86,7 @@ class FoldCurves:
         return len(self.mean) - self.best_round >= patience
 
     def summary(self) -> dict[str, object]:
-        """Return what a model file keeps: the measure and its mean after the best round."""
+        """Return the measure and its mean after the best round, for the model file."""
         best = self.best_round
         return {
             "folds": len(self.values),
@@ -144,7 +144,7 @@ def averaged(runs: Sequence[Sequence[Round]]) -> tuple[list[Round], list[int]]:
 
 
 def _share(entry: Round, n: int, unit: float) -> Round:
-    """Return what a round of one of n runs is in their mean."""
+    """Return a round of one of n refits, its weight divided by n."""
     if isinstance(entry.ranker, Tree):
         return replace(entry, ranker=scaled(entry.ranker, entry.alpha / n, unit), alpha=1.0)
     return replace(entry, alpha=entry.alpha / n)
@@ -276,7 +276,7 @@ def choose_rounds(
 
 
 def _lengths(rounds: int, patience: int | None) -> Iterator[int]:
-    """Yield how far to go before looking whether to stop: twice as far each time."""
+    """Yield the numbers of rounds after which to look whether to stop: twice as many each time."""
     length = rounds if patience is None else min(rounds, 2 * patience)
     yield length
     while length < rounds:
@@ -431,7 +431,7 @@ class Refits:
     def bag_watch(
         self, ranker: BoostedRanker, weights: list[Floats], origins: list[int]
     ) -> BagWatch | None:
-        """Return what watches the mean: the eval set, or the rows that bags have not seen."""
+        """Return the watch over the mean of the bags, on the eval set or on rows left out."""
         rows, unseen = self._eval_rows, None
         if rows is None:
             if ranker.early_stopping_rounds is None:

@@ -154,7 +154,7 @@ class ConvexRanker(LinearRanker[FrozenModel]):
     max_iter: int = parameter(at_least(1), "Iterations at most.", default=1000)
 
     def _regulariser(self) -> str:
-        """Return the parameter that is raised for smaller weights: "l2", or "l1"."""
+        """Return the name of the parameter that makes weights smaller: "l2", or "l1"."""
         return "l2" if getattr(self, "penalty", "l2") == "l2" else "l1"
 
     def _enough(self, found: Minimum) -> float:

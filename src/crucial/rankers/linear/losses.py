@@ -779,7 +779,7 @@ class CosineLists:
         return np.where(less > _FLAT * length, less, 0.0)
 
     def loss(self, scores: Floats) -> float:
-        """Return the mean loss."""
+        """Return the mean loss over the pairs at some weights."""
         values = self.centre(scores)
         square = self.sums(values * values)
         live = square > _FLAT**2 * self.sums(scores * scores)

@@ -620,7 +620,7 @@ class SplitTrees(PooledRanker):
     def _grower(
         self, rows: NodeRows, label: Ints, task: str, measure: str, max_features: int | None
     ) -> TreeGrower:
-        """Return what grows the trees of a task.
+        """Return the function that grows the trees of a task.
 
         Parameters
         ----------

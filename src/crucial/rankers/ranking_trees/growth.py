@@ -869,7 +869,7 @@ class TreeTask:
         raise NotImplementedError
 
     def gain(self, node: Node, split: NodeSplit) -> float:
-        """Return what a split adds to the measure of the tree."""
+        """Return the gain of a split: its addition to the measure of the tree."""
         raise NotImplementedError
 
     def choose(
@@ -1013,7 +1013,7 @@ class TwoClassTask(TreeTask):
         return Sides(cells, self._good[cells.rows], self._weight[cells.rows])
 
     def gain(self, node: Node, split: NodeSplit) -> float:
-        """Return what a split adds to the area under the ROC curve."""
+        """Return the gain of a split: its addition to the area under the ROC curve."""
         return 0.5 * node.alpha * node.beta * split.gain
 
     def divided(self, node: Node) -> None:
@@ -1152,7 +1152,7 @@ class MedianTask(TreeTask):
         return Sides(cells, good.astype(np.uint8), self._weight[cells.rows])
 
     def gain(self, node: Node, split: NodeSplit) -> float:
-        """Return what a split adds to the measure."""
+        """Return the gain of a split: its addition to the measure."""
         return self._gains.between(node.rows, split.left)
 
 
