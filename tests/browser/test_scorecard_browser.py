@@ -108,7 +108,7 @@ def board_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = Comparisons.from_columns(
         [*(names[k] for k in np.minimum(a, b)), "once"],
         [*(names[k] for k in np.maximum(a, b)), HOSTILE_BOARD],
-        judge=[f"<i>{k % 3}</i>" for k in range(4001)],
+        judge=[f"<i>{k % 11}</i>" for k in range(4001)],
         category=[("code", "<b>prose</b>")[k % 2] for k in range(4001)],
         first=[k % 2 == 0 for k in range(4001)],
     )
@@ -125,8 +125,12 @@ def test_the_page_draws(open_page, board_file: Path, width: int, scheme: str) ->
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 21, 27)"
     assert dark == (scheme == "dark")
-    page.locator("button.more").click()
+    page.locator("#board button.more").click()
     assert page.locator("table.board tbody tr").count() == 132
+    assert page.locator("table.judges tbody tr").count() == 8
+    page.get_by_role("button", name="Show all 11 judges").click()
+    assert page.locator("table.judges tbody tr").count() == 11
+    assert page.locator("#judges button").count() == 0
     assert page.locator("tr.provisional").count() >= 1
 
 

@@ -2,6 +2,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 
 // The table of a board: ranks with their spread, strengths with their intervals.
 const ROWS = 100;
+const JUDGES = 8;
 const elo = data.scale === 'elo';
 const points = (value) => (elo ? String(Math.round(value)) : signed2(value));
 const signed2 = (value) => (value < 0 ? '\u2212' : '+') + Math.abs(value).toFixed(2);
@@ -221,7 +222,7 @@ function judgesSection() {
       { name: 'Reliability', number: true },
     ];
     if (sways) heads.push({ name: 'First shown won', number: true });
-    const rows = data.judges.map((one) => {
+    const row = (one) => {
       const [middle, low, high] = one.reliability;
       const cells = [
         named(one.name),
@@ -231,15 +232,22 @@ function judgesSection() {
       ];
       if (sways) cells.push(positionText(one.position));
       return cells;
-    });
-    children.push(
-      table(
-        'Reliability: 1 follows the others as judges do on average, 0 guesses, below 0 contradicts. Tests of the position are adjusted for the number of judges.',
-        heads,
-        rows,
-        'judges',
-      ),
-    );
+    };
+    const said =
+      'Reliability: 1 follows the others as judges do on average, 0 guesses, below 0 contradicts. Tests of the position are adjusted for the number of judges.';
+    const shown = (count) => table(said, heads, data.judges.slice(0, count).map(row), 'judges');
+    const place = el('div', null, shown(JUDGES));
+    children.push(place);
+    if (data.judges.length > JUDGES) {
+      const cut = data.n_judges > data.judges.length;
+      const most = cut ? `the ${data.judges.length.toLocaleString('en')} busiest of ` : 'all ';
+      const more = el('button', { type: 'button', class: 'more' }, `Show ${most}${data.n_judges.toLocaleString('en')} judges`);
+      more.addEventListener('click', () => {
+        place.replaceChildren(...shown(data.judges.length));
+        more.remove();
+      });
+      children.push(more);
+    }
   }
   return section('judges', data.judges.length ? 'Judges' : 'Position and covariates', children);
 }

@@ -62,6 +62,7 @@ def board_page(
         "level": board.level,
         "boards": boards,
         "judges": _judges(board),
+        "n_judges": 0 if board.agreement is None else len(board.agreement.judges),
         "position": _position(board, 0),
         "effects": [
             {"name": one.name, "effect": one.effect, "low": one.low, "high": one.high,
