@@ -98,7 +98,7 @@ class _CheckedFiles:
         return self._folder / f"{self._name}.{digest}.nbc"
 
     def load(self, key: Any) -> Any:
-        """Return the object saved under a key; None if there is none, or its file is damaged."""
+        """Return what was saved under a key; None if nothing was, or if it is damaged."""
         content = self._path(key).read_bytes()
         checksum, code = content[:_DIGEST], content[_DIGEST:]
         if _checksum(code) != checksum:

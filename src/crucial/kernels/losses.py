@@ -289,7 +289,7 @@ class LogisticSums:
         self._ranges = [(a, b) for a, b in pairwise(bounds) if exact[a]]
 
     def _make_grids(self, large: Ints) -> list[GridSums]:
-        """Return the grids that sum up queries too large to visit every pair."""
+        """Return what sums up queries that are too large to visit every pair."""
         levels, gain = self._levels, self._gains
         if len(large) and len(gain):
             gain = gain[levels.segment_of_row]

@@ -90,7 +90,7 @@ class PairSums:
     def log_potentials(
         self, weights: RowWeights, pi: Floats, log_loss: Floats, top: float | None = None
     ) -> None:
-        """Write what `potentials` writes, for scores whose exponentials overflow.
+        """Write the same for scores whose exponentials overflow.
 
         ``weights`` are the scores and weights of the rows and the coefficients. ``pi`` is divided
         by the largest loss that counts, see `log_shift`; ``log_loss`` is the logarithm of the loss

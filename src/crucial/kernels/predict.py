@@ -155,7 +155,7 @@ PLACE_FACTOR, PLACE_SHIFT = 0x077CB531, 27
 
 
 def leaf_places(n_leaves: int) -> Ints:
-    """Return the table by which ``add_masked`` finds the values of leaves from their bits."""
+    """Return where ``add_masked`` finds the values of leaves: their bits lead there."""
     bits = 1 << np.arange(n_leaves)
     return bits * PLACE_FACTOR % (1 << MASK_BITS) >> PLACE_SHIFT
 

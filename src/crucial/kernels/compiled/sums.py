@@ -101,7 +101,7 @@ def _power(exponent):
 
 @kernel
 def _add_limbs(values, first, last, sums, limbs):
-    """Add floats of any size to the limbs of exact sums.
+    """Add any floats.
 
     Significands are added up by exponent; before such a sum can overflow, it is moved to where
     it belongs.
