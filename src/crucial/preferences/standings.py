@@ -564,7 +564,7 @@ def _groups(data: Comparisons | Rankings, by: str, intervals: bool) -> Ints | No
         return None
     found = getattr(data, by, None)
     if found is None or isinstance(data, Rankings):
-        raise DataError(f"the data have no column of {by}s.")
+        raise DataError(f"the data have no column of {by}s. Name the column that has them ({by}).")
     weight = data.weight
     counted_ones = np.asarray(found)[weight > 0]
     if intervals and len(np.unique(counted_ones)) < 2:
