@@ -33,7 +33,7 @@ ALL = [
     "dask_simulation",
 ]
 #: Run if named only, since they take hours; these take options.
-LONG = ["quality", "gradient_defaults", "auto_choice", "dask"]
+LONG = ["quality", "gradient_defaults", "explained", "auto_choice", "budgets", "dask"]
 
 
 def main(arguments: list[str]) -> None:

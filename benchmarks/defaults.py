@@ -120,6 +120,13 @@ QUESTIONS = [
         folds=FOLDS,
     ),
     Question(
+        "rate and gain of trees",
+        [{}, {"learning_rate": 0.03}, {"learning_rate": 0.3}, {"gain": "exp"}],
+        base={"weak": "tree"},
+        where=_has_grades,
+        folds=FOLDS,
+    ),
+    Question(
         "choice and step, 100 rounds at rate 0.3 (the exact search takes longer)",
         [
             {"choice": "steepest", "step": "bound"},

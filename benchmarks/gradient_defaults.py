@@ -85,7 +85,34 @@ def leaf_steps(steps: int, query: Any, l2: float) -> dict[str, Any]:
     return {"grow_tree": grow_tree}
 
 
+def ordered(_: float, query: Any, l2: float) -> dict[str, Any]:
+    """Move the scores of a query by values of leaves that its own rows have no part in.
+
+    What ordered boosting is for: the next gradient is that of rows that were not learned from.
+    """
+    plain, count, seen = trees.grow_tree, int(query.max()) + 1, dict[str, Any]()
+
+    def grow_tree(search: Any, gradient: Any, curvature: Any, *more: Any) -> GrownTree | None:
+        seen["sums"] = gradient, curvature
+        return plain(search, gradient, curvature, *more)
+
+    def outcome(_: Any, tree: Any, grown: GrownTree, potentials: Any) -> tuple[Any, float]:
+        gradient, curvature = seen["sums"]
+        leaf = np.empty(len(gradient), int)
+        leaf[grown.rows] = np.repeat(np.arange(len(grown.values)), np.diff(grown.starts))
+        own = leaf * count + query
+        left, total = (
+            np.bincount(leaf, one)[leaf] - np.bincount(own, one)[own]
+            for one in (gradient, curvature)
+        )
+        output = left / (total + l2 * float(curvature.mean()))
+        return output, float(gradient @ output)
+
+    return {"grow_tree": grow_tree, "TreeLearner._outcome": outcome}
+
+
 IDEAS = {
+    "ordered": ordered,
     "random_scores": random_scores,
     "bayesian_bootstrap": bayesian_bootstrap,
     "leaf_steps": leaf_steps,
@@ -97,7 +124,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
         {}, {"l2": 3.0}, {"l2": 30.0}, {"l2": 1000.0}, {"max_leaves": 8}, {"max_leaves": 64},
         {**LEAFWISE, "l2": 1.0}, LEAFWISE, {"gain": "exp"}, {"n_estimators": 100},
         {"n_estimators": 400}, {"subsample_rows": 0.8}, {"max_features": 0.5}, SLOW,
-        {**SLOW, "max_leaves": 64, "l2": 3.0}, {"random_scores": 0.2},
+        {"max_leaves": 64, "l2": 3.0, "learning_rate": 0.03, "n_estimators": 1000},
+        {"ordered": True}, {"ordered": True, "l2": 3.0}, {"random_scores": 0.2},
         {"bayesian_bootstrap": 1.0}, {"leaf_steps": 5}, {"loss": "lambda"}, {"loss": "xendcg"},
     ),
     "explained": (
@@ -112,13 +140,19 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 Split = tuple[Part, Part]
 
 
-def problems(folders: list[Path]) -> Iterator[tuple[str, list[Split]]]:
-    """Yield a name, and rows to learn from and to measure, several times."""
+def problems(folders: list[Path], drawn: bool = True) -> Iterator[tuple[str, list[Split]]]:
+    """Yield a name, and rows to learn from and to measure, several times.
+
+    Parameters
+    ----------
+    drawn : bool
+        Learn from queries drawn of large sets, instead of four of five folds.
+    """
     for case in (one for folder in folders for one in from_folder(folder)):
         codes = np.unique(np.asarray(case.qid), return_inverse=True)[1]
         order = np.argsort(codes, kind="stable")
         rows = Part(np.asarray(case.X)[order], np.asarray(case.y)[order], codes[order])
-        if codes.max() + 1 >= LEAST:
+        if drawn and codes.max() + 1 >= LEAST:
             yield case.name, list(_drawn(rows, LEARNED))
         else:
             tests = [np.unique(codes[fold.test]) for fold in case.folds[:FOLDS]]
@@ -152,7 +186,7 @@ def values(splits: list[Split], setting: dict[str, Any]) -> np.ndarray:
         with ExitStack() as patched:
             for name in setting.keys() & IDEAS.keys():
                 for attribute, other in IDEAS[name](setting[name], query, ranker.l2).items():
-                    patched.enter_context(patch.object(trees, attribute, other))
+                    patched.enter_context(patch(f"{trees.__name__}.{attribute}", other))
             ranker.fit(train.X, train.y, qid=train.qid)
         found.append(
             get_measure(MEASURE).prepare(test.y, test.groups).per_query(ranker.predict(test.X))
@@ -180,15 +214,16 @@ def main(arguments: list[str] | None = None) -> None:
             rows.append([text, *(f"{np.nanmean(one[0]):.4f}" for one in columns.values()), ""])
             continue
         changes = [one[k] - one[0] for one in columns.values()]
-        moments = [_moments(change[~np.isnan(change)]) for change in changes]
-        mean = np.mean([one[0] for one in moments])
-        error = np.sqrt(np.sum([one[1] ** 2 for one in moments])) / len(moments)
-        rows.append([text, *(f"{a:+.4f} ± {b:.4f}" for a, b in [*moments, (mean, error)])])
+        found = [moments(change[~np.isnan(change)]) for change in changes]
+        mean = np.mean([one[0] for one in found])
+        error = np.sqrt(np.sum([one[1] ** 2 for one in found])) / len(found)
+        rows.append([text, *(f"{a:+.4f} ± {b:.4f}" for a, b in [*found, (mean, error)])])
     table(f"{MEASURE} of GradientRanker, and differences to it",
           ["GradientRanker", *columns, "mean"], rows)  # fmt: skip
 
 
-def _moments(change: np.ndarray) -> tuple[float, float]:
+def moments(change: np.ndarray) -> tuple[float, float]:
+    """Return the mean and its standard error."""
     return float(change.mean()), float(change.std(ddof=1) / len(change) ** 0.5)
 
 

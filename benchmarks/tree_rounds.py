@@ -122,7 +122,7 @@ def catboost(X: Any, y: Any) -> Iterator[tuple[str, int, Rounds]]:
     yield loss, leaves, run
 
 
-LIBRARIES = {
+LIBRARIES: dict[str, Callable[[Any, Any], Iterator[tuple[str, int, Rounds]]]] = {
     "crucial": crucial,
     "lightgbm": lightgbm,
     "lightgbm quantised": partial(lightgbm, quantised=True),
