@@ -214,7 +214,7 @@ def _cut_elsewhere(frame: FrameType) -> bool:
     params = frame.f_locals.get("score_params") or {}
     ids = next((np.asarray(ids) for name, ids in params.items() if name.endswith("qid")), None)
     search = frame.f_back
-    while search is not None and not {"cv", "routed_params", "X", "y"} <= search.f_locals.keys():
+    while search is not None and not {"cv", "routed_params", "X", "y"} <= {*search.f_locals}:
         search = search.f_back
     if ids is None or search is None or search.f_locals["routed_params"].splitter.split:
         return False
