@@ -31,6 +31,7 @@ from scipy.sparse import csr_array
 
 from crucial import AutoRanker, Qrels, Run, evaluate
 from crucial.boosting.row_losses import LOSSES
+from crucial.boosting.steps import STEPS
 from crucial.fusion import fuse, learn_fusion
 from crucial.measures.names import MEASURES
 from crucial.rankers import LabelRanker
@@ -61,7 +62,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "gradient leaf by leaf": {"symmetric": False},
     "gradient sampled rows": {"subsample_rows": 0.7, "max_features": 0.7},
     "rankboost largest_drop": {"choice": "largest_drop"},
-    "rankboost numeric": {"step": "numeric", "weak": "feature"},
+    **{
+        f"rankboost {name}": {"step": name}
+        | ({} if one.scores == "binary" else {"weak": "feature"})
+        for name, one in STEPS.items()
+        if name != "bound"
+    },
     "rankboost bags": {"n_bags": 2},
     "rankboost exp gain": {"gain": "exp"},
     "rankboost early stopping": {"early_stopping_rounds": 2},
@@ -370,7 +376,7 @@ def main() -> int:
     if options.action == "write":
         known = json.loads(FILE.read_text()) if options.only else {}
         found = known | dict(entries(options.only))
-        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items()))
         FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         return 0
     if options.action == "print":

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crucial import RankBoost, evaluate
+from crucial.boosting.steps import STEPS
 from crucial.data import Groups
 from crucial.errors import DataError, ParameterError
 from crucial.feedback import LabelFeedback
@@ -18,7 +19,7 @@ from naive.tables import tables
 ways = st.fixed_dictionaries(
     {
         "choice": st.sampled_from(["steepest", "steepest_positive", "largest_drop"]),
-        "step": st.sampled_from(["bound", "exact", "numeric"]),
+        "step": st.sampled_from([*STEPS]),
         "learning_rate": st.sampled_from([1.0, 0.3]),
         "balance": st.sampled_from(["pairs", "queries"]),
         "default_rank": st.sampled_from(["learned", 0, 1]),
@@ -31,13 +32,13 @@ features = ways.map(
     lambda way: (
         way
         | {"weak": "feature", "choice": "steepest"}
-        | {"step": "numeric" if way["step"] == "exact" else way["step"]}
+        | {"step": "numeric" if STEPS[way["step"]].scores == "binary" else way["step"]}
     )
 )
 trees = st.fixed_dictionaries(
     {
         "weak": st.just("tree"),
-        "step": st.sampled_from([None, "bound", "numeric"]),
+        "step": st.sampled_from([None, *(n for n, one in STEPS.items() if one.scores != "binary")]),
         "learning_rate": st.sampled_from([1.0, 0.3]),
         "balance": st.sampled_from(["pairs", "queries"]),
         "max_leaves": st.sampled_from([2, 5]),

@@ -685,7 +685,8 @@ def _read_cells(path: PathLike, kind: str, options: TableOptions, n_jobs: int | 
             raise refuse("read_table", "header", rule, options.header)
         blocks = iter([json_table(path, encoding=options.encoding)])
     else:
-        file = TextFile(path, header=options.header, sep=options.sep, encoding=options.encoding)
+        ways = [one for one in inspect.signature(TextFile).parameters if hasattr(options, one)]
+        file = TextFile(path, **{one: getattr(options, one) for one in ways})
         blocks = file.blocks()
     sample, blocks = _sampled(blocks)
     if not sample.names:

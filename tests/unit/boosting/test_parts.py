@@ -248,7 +248,7 @@ def test_scores_that_a_step_cannot_take(data: Any):
 
 
 @pytest.mark.parametrize("kind", [bool, np.float32, np.int64, list])
-@pytest.mark.parametrize("step", ["bound", "exact", "numeric"])
+@pytest.mark.parametrize("step", STEPS)
 def test_output_of_any_number_type_is_the_same(data: Any, kind: Any, step: str):
     X, y, qid = data
 
