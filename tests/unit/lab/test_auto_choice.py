@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crucial import AutoRanker
+from crucial import AutoRanker, RankBoost
 from crucial.data import make_interactions
 from crucial.lab import auto_ranker
 from crucial.lab.auto_candidates import (
@@ -23,7 +23,7 @@ from crucial.lab.auto_candidates import (
     mean_of,
     plan_for,
 )
-from crucial.lab.auto_ranker import _average_of, _members, _part, _survivors, folds_of
+from crucial.lab.auto_ranker import _average_of, _members, _part, _survivors, folds_of, refitted
 from crucial.lab.protocols import Rows
 from crucial.rankers import RankRLS
 
@@ -198,6 +198,12 @@ def test_every_repeat_deals_anew_and_fewer_folds_are_the_first_of_all(qid):
     assert tests[0].isdisjoint(tests[1])
     used = [(one.name, one.test.tolist()) for one in folds_of(rows, 5, 2, 2, 0)]
     assert used == [*folds[:2], *folds[5:7]]
+
+
+def test_more_rows_bear_more_rounds_at_most_twice_as_many():
+    boosted = RankerCandidate("a", "trees", "a", RankBoost(300))
+    for growth, rounds in ((1.0, 100), (0.5, 100), (2.25, 150), (9.0, 200)):
+        assert refitted(boosted, None, 100, growth).n_estimators == rounds
 
 
 def test_of_large_data_more_rows_take_part_in_fewer_folds():
