@@ -202,6 +202,8 @@ def test_every_round_gains_what_the_bound_promises(table, p, step):
     for one in made.trace_:
         promised = 0.0 if p is None else 0.5 * math.log1p(-min(one.r**2, 1 - 1e-16)) / p
         assert math.log(one.z) <= promised + (1e-12 if p is None else 1e-9)
+        if step == "bound" and abs(one.r) < 1 - 1e-9:  # (method 3, in p alpha)
+            assert one.alpha == pytest.approx(math.atanh(one.r) / (p or 1.0), rel=1e-8)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -79,6 +79,16 @@ def test_risk_is_bounded_by_the_product_of_z(table, way):
                     assert one.r1 == pytest.approx(feedback.r1(scores), abs=1e-12)
 
 
+@holds_for(tables(), st.sampled_from(["stump", "feature", "tree"]), quick=25, full=1_000)
+def test_method_3_has_its_weight_and_its_fall(table, weak):
+    """``alpha = .5 ln((1 + r) / (1 - r))``, Z <= sqrt(1 - r^2) (Freund et al. 2003, equation 6)."""
+    way = {"weak": weak, "step": "bound", "learning_rate": 1.0, "on_perfect": "stop"}
+    for one in fitted(table, way).trace_:
+        if weak != "tree":  # (its weight is in its leaves)
+            assert one.alpha == pytest.approx(math.atanh(one.r), rel=1e-9)
+        assert one.z <= math.sqrt(1 - one.r**2) * (1 + 1e-9)
+
+
 @holds_for(tables(), ways, quick=25, full=1_000)
 def test_cumulative_weights_stay_positive(table, way):
     for path in PATHS:

@@ -68,7 +68,7 @@ def test_e2_is_f2_from_scratch_and_never_rises(table, way):
 
 @holds_for(tables(), ways, quick=15, full=1_000)
 def test_theorem_2_holds_in_every_round(table, way):
-    """R2 <= E2 <= exp(-.5 sum delta^2), and Z = sqrt(1 - delta^2) along a single ranker."""
+    """R2 <= E2 <= exp(-.5 sum delta^2); with one ranker atanh(-delta), Z = sqrt(1 - delta^2)."""
     model = fitted(table, {**way, "learning_rate": 1.0})
     bound = 1.0
     smoothed = False
@@ -82,6 +82,7 @@ def test_theorem_2_holds_in_every_round(table, way):
         assert one.loss <= bound * (1 + 1e-9)
         if way["search"] == "efficient":
             assert one.z == pytest.approx(math.sqrt(1 - delta**2), rel=1e-9)
+            assert one.alpha == pytest.approx(-math.atanh(delta), rel=1e-8)
 
 
 @pytest.mark.parametrize("search", ["efficient", "optimal"])

@@ -12,7 +12,10 @@ from crucial import RankBoost
 from crucial.boosting.loop import Candidate, ExponentialLoss
 from crucial.boosting.pair_losses import LogisticLoss, PNormLoss
 from crucial.boosting.steps import (
+    LINE_STEPS,
+    STEPS,
     BoundStep,
+    ExactStep,
     LineStep,
     NumericStep,
     SmoothMarginStep,
@@ -174,6 +177,44 @@ def test_other_steps_go_as_far_as_the_pairs_say(ranker: Any):
     assert step._numeric(candidate, potentials, 1.0, g) == pytest.approx(later, rel=1e-9)
     assert later is not None
     assert 15 < later < best
+
+
+RULES = [
+    *((one, ExponentialLoss()) for one in STEPS.values()),
+    *((one, LogisticLoss()) for one in LINE_STEPS.values()),
+    *((one, PNormLoss(3.0)) for one in LINE_STEPS.values()),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "objective"), RULES, ids=lambda one: getattr(one, "__name__", type(one).__name__)
+)
+def test_a_ranker_upside_down_gets_minus_the_weight(rule: Any, objective: Any):
+    """Also where no pair is wrong (smoothed), and by method 3 for the p-norm, in ``p alpha``."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        n = 9
+        y = random.integers(0, 3, n)
+        y[:2] = [0, 1]
+        feedback = LabelFeedback(y.astype(float), Groups.single(n))
+        power = {"power": 3.0} if rule is BoundStep and isinstance(objective, PNormLoss) else {}
+        binary = rule is ExactStep or seed % 2 == 0
+        h: Any = random.integers(0, 2, n).astype(np.uint8) if binary else random.random(n)
+        h = h if seed % 5 else (y > 0).astype(np.uint8)  # (misorders nothing)
+        scores = random.normal(size=n)
+        found = []
+        for output in (h, 1 - h):
+            potentials = Potentials(objective.begin(feedback, 1))
+            potentials.pairs.advance(scores[feedback.rows], 1.0)
+            potentials.renew()
+            output = output[feedback.rows]
+            slope = potentials.scale * float(potentials.pi[: len(output)] @ output)
+            candidate = Candidate(ScaledFeature(0, 0.0, 1.0, 0.0), output, slope)
+            found.append(rule(0.01, **power)(candidate, potentials))
+            if rule is BoundStep and abs(slope) < 0.99:
+                expected = math.log((1 + slope) / (1 - slope)) / (2 * power.get("power", 1.0))
+                assert found[-1] == pytest.approx(expected, rel=1e-9)
+        assert found[1] == pytest.approx(-found[0], rel=1e-6, abs=1e-9)
 
 
 # -- Steps of the push, of the logistic loss and of RankBoost+ reach minima however far they are.

@@ -133,6 +133,7 @@ def test_save_predict_rank_evaluate_and_score(client, tmp_path):
         assert ranker.score(data, **COLUMNS) == agrees[0]
         assert ranker.score(data, **COLUMNS, weight="w") == agrees[1]
     assert ranker.score(X, y, qid) == agrees[0]
+    assert ranker.score(X, y, qid, frame["w"]) == agrees[1] != agrees[0]
     np.testing.assert_array_equal(ranker.rank(X, qid), ranks)
     refused(DataError, "there is no column 'qid'", ranker.score, frame, "grade")
     refused(DataError, "the rows are no files: sep cannot", ranker.predict, frame, sep=",")

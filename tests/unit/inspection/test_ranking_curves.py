@@ -248,6 +248,15 @@ def _no_warnings():
         yield
 
 
+def test_separated_labels_have_the_targets_of_platt():
+    """Two scores determine both parameters: (n + 1) / (n + 2) for n good rows, 1 / (m + 2)."""
+    good = np.repeat([1, 0], [2, 6])
+    found = fit_calibration(good / 1.0, good, np.ones(8))
+    chances = 1 / (1 + np.exp(-found.intercept - found.slope * np.array([1.0, 0.0])))
+    assert found.separated
+    assert chances == pytest.approx([3 / 4, 1 / 8])
+
+
 @pytest.mark.parametrize("weight", [2.0, 1e-14, 1e160, 1e-300, 1e300])
 def test_only_the_standard_errors_depend_on_the_unit_of_the_weights(weight):
     plain = fit_calibration(DRAWN, GOOD, ONES)

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crucial import AutoRanker
+from crucial import AutoRanker, RankBoost
 from crucial.data import make_interactions
 from crucial.lab import auto_ranker
 from crucial.lab.auto_candidates import (
@@ -22,7 +23,8 @@ from crucial.lab.auto_candidates import (
     mean_of,
     plan_for,
 )
-from crucial.lab.auto_ranker import _average_of, _members, _part, _survivors
+from crucial.lab.auto_ranker import _average_of, _members, _part, _survivors, folds_of, refitted
+from crucial.lab.protocols import Rows
 from crucial.rankers import RankRLS
 
 BASE = np.random.default_rng(0).uniform(0.2, 0.9, 200)
@@ -183,6 +185,25 @@ def test_bags_and_linear_rankers_have_neither():
         for one in candidates(family).values():
             late = tried_out(one, 0.0, rising=True)
             assert next_sizes([late], [tried_out(one, 0.0)], {one.name}) == []
+
+
+@pytest.mark.parametrize("qid", [None, np.repeat(np.arange(20), 3)], ids=["rows", "queries"])
+def test_every_repeat_deals_anew_and_fewer_folds_are_the_first_of_all(qid):
+    rows = Rows(np.zeros((60, 1)), np.arange(60) % 3 / 1.0, qid)
+    folds = [(one.name, one.test.tolist()) for one in folds_of(rows, 5, 2, 5, 0)]
+    assert len({name for name, _ in folds}) == 10
+    for repeat in (folds[:5], folds[5:]):
+        assert sorted(chain.from_iterable(test for _, test in repeat)) == list(range(60))
+    tests = [{tuple(test) for _, test in repeat} for repeat in (folds[:5], folds[5:])]
+    assert tests[0].isdisjoint(tests[1])
+    used = [(one.name, one.test.tolist()) for one in folds_of(rows, 5, 2, 2, 0)]
+    assert used == [*folds[:2], *folds[5:7]]
+
+
+def test_more_rows_bear_more_rounds_at_most_twice_as_many():
+    boosted = RankerCandidate("a", "trees", "a", RankBoost(300))
+    for growth, rounds in ((1.0, 100), (0.5, 100), (2.25, 150), (9.0, 200)):
+        assert refitted(boosted, None, 100, growth).n_estimators == rounds
 
 
 def test_of_large_data_more_rows_take_part_in_fewer_folds():

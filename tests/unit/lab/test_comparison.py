@@ -5,7 +5,7 @@ import pytest
 
 import crucial
 from crucial.errors import DataError, ParameterError
-from crucial.lab.comparison import compare_runs
+from crucial.lab.comparison import Blocks, compare_blocks, compare_runs
 from refusals import refused
 
 
@@ -63,6 +63,15 @@ def test_biggest_movers_come_first(judged):
     values = {n: crucial.evaluate_run(qrels, r, "map").per_query["map"] for n, r in runs.items()}
     assert ups[0] == pytest.approx((values["like"] - values["base"]).max())
     assert mine[0].value - mine[0].baseline_value == mine[0].change
+
+
+def test_of_a_measure_that_should_be_low_falls_are_gains():
+    values = np.array([[0.5, 0.1], [0.5, 0.9], [0.5, 0.5]])
+    blocks = Blocks("err", False, "mean", "query", ["fell", "rose", "stayed"], ("a", "b"), values)
+    found = compare_blocks([blocks], movers=3)
+    assert [one.block for one in found.movers] == ["fell", "rose"]
+    one = found["err", "b"]
+    assert (one.wins, one.ties, one.losses) == (1, 1, 1)
 
 
 def test_baseline_by_name_and_runs_by_tag(judged):

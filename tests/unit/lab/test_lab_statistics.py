@@ -34,6 +34,9 @@ def test_ranks_of_a_known_table():
     assert plain == pytest.approx(9.28, abs=0.01)
     assert found.statistic == pytest.approx(stats.friedmanchisquare(*AUC.T).statistic)
     assert found.p < 0.05
+    # Iman and Davenport's F of the same, which has (k - 1)(n - 1) further degrees of freedom.
+    assert found.f_statistic == pytest.approx(13 * found.statistic / (42 - found.statistic))
+    assert found.f_p == pytest.approx(stats.f.sf(found.f_statistic, 3, 39))
 
 
 def test_published_critical_differences():

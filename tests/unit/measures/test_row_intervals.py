@@ -255,6 +255,16 @@ def test_comparisons_that_are_refused(options, match):
     refused(crucial.CrucialError, match, crucial.compare_rankings, **words)
 
 
+def test_light_queries_move_a_pooled_value_little():
+    values, weights = np.array([0.5, 0.5, 0.0, 1.0]), np.array([1.0, 1.0, 1e-9, 1e-9])
+    pooled = bootstrap_interval(values, weights, "pool", level=0.8)
+    assert pooled.ends == pytest.approx((0.5, 0.5), abs=1e-6)
+    for how in ("mean", "sum"):  # (which know no weights)
+        plain = bootstrap_interval(values, None, how, level=0.8)
+        assert bootstrap_interval(values, weights, how, level=0.8) == plain
+        assert plain.low < plain.high
+
+
 def test_draws_follow_the_digits():
     """By default another seed leaves the third digit of most ends; printed digits are fewer."""
     values = np.random.default_rng(0).beta(2, 2, 60)

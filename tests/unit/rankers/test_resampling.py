@@ -169,23 +169,30 @@ def test_bags_continue_where_they_ended(kind):
 
 @pytest.mark.parametrize("kind", [*KINDS, ComponentwiseBoost])
 def test_folds_choose_the_rounds_of_a_fit_to_all_data(kind):
-    ranker = kind(12, validation_folds=3, eval_metric="ndcg_exp@5").fit(X, Y, qid=QID)
+    weight = np.where(X[:, 0] > 0, 1.0, 2.0)
+    how = {"validation_folds": 3, "eval_metric": "ndcg_exp@5"}
+    ranker = kind(12, **how).fit(X, Y, qid=QID, sample_weight=weight)
     fold = deal(3, Y, GROUPS, True, np.random.default_rng([0, 20037]))
     curves = []
     for k in range(3):
         own, held = fold != k, fold == k
         one = kind(12, eval_metric="ndcg_exp@5").fit(
-            X[own], Y[own], qid=QID[own], eval_set=(X[held], Y[held]), eval_qid=QID[held]
+            X[own],
+            Y[own],
+            qid=QID[own],
+            sample_weight=weight[own],
+            eval_set=(X[held], Y[held]),
+            eval_qid=QID[held],
         )
         curves.append(one.trace_.column("ndcg_exp@5"))
     np.testing.assert_allclose(ranker.fold_curves_.values, curves)
     best = ranker.fold_curves_.best_round
     assert ranker.best_round_ == len(ranker.trace_) == best
-    plain = kind(best).fit(X, Y, qid=QID)
+    plain = kind(best).fit(X, Y, qid=QID, sample_weight=weight)
     assert ranker.predict(X).tobytes() == plain.predict(X).tobytes()
     # with patience, the same curves as far as they go
-    soon = kind(12, validation_folds=3, eval_metric="ndcg_exp@5", early_stopping_rounds=3)
-    soon.fit(X, Y, qid=QID)
+    soon = kind(12, **how, early_stopping_rounds=3)
+    soon.fit(X, Y, qid=QID, sample_weight=weight)
     seen = soon.fold_curves_.mean
     assert seen.tobytes() == ranker.fold_curves_.mean[: len(seen)].tobytes()
     assert soon.model_.training["folds"]["measure"] == "ndcg_exp@5"

@@ -364,3 +364,11 @@ def test_a_trace_has_its_columns_by_name() -> None:
     frame = trace.to_dict()
     assert all(trace[name].tolist() == frame[name] for name in ("loss", "z", "r1"))
     refused(ParameterError, "no column 'lost'; it has .*loss", lambda: trace["lost"])
+
+
+def test_of_equal_rounds_the_first_is_the_best() -> None:
+    """One stump ranks the eval set perfectly, and the rounds after it change nothing."""
+    x, y = np.arange(8.0)[:, None], np.arange(8) // 4
+    ranker = RankBoost(5, eval_metric="auc").fit(x, y, eval_set=(x, y))
+    assert ranker.trace_.column("auc").tolist() == [1.0] * 5
+    assert ranker.best_round_ == len(ranker.model_.rankers) == 1

@@ -209,3 +209,14 @@ def test_bags_folds_files_and_warm_starts_keep_the_limit(tmp_path):
     assert not hasattr(
         whole.set_params(max_pairs=None).fit(DATA.X, DATA.y, qid=DATA.qid), "feature_pairs_"
     )
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_abstention_that_training_lacked_goes_where_most_rows_went(side: float) -> None:
+    """One row in five is on the other side of the only cut."""
+    X = side * np.where(np.arange(40) % 5 == 0, 1.0, 0.0)[:, None]
+    y = np.arange(40) % 5 == 0
+    for kind in (GradientRanker, RankBoost):
+        ranker = kind(1, weak="tree", max_leaves=2, min_rows=1).fit(X, y)
+        many, few, absent = ranker.predict([[0.0], [side], [np.nan]])
+        assert absent == many < few
