@@ -726,7 +726,7 @@ def print_figure_9(numbers: Numbers) -> None:
 
 @figure_9.draws
 def draw_figure_9(numbers: Numbers) -> Figure:
-    """Draw the curve, its intervals and centres, and quasi-KNN's order."""
+    """Draw the curve, its intervals and centres, quasi-KNN's order and those of both lines."""
     x = sample(numbers["points"])
     figure, panels = new_figure(1, 2, (10.0, 4.2))
     panels[0].plot(x, curve(x))
@@ -741,6 +741,8 @@ def draw_figure_9(numbers: Numbers) -> Figure:
         panels[1].plot(x, ranks / len(x), ".", markersize=2, label=f"quasi-KNN, {name}")
     true = np.argsort(np.argsort(curve(x), kind="stable"), kind="stable")
     panels[1].plot(x, true / len(x), color="0.5", label="true")
+    panels[1].plot(x, np.linspace(1.0, 0.0, len(x)), ":", color="0.5", label="a line, -5 first")
+    panels[1].plot(x, np.linspace(0.0, 1.0, len(x)), "--", color="0.5", label="a line, 4 first")
     panels[1].set_title("rank, from 0 to 1")
     panels[1].legend(markerscale=4)
     for panel in panels:

@@ -395,6 +395,10 @@ def equivalence(rounds: int) -> Numbers:
             "AdaBoost": 1 - ada.trace_["r2"][at - 1],
             "RankBoost": 1 - rank.trace_["r2"][at - 1],
         },
+        "tied": {
+            name: 2 * (one.trace_["r1"][-1] - one.trace_["r2"][-1])
+            for name, one in (("AdaBoost", ada), ("RankBoost", rank))
+        },
         "minimum": {"AdaBoost": float(of_ada[-1]), "RankBoost": float(product[-1])},
         "sum": {"AdaBoost": float(total[-1]), "RankBoost": 2 * math.sqrt(float(product[-1]))},
         "skew": float(skew[-1]),
@@ -410,9 +414,10 @@ def equivalence(rounds: int) -> Numbers:
 @equivalence.shows
 def print_equivalence(numbers: Numbers) -> None:
     """Print both objectives, both measures and what the intercept does."""
-    write(f"{'':12}{'F+ F-':>14}{'F+ + F-':>14}{'AUC':>10}")
+    write(f"{'':12}{'F+ F-':>14}{'F+ + F-':>14}{'AUC':>10}{'tied':>8}")
     for name, value in numbers["minimum"].items():
-        write(f"{name:12}{value:14.1f}{numbers['sum'][name]:14.3f}{numbers['auc'][name][-1]:10.6f}")
+        sums = f"{value:14.1f}{numbers['sum'][name]:14.3f}"
+        write(f"{name:12}{sums}{numbers['auc'][name][-1]:10.6f}{numbers['tied'][name]:8.2%}")
     write(f"F-skew that AdaBoost leaves (corollary 11): {numbers['skew']:.1e}")
     share = f"{numbers['same_decisions']:.1%}"
     write(f"RankBoost with b = {numbers['intercept']:.4f} decides as AdaBoost: {share} of the rows")
