@@ -98,6 +98,9 @@ SOURCES: dict[str, Source] = {
 }  # fmt: skip
 
 
+NAMED = "named on the command line"  # (of a command that is no item)
+
+
 class Item(click.Command):
     """A table, a figure or a theorem of a paper; see the head of this module.
 
@@ -105,6 +108,8 @@ class Item(click.Command):
     ----------
     needs : tuple of str
         Keys of `SOURCES`: the function's parameter ``data`` has the paths of those that are there.
+    uses : str
+        The data of an item that needs none of them.
     minutes : float
         About how long it takes on one core.
     quick, tiny : dict
@@ -117,13 +122,14 @@ class Item(click.Command):
         script: str,
         compute: Callable[..., Numbers],
         needs: Sequence[str],
+        uses: str,
         minutes: float,
         quick: Mapping[str, Any],
         tiny: Mapping[str, Any] | None,
     ) -> None:
         own = list(reversed(getattr(compute, "__click_params__", ())))
         super().__init__(name, params=own, callback=compute, help=compute.__doc__)
-        self.script, self.needs, self.minutes = script, tuple(needs), minutes
+        self.script, self.needs, self.uses, self.minutes = script, tuple(needs), uses, minutes
         self.quick, self.tiny = dict(quick), dict(quick if tiny is None else tiny)
         self._show: Callable[[Numbers], None] | None = None
         self._draw: Callable[[Numbers], Figure] | None = None
@@ -147,6 +153,11 @@ class Item(click.Command):
     def summary(self) -> str:
         """The first line of the function's docstring."""
         return (self.help or "").strip().splitlines()[0]
+
+    @property
+    def facts(self) -> tuple[str, str]:
+        """Minutes on one core, and the data, as the list of studies and ``--help`` show them."""
+        return f"{self.minutes:g}", ", ".join(SOURCES[one].title for one in self.needs) or self.uses
 
     @property
     def record(self) -> Path:
@@ -284,6 +295,23 @@ class Studies(click.Group):
         """Return the names in the order of the script."""
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what every command makes, with the facts of docs/studies.md."""
+        rows = []
+        for name, one in self.commands.items():
+            text = one.help or ""
+            if isinstance(one, Item):
+                minutes, data = one.facts
+                text = f"{one.summary} [{minutes} min, {data}{', picture' * one.has_picture}]"
+            elif name == "all":
+                total = sum(item.minutes for item in self.items.values())
+                text = f"{text.splitlines()[0]} [about {total:.3g} min]"
+            else:
+                text = f"{text.splitlines()[0]} [{NAMED}]"
+            rows.append((name, text))
+        with formatter.section("Commands, with minutes on one core and the data"):
+            formatter.write_dl(rows)
+
     @property
     def items(self) -> dict[str, Item]:
         """The tables, figures and theorems, by name."""
@@ -294,6 +322,7 @@ class Studies(click.Group):
         name: str,
         *,
         needs: Sequence[str] = (),
+        uses: str = "generated",
         minutes: float = 1,
         quick: Mapping[str, Any] | None = None,
         tiny: Mapping[str, Any] | None = None,
@@ -302,7 +331,7 @@ class Studies(click.Group):
 
         def decorate(function: Callable[..., Numbers]) -> Item:
             script = Path(function.__code__.co_filename).stem
-            one = Item(name, script, function, needs, minutes, quick or {}, tiny)
+            one = Item(name, script, function, needs, uses, minutes, quick or {}, tiny)
             self.add_command(one)
             return one
 
@@ -385,17 +414,15 @@ def list_of_studies() -> str:
             if name == "all":
                 continue
             summary = (one.help or "").strip().splitlines()[0]
-            cells = [f"`{script}.py {name}`", summary, "", "named on the command line", "", ""]
+            cells = [f"`{script}.py {name}`", summary, "", NAMED, "", ""]
             if isinstance(one, Item):
-                titles = [SOURCES[need].title for need in one.needs]
                 embedded = [page for page, text in texts.items()
                             if re.search(rf"\{{study\}} {script} {name}$", text, re.M)]  # fmt: skip
                 picture = "✓" * one.has_picture
                 if one.has_picture and embedded:
                     picture = f"[shown](papers/{embedded[0]})"
-                cells[2:] = [f"{one.minutes:g}", ", ".join(titles) or "generated",
-                             "✓" * one.record.exists(), picture]  # fmt: skip
-            lines.append(f"| {' | '.join(cells)} |")
+                cells[2:] = [*one.facts, "✓" * one.record.exists(), picture]
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return _HEAD + "\n".join(lines) + "\n"
 
 

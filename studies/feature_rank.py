@@ -565,6 +565,7 @@ def promised(trace: Trace) -> Floats:
 
 @app.item(
     "figures-5-7",
+    uses="diabetes, from scikit-learn",
     minutes=0.1,
     quick={"substitute": "diabetes"},
     tiny={"substitute": "diabetes", "intervals": 4, "cycles": 2},
@@ -589,8 +590,6 @@ def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
                 "loss": trace["loss"],
                 "promised": promised(trace),
                 "misordered": wrong_shares(trace),
-                "rises": int((np.diff(trace["r2"]) > 1e-12).sum()),
-                "climbed": float(np.maximum(np.diff(trace["r2"]), 0.0).sum()),
             }
     return {"data": f"{substitute}, from scikit-learn", "cycles": cycles, "centres": centres_of,
             "curves": curves}  # fmt: skip
@@ -598,15 +597,18 @@ def figures_5_7(substitute: str, intervals: int, cycles: int) -> Numbers:
 
 @figures_5_7.shows
 def print_figures_5_7(numbers: Numbers) -> None:
-    """Print centres, and how often and far the Kendall distance on the training pairs rose."""
+    """Print centres, and how often and far Kendall distance and loss rose in training."""
     for at, feature in enumerate(SHOWN):
         write(f"centres of feature {feature}, least relevant interval first")
         for kind, table in numbers["centres"].items():
             write(f"{kind:16}" + "".join(f"{value:9.4g}" for value in table[at]))
-    write(f"{'Kendall distance':16}{'first':>8}{'last':>8}{'rises':>7}{'climbed':>9}")
-    for name, one in numbers["curves"].items():
-        ends = f"{one['kendall'][0]:8.4f}{one['kendall'][-1]:8.4f}"
-        write(f"{name:16}{ends}{one['rises']:7}{one['climbed']:9.4f}")
+    for title, key in (("Kendall distance", "kendall"), ("loss", "loss")):
+        write(f"{title:16}{'first':>8}{'last':>8}{'rises':>10}{'climbed':>9}")
+        for name, one in numbers["curves"].items():
+            steps = np.diff(one[key])
+            rises = f"{(steps > 1e-12).sum()} of {len(steps)}"
+            ends = f"{one[key][0]:8.4f}{one[key][-1]:8.4f}"
+            write(f"{name:16}{ends}{rises:>10}{np.maximum(steps, 0.0).sum():9.4f}")
 
 
 @figures_5_7.draws
@@ -685,7 +687,7 @@ def distances(x: Floats) -> dict[str, float]:
     return {name: float(kendall(truth, scores)) for name, scores in orders.items()}
 
 
-@app.item("figure-9", tiny={"points": 90})
+@app.item("figure-9", uses="the curve of equation 19", minutes=0.1, tiny={"points": 90})
 @click.option("--points", type=int, default=900, help="values from -5 to 4")
 def figure_9(points: int) -> Numbers:
     """Rank along a curve by quasi-KNN: figure 9, theorem 1.
@@ -724,7 +726,7 @@ def print_figure_9(numbers: Numbers) -> None:
 
 @figure_9.draws
 def draw_figure_9(numbers: Numbers) -> Figure:
-    """Draw the curve, its intervals and centres, and quasi-KNN's order."""
+    """Draw the curve, its intervals and centres, quasi-KNN's order and those of both lines."""
     x = sample(numbers["points"])
     figure, panels = new_figure(1, 2, (10.0, 4.2))
     panels[0].plot(x, curve(x))
@@ -739,6 +741,8 @@ def draw_figure_9(numbers: Numbers) -> Figure:
         panels[1].plot(x, ranks / len(x), ".", markersize=2, label=f"quasi-KNN, {name}")
     true = np.argsort(np.argsort(curve(x), kind="stable"), kind="stable")
     panels[1].plot(x, true / len(x), color="0.5", label="true")
+    panels[1].plot(x, np.linspace(1.0, 0.0, len(x)), ":", color="0.5", label="a line, -5 first")
+    panels[1].plot(x, np.linspace(0.0, 1.0, len(x)), "--", color="0.5", label="a line, 4 first")
     panels[1].set_title("rank, from 0 to 1")
     panels[1].legend(markerscale=4)
     for panel in panels:

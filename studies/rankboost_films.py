@@ -574,7 +574,7 @@ def chance(n_films: int, n_good: int) -> tuple[float, float, float]:
     return precision[0], math.fsum(precision) / n_good, precision[-1]
 
 
-@app.item("figure-8", minutes=0.1)
+@app.item("figure-8", uses="none", minutes=0.1)
 @click.option("--films", type=int, default=60, help="in the left picture")
 def figure_8(films: int) -> Numbers:
     """Figure 8: random guessing, when the share of good films or the number of films varies.

@@ -6,7 +6,7 @@
     ```
 
 The item is run with ``--quick``; with the option ``recorded``, its numbers in ``studies/recorded``
-are used instead. ``table`` adds the printed text. An item that fails ends the build.
+are used instead. ``table`` adds the printed text, ``text`` leaves out the picture. An item that fails ends the build.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Study(SphinxDirective):
     required_arguments = 2
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
-        "recorded": directives.flag, "table": directives.flag, "width": directives.unchanged,
+        "recorded": directives.flag, "table": directives.flag, "text": directives.flag,
+        "width": directives.unchanged,
     }  # fmt: skip
 
     def run(self) -> list[nodes.Node]:
@@ -43,7 +44,8 @@ class Study(SphinxDirective):
         item = scripts()[script].items[name]
         how = "--recorded" if "recorded" in self.options else "--quick"
         picture = Path(self.env.srcdir) / "_studies" / f"{script}-{name}.png"
-        words = [how, *(["--plot", str(picture)] if item.has_picture else [])]
+        drawn = item.has_picture and "text" not in self.options
+        words = [how, *(["--plot", str(picture)] if drawn else [])]
         said = StringIO()
         with redirect_stdout(said), redirect_stderr(StringIO()):
             item.main(words, name, standalone_mode=False)
@@ -60,7 +62,7 @@ class Study(SphinxDirective):
             caption += parsed[0].children if parsed else []
             caption += nodes.Text(" ")
         caption += nodes.literal(command, command)
-        if item.has_picture:
+        if drawn:
             image = nodes.image(uri=f"/_studies/{picture.name}", alt=item.summary)
             image["width"] = self.options.get("width", "100%")
             figure = nodes.figure("", image, classes=["study"])
@@ -68,7 +70,7 @@ class Study(SphinxDirective):
             out.append(figure)
         else:
             out.append(caption)
-        if "table" in self.options or not item.has_picture:
+        if "table" in self.options or not drawn:
             lines = [one for one in said.getvalue().splitlines() if not one.startswith("drawn: ")]
             text = "\n".join(lines)
             out.append(nodes.literal_block(text, text, language="text", classes=["study"]))

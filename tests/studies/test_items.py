@@ -1,6 +1,7 @@
 """Every item of every study: its numbers on tiny data, its text, its picture."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,19 @@ def test_numbers_text_and_picture(script, name, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("script", APPS)
-def test_help_lists_all_items(study, script):
-    said = study(script, "--help").stdout
-    for name in ("all", *APPS[script].items):
-        assert f"\n  {name} " in said
+def test_help_says_what_the_list_of_studies_says(study, script):
+    """Every command with its summary, minutes, data and whether it draws a picture."""
+    said = "".join(study(script, "--help").stdout.split())  # (lines break at hyphens too)
+    listed = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    rows = re.findall(rf"^\| `{script}\.py (.*)$", listed, re.M)
+    assert len(rows) == len(APPS[script].commands) - 1  # (but for all)
+    for row in rows:
+        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)]
+        name, what, minutes, data, _, picture, _ = cells
+        facts = f"{minutes} min, {data}" if minutes else data
+        expected = f"{name.strip('`')} {what} [{facts}{', picture' if picture else ''}]"
+        assert "".join(expected.split()) in said
+    assert re.search(r"allMakeeverytableandfigure\.\[about[\d.]+min\]", said)
 
 
 def test_golden_numbers_are_of_items_that_exist():

@@ -64,9 +64,9 @@ NUMBERED = {
     "margins": "theorems 2, 6 to 8, 10, 12, 14, 18; lemmas 3, 9, 15 to 17, 19 to 24; "
     "corollaries 4 to 5, 11, 13; definition 1; figures 1 to 2; equations 1 to 28",
     "feature-rank": "theorems 1 to 2; lemmas 1 to 4; properties 1 to 2; definitions 1 to 2; "
-    "figures 1 to 9; tables 1 to 2; equations 1 to 19",
+    "figures 1 to 9; tables 1 to 2; equations 1 to 31",
     "review": "definition 2.1; remarks 2.1 to 2.4, 3.1 to 3.3, 4.1 to 4.2; lemma 2.1; "
-    "example 2.1; algorithms 1 to 2; figure 1",
+    "example 2.1; algorithms 1 to 2; figure 1; equations 2.1 to 2.6, 4.1 to 4.5",
 }
 SINGULAR = {"corollaries": "corollary", "properties": "property"}
 
