@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import in_new_process, table
-from crucial import GradientRanker
+from crucial import Dataset, GradientRanker
 
-ROWS, SIZE, ROUNDS, TURNS, RATE = (120_000, 480_000), 100, 6, 3, 0.1
+ROWS, SIZE, ROUNDS, TURNS, RATE = (120_000, 480_000), 100, 6, 2, 0.1
 LIGHTGBM = {"lambda": "lambdarank", "xendcg": "rank_xendcg"}
 LEAVES, SYMMETRIC = (31, 8), ("query_rmse", 64)
 PEERS = ("lightgbm", "lightgbm quantised", "xgboost", "catboost")
@@ -39,7 +39,7 @@ def made(n_rows: int) -> tuple[Any, Any]:
 
 
 def crucial(X: Any, y: Any) -> Iterator[tuple[str, int, Rounds]]:
-    qid = np.arange(len(y)) // SIZE
+    data = Dataset.from_parts([Dataset(X, y, np.arange(len(y)) // SIZE)], n_jobs=1)
 
     def run(loss: str, shape: dict[str, Any], note: Callable[[], None]) -> None:
         def after_round(_: object) -> None:
@@ -47,7 +47,7 @@ def crucial(X: Any, y: Any) -> Iterator[tuple[str, int, Rounds]]:
 
         GradientRanker(
             ROUNDS, RATE, loss=loss, n_jobs=1, callbacks=after_round, **shape
-        ).fit(X, y, qid=qid)  # fmt: skip
+        ).fit(data.X, data.y, qid=data.qid)  # fmt: skip
 
     for leaves in LEAVES:
         shape = {"max_leaves": leaves, "symmetric": False, "min_rows": 20.0, "l2": 1.0}
