@@ -6,7 +6,8 @@
     ```
 
 The item is run with ``--quick``; with the option ``recorded``, its numbers in ``studies/recorded``
-are used instead. ``table`` adds the printed text, ``text`` leaves out the picture. An item that fails ends the build.
+are used instead. ``table`` adds the printed text, ``text`` leaves out the picture. An item that
+fails ends the build.
 """
 
 from __future__ import annotations
