@@ -8,7 +8,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "crucial"
 #: Lower these numbers where they fall. A feature that raises one says by how much, and what it made
 #: unnecessary: see CONTRIBUTING.md.
-MOST = {"modules": 187, "code lines": 57_814, "public names": 44}
+MOST = {"modules": 187, "code lines": 57_803, "public names": 44}
 #: Small fixes leave the number of lines alone.
 SLACK = {"code lines": 100}
 

@@ -1116,11 +1116,8 @@ def _no_value(subject: Subject, name: str) -> str:
     """Return the reason that no measure has a value on these rows."""
     why = ""
     if subject.groups.one_valued(subject.y).all():
-        why = (
-            ": all items of a query have the same label"
-            if subject.has_queries
-            else (": all labels are equal")
-        )
+        alike = "all items of a query have the same label"
+        why = f": {alike if subject.has_queries else 'all labels are equal'}"
     return f"On {counted(len(subject.y), 'item')}, {name} has no value{why}."
 
 

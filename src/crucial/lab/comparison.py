@@ -837,14 +837,14 @@ def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanT
     >>> round(found.statistic, 3), round(found.p, 4)
     (4.5, 0.1054)
     """
-    from scipy.stats import chi2, f
+    from scipy.stats import chi2, f, tiecorrect
 
     ranks = ranks_of(values, higher_is_better)
     n, k = ranks.shape
     if k < 2:
         raise DataError("Friedman's test compares two rankers or more. Got 1.")
     spread = 12.0 * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum()) * n / (k * (k + 1))
-    untied = 1.0 - math.fsum(_tied(row) for row in ranks) / (n * k * (k * k - 1.0))
+    untied = math.fsum(map(tiecorrect, ranks)) / n
     if untied <= 0.0:  # every ranker is equal in every block
         return FriedmanTest(0.0, 1.0, 0.0, 1.0, n, k)
     statistic = spread / untied
@@ -857,12 +857,6 @@ def friedman_test(values: ArrayLike, higher_is_better: bool = True) -> FriedmanT
         f_statistic = (n - 1) * statistic / rest
         f_p = float(f.sf(f_statistic, k - 1, (k - 1) * (n - 1)))
     return FriedmanTest(statistic, float(chi2.sf(statistic, k - 1)), f_statistic, f_p, n, k)
-
-
-def _tied(ranks: Floats) -> float:
-    """Return the sum of t^3 - t over the groups of t equal ranks."""
-    counts = np.unique(ranks, return_counts=True)[1].astype(np.float64)
-    return float((counts**3 - counts).sum())
 
 
 def critical_difference(n_rankers: int, n_blocks: int, alpha: float = 0.05) -> float:

@@ -355,16 +355,8 @@ def _crowded_summary(model: bytes) -> str:
     return _crowd(summary, _SUMMARY_BYTES_PER_CONTAINER, "a summary of the training of its size")
 
 
-def _is_deep(data: bytes) -> bool:
-    """Return whether lists and mappings are nested too deeply.
-
-    (Up to Python 3.13, parsers stop at a number of levels; since then, where the stack ends.)
-    """
-    return _has_levels(data) and _has_levels(_TEXT.sub(b"", data))
-
-
 def _has_levels(text: bytes) -> bool:
-    """The same, where a bracket in a text counts too."""
+    """Return whether lists and mappings are nested too deeply; brackets in texts count too."""
     marks = text.translate(None, _NO_BRACKETS)
     for _ in range(_MOST_LEVELS):
         inner = marks
@@ -465,7 +457,8 @@ def _parsed(data: bytes) -> Model:
         raise _Invalid(foreign)
     if too_many := _too_many(data):
         raise _Invalid(f"has {too_many}.")
-    if _is_deep(data):
+    # (up to Python 3.13, parsers stop at a number of levels; since then, where the stack ends)
+    if _has_levels(data) and _has_levels(_TEXT.sub(b"", data)):
         raise _Invalid(_DEEP)
     try:
         data.decode("utf-8")

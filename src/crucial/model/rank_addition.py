@@ -97,7 +97,8 @@ class RankAdditionRanker(RoundsModel):
             rows, starts = _part(groups, first, last)
             out[rows] = deque(self._stages(instances, rows, starts), maxlen=1).pop()
 
-        over_ranges(_bounds(groups.starts), count_threads(n_jobs), block)
+        n_ranges = max(1, -(-instances.n_rows // _BLOCK_ROWS))  # (of whole queries)
+        over_ranges(cut_lists(groups.starts, n_ranges), count_threads(n_jobs), block)
         return out
 
     def staged_predict(self, X: TableLike, groups: Groups | None = None) -> Iterator[Floats]:
@@ -145,11 +146,6 @@ class RankAdditionRanker(RoundsModel):
     def shapes(self) -> dict[int, Shape]:
         """Return nothing: what a feature adds depends on the other rows."""
         return {}
-
-
-def _bounds(starts: Ints) -> list[int]:
-    """Bounds of ranges of whole queries of about as many rows each."""
-    return cut_lists(starts, max(1, -(-int(starts[-1]) // _BLOCK_ROWS)))
 
 
 def _part(groups: Groups, first: int, last: int) -> tuple[Ints, Ints]:

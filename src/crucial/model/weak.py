@@ -232,9 +232,7 @@ class QuasiKNN(FrozenRanker, frozen=True, tag="quasi_knn"):
         return out, sizes
 
 
-@lru_cache(maxsize=256)
-def _regions(centres: tuple[float | None, ...]) -> Regions:
-    return Regions.around(centres)
+_regions = lru_cache(maxsize=256)(Regions.around)
 
 
 # --- A tree as a weak ranker: comparisons of features with thresholds, one value per leaf

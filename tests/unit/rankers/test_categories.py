@@ -1,6 +1,7 @@
 """Columns of text and dates: features of every ranker, kept in the model."""
 
 import datetime
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from crucial.errors import DataError, DataTypeError, ParameterError
 from crucial.feedback.categories import SHRINKAGE, _row_folds, label_standing, learn_encodings
 from crucial.inspection import contributions, shapes, why
 from crucial.model.describe import describe, drawing
+from crucial.rankers import RSRank, SVMMap
 from crucial.rankers.registry import RANKERS
 from refusals import refused
 
@@ -414,6 +416,17 @@ def test_ids_are_refused_by_the_rows_that_weigh():
     frame = pd.DataFrame({"text": ["a", "a", "b", "c"]})
     with pytest.raises(DataTypeError, match="every value occurs once in 'text'"):
         RankBoost(5).fit(frame, [0, 1, 1, 0], sample_weight=[0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", [RSRank, SVMMap])
+def test_where_a_weight_is_a_number_of_rows_categories_count_them(kind: Any) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"place": random.choice(list("abc"), 60), "x": random.normal(size=60)})
+    y, qid, weight = random.integers(0, 2, 60), np.arange(60) % 6, random.integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), weight)
+    one = kind().fit(frame, y, qid=qid, sample_weight=weight).model_.encodings
+    other = kind().fit(frame.iloc[rows], y[rows], qid=qid[rows]).model_.encodings
+    assert one.categories[0] == pytest.approx(other.categories[0])
 
 
 @pytest.mark.parametrize("scale", [1 / 240, 1e-8, 3.0])
