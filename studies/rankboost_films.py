@@ -19,7 +19,7 @@ import click
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import Item, Numbers, list_option, new_figure, studies, title_of, write
+from common import Item, Numbers, list_option, new_figure, steps, studies, title_of, write
 from crucial.data.dataset import Ratings
 from crucial.errors import DataError
 from crucial.io.ratings import read_ratings
@@ -312,7 +312,7 @@ class Study:
 
     def _shuffled(self, splits: int, seed: int, figure: int) -> Iterator[tuple[int, Ints]]:
         """Yield the number of every split, and all users in random order."""
-        for split in range(splits):
+        for split in steps("splits", range(splits)):
             random = np.random.default_rng([seed, figure, split])
             yield split, random.permutation(len(self.count))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from common import Numbers, experiment_options, list_option, new_figure, studies, write
+from common import Numbers, experiment_options, list_option, new_figure, steps, studies, write
 from crucial.data.files import atomic_write
 from crucial.errors import CrucialError, DataError, FileError
 from crucial.feedback.labels import LabelFeedback
@@ -109,7 +109,7 @@ def run_losses(
     check("component_boosting", "rounds", rounds, at_least(1))
     tables = [draw(p, n, nonzero, np.random.default_rng([seed, p, n, k])) for k in range(draws)]
     cells = []
-    for name, settings in LOSSES.items():
+    for name, settings in steps(f"losses, p = {p}, n = {n}", LOSSES.items()):
         for expit in (False, True):
             for choice in ("simple", "updated"):
                 if name == "L2" and choice == "updated":
@@ -335,7 +335,8 @@ def figure_1(rows: Sequence[int], columns: Sequence[int], list_up_to: int, seed:
     For p columns of n rows against one label: the hard loss from the listed pairs, O(n^2), and hard
     and localised losses in O(n log n).
     """
-    found = [time_losses(n, p, n <= list_up_to, seed) for n in rows for p in columns]
+    sizes = [(n, p) for n in rows for p in columns]
+    found = [time_losses(n, p, n <= list_up_to, seed) for n, p in steps("sizes", sizes)]
     return {
         "data": "random columns",
         "sizes": [[one.n_rows, one.n_columns, one.listed is not None] for one in found],
@@ -463,7 +464,7 @@ def treerank(data: Mapping[str, Path], seed: int, rows: int) -> Numbers:
     """
     sets = find_sets(data["treerank"]) if data else [_two_normals(rows)]
     tables = []
-    for one in sets:
+    for one in steps("sets", sets):
         for name, (area, seconds) in areas(one, seed).items():
             known = TREE_AREAS.get(one.name, {}).get(name)
             tables.append({"set": one.name, "ranker": name, "area": area, "package": known,
