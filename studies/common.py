@@ -385,6 +385,7 @@ def list_of_studies() -> str:
             if name == "all":
                 continue
             summary = (one.help or "").strip().splitlines()[0]
+            summary = summary.replace("|", r"\|")
             cells = [f"`{script}.py {name}`", summary, "", "named on the command line", "", ""]
             if isinstance(one, Item):
                 titles = [SOURCES[need].title for need in one.needs]
