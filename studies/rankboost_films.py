@@ -101,9 +101,11 @@ def regression(target: Viewer, normalise: bool = False) -> Floats:
     table[own.row, own.column] = own.value
     # One thread: for tables of this size, more threads wait longer than they work.
     with threadpool_limits(1):
-        weight = np.linalg.lstsq(table, labels, rcond=None)[0]
+        weight = np.linalg.lstsq(table, labels, rcond=1e-6)[0]
     scores = float(weight @ filled) + club.row_sums(weight[club.column] * apart)
-    return np.round(scores, 8)  # (LAPACK's last digits, which depend on the CPU, order no films)
+    # Viewers who are dependent but for a millionth get weights up to 1e5, whose rounding, other on
+    # each CPU, would order films: hence the cut-off, and six digits.
+    return np.round(scores, 6)
 
 
 def nearest(target: Viewer, k: int = 1) -> Floats:
