@@ -49,7 +49,7 @@ from crucial.lab.rankers import Adapter
 from crucial.measures.names import get_measure
 
 Floats = np.ndarray
-SEED, NOISE, PARTS = 0, 0.25, 5
+SEED, NOISE, PARTS = 0, 0.0, 5
 #: Sets of more queries than the first are cut to the second: choosing by many is no art.
 LARGE, DRAWN = 300, 300
 
@@ -239,10 +239,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "normal": {},
     "quick": {"budget": "quick"},
     "thorough": {"budget": "thorough"},
-    "normal, noise 0": {"noise": 0.0},
+    "normal, noise 0.25": {"noise": 0.25},
     "normal, noise 1": {"noise": 1.0},
-    "quick, noise 0": {"budget": "quick", "noise": 0.0},
-    "thorough, noise 0": {"budget": "thorough", "noise": 0.0},
+    "quick, noise 0.25": {"budget": "quick", "noise": 0.25},
+    "thorough, noise 0.25": {"budget": "thorough", "noise": 0.25},
     "parts fade at two errors": {"_FADING": 2.0},
     "equal parts": {"_FADING": 1e9},
     "equal parts within two errors": {"_part": _all_or_nothing},

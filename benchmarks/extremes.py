@@ -65,7 +65,7 @@ def measure(ranker: str, shape: str, size: int) -> None:
             crucial.evaluate(y, X[:, 0], qid, ("ndcg@10", "r1", "hard_loss"))
             return
         few = {} if name == "RankingSVM" else {"n_estimators": rounds}
-        getattr(crucial, name)(n_jobs=1, **few, **settings).fit(X, y, qid=qid)
+        getattr(crucial.rankers, name)(n_jobs=1, **few, **settings).fit(X, y, qid=qid)
 
     X, y, qid, rounds = made(shape, size)
     work(*made(shape, size // 8 if shape != "2,000 rows; rounds" else 20))  # (kernels are loaded)
