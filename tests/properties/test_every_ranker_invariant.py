@@ -243,6 +243,7 @@ EXCUSED = {
         ("monotone", name): "adds up values of features"
         for name in ("logitboost linear", "rankboost feature")
     },
+    ("columns", "treerank pruned"): "deals rows to folds by their values, column by column",
     ("columns", "rankboost-plus"): "its set of rankers becomes static in an order drawn by place",
     **{
         (kind, name): "has no queries"

@@ -203,7 +203,7 @@ class LearningOptions:
             return mean, -math.inf
         error = float(change.std(ddof=1)) / math.sqrt(len(change))
         # (the last digits of the quantile are SciPy's own, and differ between its versions)
-        quantile = float(f"{stdtrit(len(change) - 1, _CONFIDENCE):.12g}")
+        quantile = float(f"{stdtrit(len(change) - 1, _CONFIDENCE):.9g}")
         return mean, mean - quantile * error
 
     def plan(self, pool: Pool, features: str) -> FusionPlan:
