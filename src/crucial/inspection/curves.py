@@ -11,7 +11,7 @@ import numpy as np
 from crucial.errors import DataError, NotRankedError
 from crucial.feedback.labels import check_labels, check_weights
 from crucial.inspection.shape_functions import model_of
-from crucial.kernels.elementary import log, log2, logaddexp, sigmoid
+from crucial.kernels.elementary import dot, log, log2, logaddexp, sigmoid, solve_positive
 from crucial.kernels.minimise import damped_newton
 from crucial.kernels.predict import run_starts
 from crucial.measures.intervals import percentile_interval
@@ -503,13 +503,13 @@ def _fit_line(scores: Floats, target: Floats, weight: Floats) -> tuple[Floats, F
     x = (scores - mean) / spread
     try:
         beta, information = _newton(x, target, weight)
-        inverse = np.linalg.inv(information)
+        inverse = np.array([solve_positive(information, one) for one in np.eye(2)])
     except np.linalg.LinAlgError:
         return np.full(2, np.nan), np.full(2, np.nan)
     slope = beta[1] / spread
     # The variance of a - b * mean / spread, of the fit to standardised scores.
     at = np.array([1.0, -mean / spread])
-    errors = np.sqrt([at @ inverse @ at, inverse[1, 1]]) / [1.0, spread]
+    errors = np.sqrt([dot(np.outer(at, at), inverse), inverse[1, 1]]) / [1.0, spread]
     return np.array([beta[0] - slope * mean, slope]), np.asarray(errors)
 
 
@@ -519,22 +519,22 @@ def _newton(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, Floats]:
     ``1 - p`` is computed as the sigmoid of the negative log odds, so that it is not rounded to 0
     where nearly all of the weight is on one label.
     """
-    design = np.stack([np.ones(len(x)), x], axis=1)
-    beta = np.array([log(weight @ target) - log(weight @ (1.0 - target)), 0.0])
+    beta = np.array([log(dot(weight, target)) - log(dot(weight, 1.0 - target)), 0.0])
 
     def likelihood(line: Floats) -> float:
-        eta = design @ line
+        eta = line[0] + line[1] * x
         each = target * logaddexp(0.0, -eta) + (1.0 - target) * logaddexp(0.0, eta)
-        return -float(weight @ each)
+        return -dot(weight, each)
 
     def information(line: Floats) -> Floats:
-        bend = weight * sigmoid(design @ line) * sigmoid(-(design @ line))
-        return np.asarray(design.T @ (design * bend[:, None]))
+        eta = line[0] + line[1] * x
+        bend = weight * sigmoid(eta) * sigmoid(-eta)
+        return np.array([[bend.sum(), dot(bend, x)], [dot(bend, x), dot(bend, x * x)]])
 
     def step_at(line: Floats) -> Floats:
-        p, other = sigmoid(design @ line), sigmoid(-(design @ line))
-        slope = design.T @ (weight * (target * other - (1.0 - target) * p))
-        return np.asarray(np.linalg.solve(information(line), slope), np.float64)
+        eta = line[0] + line[1] * x
+        pull = weight * (target * sigmoid(-eta) - (1.0 - target) * sigmoid(eta))
+        return solve_positive(information(line), np.array([pull.sum(), dot(pull, x)]))
 
     beta, _ = damped_newton(likelihood, step_at, beta, 1e-9)
     return beta, information(beta)

@@ -32,7 +32,7 @@ from crucial.inspection.shape_functions import (
     inner_ranker,
     shapes,
 )
-from crucial.kernels.elementary import sigmoid
+from crucial.kernels.elementary import dot, sigmoid
 from crucial.measures.evaluation import evaluate
 from crucial.model.additive import AdditiveRanker
 from crucial.model.base import checked_rows
@@ -923,7 +923,7 @@ def card_features(
         missing = [b == last for b in range(cut.n_bins)]
         columns: tuple[Any, ...] = (cut.texts, above, up_to, categories, missing, *numbers)
         made = tuple(CardBin(*row) for row in zip(*columns, strict=True))
-        best, neutral = int(own[mass > 0].max()), float(own @ mass / mass.sum())
+        best, neutral = int(own[mass > 0].max()), dot(own, mass) / float(mass.sum())
         found.append(CardFeature(f"R{len(found) + 1}", cut.name, made, best, neutral, cut))
     return tuple(found), total
 
@@ -941,8 +941,8 @@ def score_bands(
         inside = np.isin(rows.block, blocks)
         mass = rows.weight[inside]
         low, high = int(rows.scores[blocks].min()), int(rows.scores[blocks].max())
-        counts = (float(mass.sum()) * unit, float(mass @ rows.y[inside]) * unit)
-        expected = float(mass @ chance[rows.block[inside]] / mass.sum())
+        counts = (float(mass.sum()) * unit, dot(mass, rows.y[inside]) * unit)
+        expected = dot(mass, chance[rows.block[inside]]) / float(mass.sum())
         found.append(ScoreBand(low, high, *counts, expected))
     return tuple(found)
 
@@ -1112,7 +1112,7 @@ def scorecard(
     auc = {name: roc_curve(labels, one, sample_weight=weight).auc for name, one in scored}
     auc["points"], ks = by_points.auc, float((by_points.beta - by_points.alpha).max())
     words = good_words(y, labels, low_is_good, good_from)
-    counts = (float(weight.sum()) * row_unit, float(weight @ good) * row_unit)
+    counts = (float(weight.sum()) * row_unit, dot(weight, good) * row_unit)
     bands = score_bands(points, good, weight, row_unit, scale)
     left_out = tuple(one.name for one in binned if one.name not in names)
     notes = _notes(calibration, good, weight * row_unit, features, missing_points)
