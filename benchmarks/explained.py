@@ -1,4 +1,4 @@
-"""What sums of functions of one or two features keep of what trees gain over stumps.
+"""The share of the gain of trees over stumps that sums of functions of two features keep.
 
 Run as ``python -m benchmarks explained [--data FOLDER ...] [--sets NAME ...]``, with folders as in
 `benchmarks.quality`. Five folds of whole queries; of two generated sets 80 queries are drawn to

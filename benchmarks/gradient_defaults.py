@@ -88,7 +88,7 @@ def leaf_steps(steps: int, query: Any, l2: float) -> dict[str, Any]:
 def ordered(_: float, query: Any, l2: float) -> dict[str, Any]:
     """Move the scores of a query by values of leaves that its own rows have no part in.
 
-    What ordered boosting is for: the next gradient is that of rows that were not learned from.
+    So does ordered boosting, whose next gradient is of rows that were not learned from.
     """
     plain, count, seen = trees.grow_tree, int(query.max()) + 1, dict[str, Any]()
 

@@ -375,7 +375,10 @@ def main() -> int:
         builtins.sum = _exact_sum  # type: ignore[assignment]
     if options.action == "write":
         known = json.loads(FILE.read_text()) if options.only else {}
-        found = known | dict(entries(options.only))
+        made = dict(entries(options.only))
+        if not made:
+            parser.error(f"no entry's name has the words {options.only!r}")
+        found = known | made
         lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(found.items()))
         FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         return 0

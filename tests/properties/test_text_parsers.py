@@ -323,7 +323,7 @@ def table_outcome(path, sizes=(10**6, 10**6, 10**6), hidden=False):
     return bits(data.instances().table), bits(data.y), data.qid.tolist(), data.item.tolist()
 
 
-#: The names as they are, quoted as other programs do, and one with an end of line inside.
+#: Lines of names: plain, quoted as R writes them, and with an end of line inside a name.
 HEADS = [
     ",".join(NAMES),
     ",".join(f'"{name}"' for name in NAMES),
